@@ -17,9 +17,7 @@ const keptMs = 10 * 60_000;
 const listsMax = 1_000;
 
 export class PassingRows {
-  readonly #lists = new LRUCache<string, { readonly share: number; readonly expiresAt: number }>({
-    max: listsMax,
-  });
+  readonly #lists = new LRUCache<string, Passed>({ max: listsMax });
 
   /** @param elapsed ms by a clock that is never set */
   constructor(private readonly elapsed: () => number = () => performance.now()) {}
@@ -29,16 +27,40 @@ export class PassingRows {
    * @returns how many rows of the list to read in order; null where that would be too many
    */
   rowsFor(list: string, count: number): number | null {
-    const known = this.#lists.get(list);
-    if (known === undefined || known.expiresAt <= this.elapsed()) return rowsFirst;
+    const known = this.#known(list);
+    if (known === undefined) return rowsFirst;
     const rows = Math.ceil((spare * count) / known.share);
     return rows <= rowsMax ? rows : null;
   }
 
+  /** All of its rows were read at once: to find them no order need be kept. */
+  isShort(list: string): boolean {
+    return this.#known(list)?.isShort ?? false;
+  }
+
   /** @param passed of the `read` rows, in order */
   learn(list: string, passed: number, read: number): void {
-    this.#lists.set(list, { share: passed / read, expiresAt: this.elapsed() + keptMs });
+    this.#keep(list, { share: passed / read, isShort: false });
   }
+
+  learnShort(list: string): void {
+    this.#keep(list, { share: this.#known(list)?.share ?? 0, isShort: true });
+  }
+
+  #known(list: string): Passed | undefined {
+    const known = this.#lists.get(list);
+    return known === undefined || known.expiresAt <= this.elapsed() ? undefined : known;
+  }
+
+  #keep(list: string, passed: Omit<Passed, "expiresAt">): void {
+    this.#lists.set(list, { ...passed, expiresAt: this.elapsed() + keptMs });
+  }
+}
+
+interface Passed {
+  readonly share: number;
+  readonly isShort: boolean;
+  readonly expiresAt: number;
 }
 
 /** Identifies the list, independent of its time. */

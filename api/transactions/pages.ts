@@ -30,7 +30,7 @@ export async function* readAllTransactions(
   wanted: TransactionsWanted,
 ): AsyncGenerator<TransactionRow[]> {
   const count = Math.ceil(limits.exportPageRows / versionsUsual);
-  yield* readsOf(clickhouse, asOf, wanted, null, { first: count, max: count });
+  yield* readsOf(clickhouse, asOf, wanted, null, { first: count, max: count }, false);
 }
 
 /** @returns null when only reading them all says how many there are */
@@ -99,22 +99,33 @@ async function* readsOfPage(
     position = last;
   }
   const counts = { first: count, max: readTransactionsMax };
-  yield* readsOf(clickhouse, asOf, wanted, position, counts);
+  const isShort = isFew || passing.isShort(list);
+  let reads = 0;
+  for await (const rows of readsOf(clickhouse, asOf, wanted, position, counts, isShort)) {
+    reads += 1;
+    yield rows;
+  }
+  // Asked for more, there was none.
+  if (position === null && reads === 1) passing.learnShort(list);
 }
 
-/** @param counts transactions of the first read, and of the largest */
+/**
+ * @param counts transactions of the first read, and of the largest
+ * @param isShort as `candidatesQuery` takes it
+ */
 async function* readsOf(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   wanted: TransactionsWanted,
   after: TransactionPosition | null,
   counts: Readonly<Record<"first" | "max", number>>,
+  isShort: boolean,
 ): AsyncGenerator<TransactionRow[]> {
   const read = hasCandidates(wanted) ? readCandidates : readAllInOrder;
   let count = counts.first;
   // Ends with the list at the latest: every read begins below the one before.
   for (let position = after; ;) {
-    const { rows, last } = await read(clickhouse, asOf, wanted, position, count);
+    const { rows, last } = await read(clickhouse, asOf, wanted, position, count, isShort);
     const chosen = firstOfEachId(rows).map(transactionOf);
     const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
     yield shown.filter((row) => isWanted(row, wanted));
@@ -168,13 +179,14 @@ async function readCandidates(
   wanted: TransactionsWanted,
   after: TransactionPosition | null,
   count: number,
+  isShort: boolean,
 ): Promise<Read> {
   const candidates = new Map<string, TransactionPosition>();
   let last = after;
   let rowsMax = Math.ceil(candidatesSpare * count);
   let isEnd = false;
   while (candidates.size < count && !isEnd) {
-    const { sql, params } = candidatesQuery(asOf, wanted, last, rowsMax);
+    const { sql, params } = candidatesQuery(asOf, wanted, last, rowsMax, isShort);
     const rows = await clickhouse.rows<CandidateRow>(sql, params);
     for (const row of rows) {
       last = { timestamp: Number(row.timestamp_ms), id: row.id };

@@ -69,7 +69,10 @@ describe("Filters of transactions", () => {
     it(`should show ${title}, as brute force does`, async () => {
       for (const knownAt of [allRecorded, first + 300 * hourMs]) {
         const expected = bruteForce(versions, wanted, knownAt);
-        for (const passing of [new PassingRows(), knownAs(wanted, 0), knownAs(wanted, 0.6)]) {
+        const short = knownAs(wanted, 0);
+        short.learnShort(listKey(tenant, { ...wanted, isPast: false }));
+        const known = [new PassingRows(), knownAs(wanted, 0), knownAs(wanted, 0.6), short];
+        for (const passing of known) {
           const shown = await walk(endpoints.service.clickhouse, wanted, knownAt, passing);
           expect(shown).to.deep.equal(expected);
         }
@@ -144,6 +147,23 @@ describe("Filters of transactions", () => {
       expect(counts).to.deep.equal([atFirst, later]);
     });
   }
+
+  it("should keep no order while it looks for the rows of a list it has read at once", async () => {
+    const asked: string[] = [];
+    const clickhouse: Pick<ClickHouse, "rows"> = {
+      rows: (sql, params) => {
+        asked.push(/SETTINGS (\w*order\w* = 0)/.exec(sql)?.[1] ?? "");
+        return endpoints.service.clickhouse.rows(sql, params);
+      },
+    };
+    const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
+    const wanted = { country: "IS", isPast: false };
+    const passing = new PassingRows();
+    passing.learn(listKey(tenant, wanted), 0, 1);
+    for (const _page of [1, 2]) await readTransactions(clickhouse, asOf, wanted, null, 20, passing);
+    const [inOrder, inAnyOrder] = ["read_in_order_use_buffering = 0", "optimize_read_in_order = 0"];
+    expect(asked).to.deep.equal([inOrder, inAnyOrder, inAnyOrder, inAnyOrder]);
+  });
 
   it("should show of a version what its columns hold", async () => {
     const mine = newTenant();
