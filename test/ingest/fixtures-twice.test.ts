@@ -9,7 +9,7 @@ import { parseBody } from "../../http/webhook-body.js";
 import { passages } from "../../watermark/watermark.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { onServers } from "../harness/backends.js";
-import { suiteEndpoints, type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
 import { must } from "../model/readers/json.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 
@@ -63,8 +63,7 @@ describe("Every provider's examples, delivered twice", function suite() {
   async function connect(token: ProviderToken, provider: Provider): Promise<void> {
     const { current, signers } = must(cases[token], "credentials");
     const signer = signers?.[0] ?? provider.credentials.parse(current);
-    const shared = await openWorkspace(token);
-    const path = await integrate(shared, token, Object(current));
+    const path = await integrate(await newWorkspace(token), token, Object(current));
     const seen = new Set<string>();
     for (const { name, body, known } of fixturesOf(token)) {
       const deliver = (url: string): Promise<Response> => {
@@ -84,27 +83,32 @@ describe("Every provider's examples, delivered twice", function suite() {
       const isAnswered = known.answers.size > 0;
       const asking = isAnswered ? apiCredentials(token, apiToken) : {};
       const credentials = { ...Object(current), ...asking };
-      const own = await integrate(await openWorkspace(token), token, credentials);
+      const own = await integrate(await newWorkspace(token), token, credentials);
       deliveries.push(() => deliver(own));
     }
   }
 
-  async function openWorkspace(token: ProviderToken): Promise<Endpoints> {
-    const opened = await openEndpoints();
-    workspaces.push({ token, workspace: opened.workspace });
-    return opened;
+  /** With nothing in it: there are hundreds. @returns its id */
+  async function newWorkspace(token: ProviderToken): Promise<string> {
+    const given = { name: "Twice", base_currency: "EUR" };
+    const { json } = await endpoints.manage("POST", "/workspaces", given);
+    const workspace = String(json.data.id);
+    workspaces.push({ token, workspace });
+    return workspace;
   }
 
   /** @returns its webhook URL */
   async function integrate(
-    shop: Endpoints,
+    workspace: string,
     provider: ProviderToken,
     credentials: object,
   ): Promise<string> {
     // Stripe's examples are of test mode.
     const environment = provider === "stripe" ? "Test" : "Production";
-    const { webhook_path: path } = await shop.integrate(provider, credentials, environment);
-    return shop.base + path;
+    const given = { provider, environment, credentials };
+    const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, given);
+    expect(made.status, made.text).to.equal(201);
+    return endpoints.base + made.json.data.webhook_path;
   }
 
   /** An integration that asks with this token is given the example's answers. */
