@@ -1,11 +1,11 @@
 /**
  * What the tests of the endpoints share: a workspace with keys and a Stripe integration, and calls.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
+import { until } from "./promises.js";
 import type { Tenant } from "./query-rows.js";
 import { type TestService, openTestService } from "./service.js";
 
@@ -154,11 +154,9 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
     },
     booked: async () => {
       const now = Date.now();
-      for (;;) {
-        const complete = await service.watermark.completeTo();
-        if (complete >= now) return new Date(complete).toISOString();
-        await pause(10);
-      }
+      let complete = 0;
+      await until(async () => (complete = await service.watermark.completeTo()) >= now);
+      return new Date(complete).toISOString();
     },
   };
 }

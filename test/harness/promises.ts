@@ -1,9 +1,15 @@
 /** What tests await. */
 import { setTimeout as pause } from "node:timers/promises";
 
+/** Doubled with each answer: to ask takes a processor that what is waited for could have. */
+const askAgainAfterMs = { least: 10, most: 160 };
+
 /** Mocha's own limit ends a wait that never comes true. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await pause(10);
+  const { least, most } = askAgainAfterMs;
+  for (let waitMs = least; !(await holds()); waitMs = Math.min(2 * waitMs, most)) {
+    await pause(waitMs);
+  }
 }
 
 export function hasFailed(promise: Promise<unknown>): Promise<boolean> {

@@ -24,6 +24,7 @@ const personal = new RegExp(
 );
 /** As no engine, library or example writes by itself. */
 const marker = "Zq7w";
+const readBytes = 1024 * 1024;
 
 describe("What is personal", function suite() {
   this.timeout(300_000);
@@ -162,13 +163,12 @@ async function foundIn(folder: string): Promise<string[]> {
 }
 
 async function isMarked(path: string): Promise<boolean> {
-  const file = createReadStream(path);
-  const bytes = path.endsWith(".gz") ? file.pipe(createGunzip()) : file;
-  let last = "";
-  for await (const chunk of bytes) {
-    const text = last + Buffer.from(chunk).toString("latin1");
-    if (text.includes(marker)) return true;
-    last = text.slice(-marker.length);
+  const file = createReadStream(path, { highWaterMark: readBytes });
+  let last = Buffer.alloc(0);
+  for await (const chunk of path.endsWith(".gz") ? file.pipe(createGunzip()) : file) {
+    const bytes = Buffer.concat([last, Buffer.from(chunk)]);
+    if (bytes.includes(marker)) return true;
+    last = bytes.subarray(-marker.length);
   }
   return false;
 }

@@ -242,7 +242,7 @@ describe("Events that ask", function suite() {
     const booked = new Date().toISOString();
     await until(async () => (await completeTo()) > booked);
     const before = await completeTo();
-    await until(() => Promise.resolve(api.calls.some((path) => path.includes("txn_ch_enriched"))));
+    await until(() => api.calls.some((path) => path.includes("txn_ch_enriched")));
     answer();
     await until(async () => (await transaction())?.fee_amount === 3.2);
     expect(await transaction()).to.include({ gross_amount: 100, version: 2 });
@@ -339,7 +339,7 @@ describe("Events that ask", function suite() {
     const before = await mrr();
     await deliver(subscription("slow", { discounts: ["di_half"] }));
     const taken = new Date().toISOString();
-    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_slow"))));
+    await until(() => api.calls.some((path) => path.includes("sub_slow")));
     await deliver(subscription("swift"));
     await until(async () => (await mrr()) === before + 20);
     expect((await completeTo("/v1/metrics/mrr")) < taken).to.equal(true);
@@ -362,7 +362,7 @@ describe("Events that ask", function suite() {
     };
     const before = await mrr();
     await deliver(subscription("stuck", { discounts: ["di_half"] }));
-    await until(() => Promise.resolve(api.calls.some((path) => path.includes("sub_stuck"))));
+    await until(() => api.calls.some((path) => path.includes("sub_stuck")));
     await deliver(subscription("behind", { discounts: ["di_half"] }));
     await until(async () => (await mrr()) === before + 10);
     expect(await outcomesOf("evt_enrich_sub_stuck")).to.deep.equal([]);
