@@ -89,8 +89,6 @@ interface ReceiptRow {
   readonly body_hash: Buffer;
   readonly answer: unknown;
   readonly durable: boolean;
-  /** Inserted by this statement. */
-  readonly fresh: boolean;
 }
 
 async function claim(
@@ -98,18 +96,24 @@ async function claim(
   owner: ReceiptOwner,
   claims: readonly Claim[],
 ): Promise<Claimed[]> {
-  for (let tries = 1; ; tries++) {
-    const rows = new Map(
-      (await postgres.query<ReceiptRow>(claimSql, claimValues(owner, claims))).map((row) => [
-        row.identity,
-        row,
-      ]),
-    );
-    const outcomes = claims.map((one) => outcomeOf(one, rows));
-    if (outcomes.every((outcome) => outcome !== null)) return outcomes;
-    // Somebody inserted the same identity while this statement ran; the next one sees it.
-    if (tries === claimTriesMax) throw new Error("identities stayed neither free nor taken");
+  const inserted = new Set<string>();
+  for (let tries = 1; tries <= claimTriesMax; tries += 1) {
+    const rows = await recallRows(postgres, owner, claims);
+    const outcomes = claims.map((one) => outcomeOf(one, rows, inserted));
+    // Of an event with a conflict none is claimed.
+    const missing = claims
+      .filter((_, index) => outcomes[index]?.outcome !== "conflict")
+      .flatMap(({ identities, bodyHash, answer }) =>
+        identities
+          .filter((identity) => !rows.has(identity))
+          .map((identity) => ({ identity, hash: bodyHash.toString("hex"), answer })),
+      );
+    if (missing.length === 0) return outcomes;
+    for (const identity of await insert(postgres, owner, missing)) inserted.add(identity);
+    if (missing.every(({ identity }) => inserted.has(identity))) return outcomes;
+    // Somebody inserted one of them meanwhile: the next look sees it.
   }
+  throw new Error("identities stayed neither free nor taken");
 }
 
 async function recall(
@@ -117,90 +121,68 @@ async function recall(
   owner: ReceiptOwner,
   claims: readonly Omit<Claim, "answer">[],
 ): Promise<Claimed[]> {
-  const found = await postgres.query<ReceiptRow>(recallSql, [
-    owner.workspace,
-    owner.environment,
-    claims.flatMap(({ identities }) => identities),
-  ]);
-  const rows = new Map(found.map((row) => [row.identity, row]));
-  return claims.map(({ identities, bodyHash }) => {
-    const known = identities.filter((identity) => rows.has(identity));
-    return outcomeOf({ identities: known, bodyHash }, rows) ?? { outcome: "fresh" };
-  });
+  const rows = await recallRows(postgres, owner, claims);
+  return claims.map((one) => outcomeOf(one, rows));
 }
 
-const recallSql = `
-SELECT identity, body_hash, answer, durable, false AS fresh FROM ingest_receipts
-WHERE workspace = $1 AND environment = $2 AND identity = ANY ($3::text[])
-  AND (expires_at IS NULL OR expires_at > now())`;
+async function recallRows(
+  postgres: Postgres,
+  owner: ReceiptOwner,
+  claims: readonly Pick<Claim, "identities">[],
+): Promise<ReadonlyMap<string, ReceiptRow>> {
+  const found = await postgres.query<ReceiptRow>(
+    `SELECT identity, body_hash, answer, durable FROM ingest_receipts
+     WHERE workspace = $1 AND environment = $2 AND identity = ANY ($3::text[])
+       AND (expires_at IS NULL OR expires_at > now())`,
+    [owner.workspace, owner.environment, claims.flatMap(({ identities }) => identities)],
+  );
+  return new Map(found.map((row) => [row.identity, row]));
+}
 
-/** Null: an identity is neither known nor ours, so another call is claiming it right now. */
+/** @param inserted identities that this very call claimed before */
 function outcomeOf(
-  one: Omit<Claim, "answer">,
+  { identities, bodyHash }: Omit<Claim, "answer">,
   rows: ReadonlyMap<string, ReceiptRow>,
-): Claimed | null {
+  inserted: ReadonlySet<string> = new Set(),
+): Claimed {
   let repeated: ReceiptRow | undefined;
-  let missing = false;
-  for (const identity of one.identities) {
+  for (const identity of identities) {
     const row = rows.get(identity);
-    if (row === undefined) missing = true;
-    else if (!row.body_hash.equals(one.bodyHash)) return { outcome: "conflict", identity };
-    else if (!row.fresh && (repeated === undefined || row.durable)) repeated = row;
+    if (row === undefined) continue;
+    if (!row.body_hash.equals(bodyHash)) return { outcome: "conflict", identity };
+    if (!inserted.has(identity) && (repeated === undefined || row.durable)) repeated = row;
   }
-  if (missing) return null;
   if (repeated === undefined) return { outcome: "fresh" };
   return { outcome: "repeat", answer: repeated.answer, durable: repeated.durable };
 }
 
-function claimValues(owner: ReceiptOwner, claims: readonly Claim[]): unknown[] {
-  const rows = claims.flatMap(({ identities, bodyHash, answer }, event) =>
-    identities.map((identity) => ({
-      event,
-      identity,
-      bodyHash: bodyHash.toString("hex"),
-      answer: JSON.stringify(answer),
-    })),
-  );
-  return [
-    owner.workspace,
-    owner.environment,
-    rows.map((row) => row.event),
-    rows.map((row) => row.identity),
-    rows.map((row) => row.bodyHash),
-    rows.map((row) => row.answer),
-    limits.idempotencyKeyTtlMs,
-  ];
-}
-
 /**
- * The rows there are, and the rows this makes: of an event with a conflict none. An expired row is
- * as good as none and is taken over.
+ * In the order of identities, so that two calls never wait for each other. An expired row is as
+ * good as none and is taken over.
+ * @returns the identities that nobody else had inserted meanwhile
  */
-const claimSql = `
-WITH given AS (
-  SELECT event, identity, decode(hash, 'hex') AS body_hash, answer::jsonb AS answer
-  FROM unnest($3::int[], $4::text[], $5::text[], $6::text[]) AS t (event, identity, hash, answer)
-), known AS (
-  SELECT g.event, r.identity, r.body_hash, r.answer, r.durable, r.body_hash <> g.body_hash AS other
-  FROM given g JOIN ingest_receipts r
-    ON r.workspace = $1 AND r.environment = $2 AND r.identity = g.identity
-  WHERE r.expires_at IS NULL OR r.expires_at > now()
-), fresh AS (
-  INSERT INTO ingest_receipts AS r (workspace, environment, identity, body_hash, answer, expires_at)
-  SELECT $1, $2, g.identity, g.body_hash, g.answer, CASE WHEN g.identity LIKE 'event:%' THEN NULL
-    ELSE now() + $7::int * interval '1 millisecond' END
-  FROM given g
-  WHERE NOT EXISTS (SELECT 1 FROM known k WHERE k.event = g.event AND k.other)
-    AND NOT EXISTS (SELECT 1 FROM known k WHERE k.identity = g.identity)
-  ORDER BY g.identity
-  ON CONFLICT (workspace, environment, identity) DO UPDATE
-    SET body_hash = excluded.body_hash, answer = excluded.answer, durable = false,
-      expires_at = excluded.expires_at
-    WHERE r.expires_at <= now()
-  RETURNING r.identity, r.body_hash, r.answer, r.durable
-)
-SELECT identity, body_hash, answer, durable, false AS fresh FROM known
-UNION ALL SELECT identity, body_hash, answer, durable, true FROM fresh`;
+async function insert(
+  postgres: Postgres,
+  owner: ReceiptOwner,
+  rows: readonly object[],
+): Promise<string[]> {
+  const inserted = await postgres.query<{ readonly identity: string }>(
+    `INSERT INTO ingest_receipts AS r
+       (workspace, environment, identity, body_hash, answer, expires_at)
+     SELECT $1, $2, identity, decode(hash, 'hex'), coalesce(answer, 'null'),
+       CASE WHEN identity LIKE 'event:%' THEN NULL
+       ELSE now() + $4::int * interval '1 millisecond' END
+     FROM json_to_recordset($3::json) AS given (identity text, hash text, answer jsonb)
+     ORDER BY identity
+     ON CONFLICT (workspace, environment, identity) DO UPDATE
+       SET body_hash = excluded.body_hash, answer = excluded.answer, durable = false,
+         expires_at = excluded.expires_at
+       WHERE r.expires_at <= now()
+     RETURNING r.identity`,
+    [owner.workspace, owner.environment, JSON.stringify(rows), limits.idempotencyKeyTtlMs],
+  );
+  return inserted.map(({ identity }) => identity);
+}
 
 async function purge(postgres: Postgres): Promise<void> {
   await postgres.query(

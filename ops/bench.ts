@@ -4,6 +4,7 @@
  */
 import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
+import { ingest } from "./bench/ingest.js";
 import { kafka } from "./bench/kafka.js";
 import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
@@ -22,6 +23,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
     latency,
     webhooks,
+    ingest,
     start,
     memory,
     queries,

@@ -19,8 +19,6 @@ export async function sendEvenly(
   }
 }
 
-const connections = 64;
-
 /**
  * Each connection sends its next request when the answer to its last is there (a closed loop);
  * the requests begin again when they are used up.
@@ -31,6 +29,7 @@ export async function sendClosedLoop(
   base: URL,
   requests: readonly Buffer[],
   seconds: number,
+  connections = 64,
 ): Promise<number> {
   const open = await Promise.all(
     Array.from({ length: connections }, () => HttpConnection.open(base)),

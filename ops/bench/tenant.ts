@@ -45,6 +45,13 @@ export async function createTenant(service: Manager): Promise<Tenant> {
   };
 }
 
+/** @returns what its Authorization header says */
+export async function createIngestKey(service: Manager, workspaceId: string): Promise<string> {
+  const asked = { environment: "Production", scope: "Full Ingress" };
+  const { key } = await manage(service, `/${workspaceId}/keys`, asked, createdKey);
+  return `Bearer ${key}`;
+}
+
 /** A whole HTTP request as Stripe would send it now. */
 export function webhookRequest(path: string, body: Buffer): Buffer {
   const signed = signTimed(signature, body, signingSecret, Date.now());

@@ -1,6 +1,7 @@
 /**
  * What an endpoint costs without the service: a bare handler that reads the same body, checks the
- * HMAC and parses the JSON. `koa` is the floor of the target; `http` is the same without Koa.
+ * HMAC and parses the JSON. `koa` is the floor of the target; `http` is the same without Koa, and
+ * `ndjson` reads a batch of lines.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
@@ -13,7 +14,7 @@ import { signingSecret } from "./tenant.js";
 
 /** Runs as a child: reports its port, and serves until it is ended. */
 export async function run([kind]: readonly string[]): Promise<void> {
-  const handle = kind === "koa" ? koaHandler() : answer;
+  const handle = kind === "http" ? answer : koaHandler(kind === "ndjson" ? linesOf : typeOf);
   const server = createServer((request, response) => void handle(request, response));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -23,19 +24,33 @@ export async function run([kind]: readonly string[]): Promise<void> {
 
 export const portMessage = z.object({ port: z.int() });
 
-function koaHandler() {
+function koaHandler(answerTo: (request: IncomingMessage) => Promise<object | string>) {
   const app = new Koa();
   app.use(async (ctx) => {
-    ctx.body = { type: typed.parse(await checkedEvent(ctx.req)).type };
+    ctx.body = await answerTo(ctx.req);
   });
   return app.callback();
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { type } = typed.parse(await checkedEvent(request));
-  response.end(JSON.stringify({ type }));
+async function typeOf(request: IncomingMessage): Promise<{ type: string }> {
+  return { type: typed.parse(await checkedEvent(request)).type };
 }
 
+/** As the endpoint answers a batch: a line of JSON for each. */
+async function linesOf(request: IncomingMessage): Promise<string> {
+  const lines = (await bodyOf(request)).toString().split("\n");
+  const answers = lines.map((text, line) => ({
+    line,
+    id: identified.parse(JSON.parse(text)).event_id,
+  }));
+  return answers.map((each) => JSON.stringify(each)).join("\n");
+}
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.end(JSON.stringify(await typeOf(request)));
+}
+
+const identified = z.object({ event_id: z.string() });
 const typed = z.object({ type: z.string() });
 
 /** The parsed body. @throws when the signature is not that of the body */

@@ -64,7 +64,10 @@ export function webhooks({ rounds, profileFolder }: Options): Promise<Figure[]> 
   );
 }
 
-function withFloor<T>(kind: string, use: (base: URL) => Promise<T>): Promise<T> {
+export function withFloor<T>(
+  kind: "koa" | "http" | "ndjson",
+  use: (base: URL) => Promise<T>,
+): Promise<T> {
   return withChild("webhooks-floor", [kind], (message) =>
     use(new URL(`http://127.0.0.1:${portMessage.parse(message).port}`)),
   );
