@@ -1,11 +1,10 @@
 /** Movements by interval and kind, with the balance before the first interval. */
 import type { MovementGroup } from "./schema.js";
 import type { AsOf } from "../reading/as-of.js";
-import { isStartOfMonth } from "../reading/calendar.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type GroupRow, groupColumns } from "../reading/groups.js";
 import type { Series } from "../reading/series.js";
-import { fromSql, intervalSql } from "../reading/intervals.js";
+import { fromSql, intervalSql, isWholeMonths } from "../reading/intervals.js";
 import { sumMovementSeriesSql } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
@@ -45,7 +44,7 @@ export function movementSeriesQuery(
     columnsOf,
     {
       months: isOfSkus ? "by_month_and_sku" : "by_month",
-      isOfMonths: interval !== "day" && interval !== "week" && isStartOfMonth(from),
+      isOfMonths: isWholeMonths(interval, from),
     },
     asOf,
     { condition: cell.condition, measures: ["mrr", "accounts"] },

@@ -1,4 +1,5 @@
 /** The beginning of a series and its intervals, as SQL. */
+import { isStartOfMonth } from "./calendar.js";
 import type { Interval } from "../../schemas/http/series.js";
 
 /** 00:00 of the first day, ms since 1970 in the parameter `from`. */
@@ -13,4 +14,9 @@ export function intervalSql(interval: Interval, day: string): string {
     quarter: `toStartOfQuarter(${day})`,
     year: `toStartOfYear(${day})`,
   }[interval];
+}
+
+/** Intervals from that moment on, ms since 1970, are of whole months. */
+export function isWholeMonths(interval: Interval, from: number): boolean {
+  return interval !== "day" && interval !== "week" && isStartOfMonth(from);
 }

@@ -4,8 +4,8 @@ import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type GroupRow, groupColumns } from "../reading/groups.js";
 import type { Series } from "../reading/series.js";
-import { fromSql, intervalSql } from "../reading/intervals.js";
-import { sumLedgerSinceSql } from "../reading/ledger.js";
+import { fromSql, intervalSql, isWholeMonths } from "../reading/intervals.js";
+import { ledgerPartsSinceSql } from "../reading/ledger.js";
 import {
   type Query,
   asOfParams,
@@ -37,7 +37,7 @@ export interface ReportedRow extends RevenueCell {
   readonly fee: string;
 }
 
-type Rows = Pick<Cell, "condition" | "params">;
+type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
 
 /** @param rowsMax one more is read, to say that there are more */
 export function revenueQuery(
@@ -48,23 +48,25 @@ export function revenueQuery(
 ): Query {
   const groups = group === undefined ? [] : groupColumns[group];
   const names = ["start", ...groups].join(", ");
-  const start = `${intervalSql(series.interval, "toDate(happened_at)")} AS start`;
+  const { interval, from } = series;
+  const columnsOf = (day: string) => [`${intervalSql(interval, day)} AS start`, "kind", ...groups];
+  const isOfMonths =
+    isWholeMonths(interval, from) && cell.isOfSkus && group !== "currency" && group !== "country";
   const measures = ["amount", "tax", "fee", "sales"] as const;
   return {
     sql: `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
   sumIf(amount, kind = 'refund') AS refunds,
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
-FROM (
-${sumLedgerSinceSql([start, "kind", ...groups], measures, series.asOf, cell.condition)}
-) AS sums GROUP BY ${names}
+FROM ${ledgerPartsSinceSql(columnsOf, measures, series.asOf, { cell: cell.condition, isOfMonths })}
+GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
 HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
 ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
     params: {
       ...asOfParams(series.asOf),
       ...cell.params,
-      from: series.from,
+      from,
       rows_max: rowsMax + 1,
     },
   };

@@ -147,9 +147,9 @@ CREATE TABLE IF NOT EXISTS ledger
     ),
     PROJECTION by_month_and_sku
     (
-        SELECT workspace, environment, toStartOfMonth(happened_at) AS month, provider, external_id,
-               sum(toInt128(amount)), sum(sales)
-        GROUP BY workspace, environment, month, provider, external_id
+        SELECT workspace, environment, toStartOfMonth(happened_at) AS month, provider, external_id, kind,
+               sum(toInt128(amount)), sum(toInt128(tax)), sum(toInt128(fee)), sum(sales)
+        GROUP BY workspace, environment, month, provider, external_id, kind
     ),
     PROJECTION by_time
     (

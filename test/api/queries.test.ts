@@ -455,11 +455,79 @@ describe("the queries of the metrics and lists", () => {
         const cell = {
           condition: "country = {cell_country:String}",
           params: { cell_country: "US" },
+          isOfSkus: false,
         };
         const { sql, params } = revenueQuery(series, cell, group, 100);
         const text = await planOf(clickhouse, { sql, params });
         expect(text).to.include("ReadFromMergeTree (by_day)");
         expect(text).to.include("(by_time)");
+      }
+    });
+
+    for (const group of [undefined, "provider", "product", "currency"] as const) {
+      it(`should be the sums of months by ${group ?? "nothing"}, as known then`, async () => {
+        const tenant = newTenant();
+        const entries = scatteredEntries(600);
+        await insertLedger(clickhouse, tenant, entries);
+        const cell = cellOf({}, catalogueOf([], tenant.workspace, "live"));
+        const from = day("2025-02-01T00:00");
+        // Early and late in a month, at its beginning and its end.
+        for (const moment of ["2025-09-05T12:00", "2025-09-25T12:00", "2025-09-01", "2025-10-01"]) {
+          for (const knownAt of [undefined, day("2025-09-03T00:00")]) {
+            for (const interval of ["month", "quarter", "year"] as const) {
+              const at = moment.length > 10 ? day(moment) : day(`${moment}T00:00`) - 1;
+              const series = readSeries({ from, interval }, asOf(tenant, at, knownAt));
+              const rows = await rowsOf<RevenueSumsRow>(revenueQuery(series, cell, group, 500));
+              const found = rows.map((row) => [cellName(row), row.gross, row.refunds, row.sales]);
+              const sums = new Map<string, [gross: number, refunds: number, sales: number]>();
+              for (const entry of entries) {
+                const { happened_at: happened, recorded_at: recorded, kind, amount } = entry;
+                if (happened < from || happened > at || recorded > (knownAt ?? recorded)) continue;
+                const part = series.parts.findLast((each) => each.from <= happened);
+                const name = cellName({
+                  ...columnsOf(entry, group),
+                  start: utcDay(part?.start ?? 0),
+                });
+                const [gross, refunds, sales] = sums.get(name) ?? [0, 0, 0];
+                const [sold, returned] = kind === "sale" ? [amount, 0] : [0, amount];
+                sums.set(name, [gross + sold, refunds + returned, sales + entry.sales]);
+              }
+              const expected = [...sums].map(([name, all]) => [name, ...all.map(String)]);
+              expect(found).to.have.deep.members(expected);
+            }
+          }
+        }
+      });
+    }
+
+    const columnsOf = (
+      entry: TestEntry,
+      group: "provider" | "product" | "currency" | undefined,
+    ) => {
+      const { provider = "", external_id = "" } = entry;
+      if (group === "provider") return { provider };
+      if (group === "product") return { provider, external_id };
+      return group === undefined ? {} : { currency: "USD" };
+    };
+    const cellName = (row: {
+      readonly start: string;
+      readonly provider?: string;
+      readonly external_id?: string;
+      readonly currency?: string;
+    }) => [row.start, row.provider, row.external_id, row.currency].join(" ");
+
+    it("should read whole months from their projection where no day is told apart", async () => {
+      const tenant = newTenant();
+      await insertLedger(clickhouse, tenant, scatteredEntries(5_000));
+      await clickhouse.write("OPTIMIZE TABLE ledger FINAL");
+      const cell = cellOf({ provider: "stripe" }, catalogueOf([], tenant.workspace, "live"));
+      for (const at of [day("2026-02-10T12:00"), day("2026-02-20T12:00")]) {
+        const series = readSeries({ interval: "quarter" }, asOf(tenant, at));
+        for (const group of [undefined, "product"] as const) {
+          const text = await planOf(clickhouse, revenueQuery(series, cell, group, 100));
+          expect(text).to.include("ReadFromMergeTree (by_month_and_sku)");
+          expect(text).to.include("(by_time)");
+        }
       }
     });
 
@@ -484,7 +552,7 @@ describe("the queries of the metrics and lists", () => {
       const now = asOf(tenant, day("2026-02-10T12:00"));
       const total = "36000000000000000000";
       const series = readSeries({ interval: "year" }, now);
-      const all = { condition: "true", params: {} };
+      const all = cellOf({}, catalogueOf([], tenant.workspace, "live"));
       const [year] = await rowsOf<RevenueSumsRow>(revenueQuery(series, all, undefined, 100));
       expect([year?.gross, year?.tax, year?.fees]).to.deep.equal([total, total, total]);
       for (const from of [null, day("2026-01-01T00:00")]) {
