@@ -9,10 +9,11 @@ import { chmod } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { settingsOf, startServers, stopServers } from "../servers/all.js";
 import { freePort } from "../servers/kafka.js";
-import { type Figure, percentile, spread } from "./figures.js";
+import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { type Durations, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
+import { processorSeconds } from "./processor-time.js";
 import { stopChild, withFolder } from "./processes.js";
 import { startRole } from "./service.js";
 import { createTenant, settled } from "./tenant.js";
@@ -46,7 +47,14 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
       const killing = pause(killedAfterMs).then(() => installation.killProcessors());
       const killed = await measure(new Run(sides, killedPerSecond, "killed"), killedSeconds);
       await killing;
+      const before = await processorSeconds(installation.pids());
       const paced = await measure(new Run(sides, rate, "paced"), seconds);
+      const after = await processorSeconds(installation.pids());
+      const costs = Object.entries(after).map(([process, total]) => {
+        const perEvent = ((total - (before[process] ?? 0)) * 1_000) / paced.answered.length;
+        return `${process} ${short(perEvent)}`;
+      });
+      console.log(`  at ${rate}/s, processor time an event: ${costs.join(", ")} ms`);
       console.log(`  at ${rate}/s, sent → 2xx           ${spread(paced.answered)}`);
       console.log(`  at ${rate}/s, 2xx → on the socket  ${spread(paced.reported)}`);
       const target = { valueMax: p99MsMax };
@@ -86,6 +94,8 @@ interface Installation {
   readonly ingest: URL;
   readonly api: URL;
   readonly adminToken: string;
+  /** Of all processes that run now, by what they are. */
+  pids(): Record<string, number>;
   /** Resolves when the next one is ready. */
   killProcessors(): Promise<void>;
 }
@@ -119,6 +129,19 @@ function withInstallation<T>(
         ingest: ingest.base,
         api: api.base,
         adminToken,
+        pids() {
+          const { kafka, clickhouse, postgres } = running;
+          const children = {
+            ingest: ingest.child,
+            processors: processors.child,
+            api: api.child,
+            kafka: kafka.process,
+            clickhouse: clickhouse.process,
+            postgres: postgres.process,
+          };
+          const pids = Object.entries(children).map(([name, { pid = 0 }]) => [name, pid] as const);
+          return Object.fromEntries(pids);
+        },
         async killProcessors() {
           const closed = once(processors.child, "close");
           processors.child.kill("SIGKILL");
