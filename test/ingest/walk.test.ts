@@ -46,7 +46,7 @@ describe("The way of one event", () => {
   });
   after(() => socket.terminate());
 
-  it("1 endpoint: should answer a genuine call with its event id", async () => {
+  it("should answer a genuine call with its event id (1 endpoint)", async () => {
     const answer = await endpoints.deliver(body);
     expect(answer.status).to.equal(200);
     expect(answer.json.status).to.equal("success");
@@ -54,7 +54,7 @@ describe("The way of one event", () => {
     eventId = String(answer.json.event_id);
   });
 
-  it("1 endpoint: should refuse a forged call before it reaches the log", async () => {
+  it("should refuse a forged call before it reaches the log (1 endpoint)", async () => {
     const ends = await endpoints.service.log.ends(topics.raw);
     const { headers: forged } = stripe.sign(
       body,
@@ -65,7 +65,7 @@ describe("The way of one event", () => {
     expect(await endpoints.service.log.ends(topics.raw)).to.deep.equal(ends);
   });
 
-  it("2 durable: should find the event sealed on the raw topic, nothing in the clear", async () => {
+  it("should find the event sealed on the raw topic, nothing in the clear (2 durable)", async () => {
     const record = await find(
       topics.raw,
       (value) => rawEventCodec.decode(value).meta.event_id === eventId,
@@ -79,7 +79,7 @@ describe("The way of one event", () => {
     });
   });
 
-  it("3–5 normalize: should find the facts, converted and without a customer's id", async () => {
+  it("should find the facts, converted and without a customer's id (3–5 normalize)", async () => {
     await booked();
     // Beside the payment it says where the customer is.
     const record = await find(topics.facts, (value) => {
@@ -91,7 +91,7 @@ describe("The way of one event", () => {
     expect(fact.quote).to.include({ currency: "USD", base_currency: "EUR" });
   });
 
-  it("6 book: should find one transaction and one ledger entry of it", async () => {
+  it("should find one transaction and one ledger entry of it (6 book)", async () => {
     const { clickhouse } = endpoints.service;
     for (const [table, amount] of [
       ["transactions", "normalized_amount"],
@@ -110,7 +110,7 @@ describe("The way of one event", () => {
     }
   });
 
-  it("7 publish: should find the transaction on the public topic", async () => {
+  it("should find the transaction on the public topic (7 publish)", async () => {
     const record = await find(
       topics.transactions,
       (value) => transactionCodec.decode(value).event_id === eventId,
@@ -123,7 +123,7 @@ describe("The way of one event", () => {
     });
   });
 
-  it("8 acknowledge: should have moved every group's offset to the end", async () => {
+  it("should have moved every group's offset to the end (8 acknowledge)", async () => {
     for (const [topic, group] of [
       [topics.raw, groups.normalize],
       [topics.facts, groups.money],
@@ -134,7 +134,7 @@ describe("The way of one event", () => {
     }
   });
 
-  it("9 answer: should list the transaction", async () => {
+  it("should list the transaction (9 answer)", async () => {
     const answer = await endpoints.get("/v1/transactions");
     const { data } = answer.json;
     expect(data).to.have.length(1);
@@ -150,7 +150,7 @@ describe("The way of one event", () => {
     });
   });
 
-  it("10 live: should have sent it to the socket, once", async () => {
+  it("should have sent it to the socket, once (10 live)", async () => {
     expect(live).to.have.length(1);
     expect(live[0]).to.include({ provider: "stripe", gross_amount: 49, version: 1 });
     expect(live[0]).to.have.property("cursor");

@@ -87,14 +87,14 @@ const cases: readonly [since: string, type: string, object: object, read: object
 
 describe("Stripe before", () => {
   for (const [since, type, object, read] of cases) {
-    it(`${since}: ${type}`, () => {
+    it(`should read ${type} as it was before ${since}`, () => {
       const decoded = decode({ id: "evt_1", object: "event", type, created, data: { object } });
       if (decoded.outcome !== "facts") throw new Error(JSON.stringify(decoded));
       expect(decoded.facts.map(({ body }) => body)).to.containSubset([read]);
     });
   }
 
-  it("2019-03-14: an invoice that is not paid is no money", () => {
+  it("should take an unpaid invoice as it was before 2019-03-14 for no money", () => {
     const object = {
       object: "invoice",
       ...invoice,
@@ -106,7 +106,7 @@ describe("Stripe before", () => {
     expect(decoded.outcome).to.equal("ignored");
   });
 
-  it("today: an object that calls itself constructor has no old names", () => {
+  it("should find no old names in an object that calls itself constructor", () => {
     const object = { id: "odd_1", object: "constructor" };
     const decoded = decode({ type: "charge.succeeded", created, data: { object } });
     expect(decoded.outcome).to.equal("rejected");
