@@ -65,7 +65,7 @@ describe("The way of one event", () => {
     expect(await endpoints.service.log.ends(topics.raw)).to.deep.equal(ends);
   });
 
-  it("should find the event sealed on the raw topic, nothing in the clear (2 durable)", async () => {
+  it("should find the event sealed on the raw topic, none in the clear (2 durable)", async () => {
     const record = await find(
       topics.raw,
       (value) => rawEventCodec.decode(value).meta.event_id === eventId,
