@@ -102,8 +102,22 @@ export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }
 
+/**
+ * How long after that a record that was sent may still become readable: a leader waits for a
+ * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
+ */
+export const kafkaLateMsMax = 45_000;
+
 /** Some of it was sent: that is readable, or may still become so for a while (`kafkaLateMsMax`). */
-export class AppendUncertain extends LogUnavailable {}
+export class AppendUncertain extends LogUnavailable {
+  /** Resolves when all that was sent is readable; rejects when that stays unknown. */
+  readonly stored: Promise<void>;
+
+  constructor(message: string, { stored, ...options }: ErrorOptions & { stored: Promise<void> }) {
+    super(message, options);
+    this.stored = stored;
+  }
+}
 
 /** The log cannot be asked now what lies in it or where it ends; the same may be asked again. */
 export class LogUnreadable extends Error {

@@ -2,22 +2,19 @@
  * The calls that are being taken: each is stamped with its receipt time and counted until its
  * record is in the log or it was refused. `complete_to` stays below the earliest of them.
  */
-import { AppendUncertain } from "../log/log.js";
+import { AppendUncertain, kafkaLateMsMax } from "../log/log.js";
 import type { PersistedWatermark } from "./persisted-watermark.js";
-
-/**
- * How long after that a record that was sent may still become readable: a leader waits for a
- * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
- */
-export const kafkaLateMsMax = 45_000;
 
 export interface Receipt {
   /** ms since 1970 */
   readonly receivedAt: number;
   /** The call was not taken, or its record is in the log. */
   settle(): void;
-  /** The call was refused, but its record may still come to lie in the log for a while. */
-  settleLater(): void;
+  /**
+   * The call was refused, but its record may still come to lie in the log for a while.
+   * @param stored resolves when it lies there; rejects when that stays unknown
+   */
+  settleLater(stored: Promise<void>): void;
 }
 
 /** Takes what was stamped; its receipt is settled when that ends, or when nothing can follow. */
@@ -30,7 +27,7 @@ export async function settledAfter<Result>(
     receipt.settle();
     return result;
   } catch (error) {
-    if (error instanceof AppendUncertain) receipt.settleLater();
+    if (error instanceof AppendUncertain) receipt.settleLater(error.stored);
     else receipt.settle();
     throw error;
   }
@@ -75,8 +72,8 @@ export class LocalReceipts implements InFlightReceipts {
     return {
       receivedAt,
       settle: () => void this.#stamps.delete(token),
-      settleLater: () => {
-        if (this.#stamps.delete(token)) this.#late.add(receivedAt);
+      settleLater: (stored) => {
+        if (this.#stamps.delete(token)) this.#late.add(receivedAt, stored);
       },
     };
   }
@@ -109,35 +106,39 @@ export class LocalReceipts implements InFlightReceipts {
   }
 }
 
-/** Stamps of refused calls whose records may still appear; grouped by second. */
+/** Stamps of refused calls whose records may still appear; the calls of a request share one. */
 class LateStamps {
-  /** By the second at whose end none of them can follow any more: the earliest. */
-  readonly #earliest = new Map<number, number>();
+  readonly #stamps = new Map<Promise<void>, { earliest: number; until: number }>();
 
   constructor(private readonly elapsed: () => number) {}
 
-  add(receivedAt: number): void {
-    const until = Math.ceil((this.elapsed() + kafkaLateMsMax) / secondMs);
-    this.#earliest.set(until, Math.min(receivedAt, this.#earliest.get(until) ?? receivedAt));
+  add(receivedAt: number, stored: Promise<void>): void {
+    const known = this.#stamps.get(stored);
+    const earliest = Math.min(receivedAt, known?.earliest ?? receivedAt);
+    this.#stamps.set(stored, { earliest, until: this.elapsed() + kafkaLateMsMax });
+    if (known !== undefined) return;
+    stored.then(
+      () => this.#stamps.delete(stored),
+      () => undefined,
+    );
   }
 
   get earliest(): number {
     this.#forget();
-    return Math.min(Number.POSITIVE_INFINITY, ...this.#earliest.values());
+    const all = Array.from(this.#stamps.values(), ({ earliest }) => earliest);
+    return Math.min(Number.POSITIVE_INFINITY, ...all);
   }
 
   get leftMs(): number {
     this.#forget();
-    const last = Math.max(0, ...this.#earliest.keys());
-    return Math.max(0, last * secondMs - this.elapsed());
+    const last = Math.max(0, ...Array.from(this.#stamps.values(), ({ until }) => until));
+    return Math.max(0, last - this.elapsed());
   }
 
   #forget(): void {
     const elapsed = this.elapsed();
-    for (const until of this.#earliest.keys()) {
-      if (until * secondMs <= elapsed) this.#earliest.delete(until);
+    for (const [stored, { until }] of this.#stamps) {
+      if (until <= elapsed) this.#stamps.delete(stored);
     }
   }
 }
-
-const secondMs = 1_000;

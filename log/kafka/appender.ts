@@ -6,12 +6,22 @@
  * repetition and acknowledges what it never wrote. So there is one request at a time, and after
  * one that failed a new producer, with a new identity, whatever the error was; also after one that
  * kafkajs sent again with success: of several brokers one may still be at the first try.
+ *
+ * The callers of a request that takes too long are refused, and the old producer goes on with it:
+ * its answer ends the doubt whether the records will become readable.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../../config.js";
-import { KafkaConnection, type KafkaSettings, isNotAllowed } from "./connection.js";
+import {
+  KafkaConnection,
+  type KafkaSettings,
+  answered,
+  isNotAllowed,
+  mayPass,
+} from "./connection.js";
 import { reportFailure } from "./denied.js";
-import { AppendUncertain, LogUnavailable, type Position } from "../log.js";
+import { AppendUncertain, LogUnavailable, type Position, kafkaLateMsMax } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 
@@ -43,7 +53,10 @@ interface Batch {
   readonly placed: ReadonlyMap<number, { append: Append; index: number; message: Message }[]>;
 }
 
-type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon" | "failedSends">;
+type Connection = Pick<
+  KafkaConnection,
+  "kafka" | "within" | "abandon" | "isAbandoned" | "failedSends"
+>;
 
 function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
   return new KafkaConnection(settings, logger);
@@ -73,6 +86,8 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
   #isClosed = false;
+  /** Of producers that go on with a request whose callers were refused. */
+  readonly #late = new Set<Connection>();
   readonly #denials = new LogThrottle();
   readonly #msMax: number;
 
@@ -117,6 +132,7 @@ export class KafkaAppender {
     this.#isClosed = true;
     await this.#running;
     this.#forgetProducer();
+    for (const connection of this.#late) connection.abandon();
   }
 
   async #run(): Promise<void> {
@@ -133,7 +149,8 @@ export class KafkaAppender {
   #refuseLate(): void {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
-    this.#refuse(late, new Error(`not begun within ${this.#msMax} ms`));
+    // What was sent of them is acknowledged: it was not the last request.
+    this.#refuse(late, new Error(`not begun within ${this.#msMax} ms`), Promise.resolve());
   }
 
   /** At most so many bytes for a partition, which Kafka limits; an append may need several. */
@@ -167,6 +184,7 @@ export class KafkaAppender {
   async #send({ appends, placed }: Batch): Promise<void> {
     const leftMs = Math.min(...[...appends].map(({ until }) => until)) - performance.now();
     const until = performance.now() + Math.max(leftMs, leastMs);
+    let sending: Promise<Map<number, string>> | null = null;
     try {
       const { connection, producer } = await this.#openProducer(until);
       const messages = new Map(
@@ -175,10 +193,9 @@ export class KafkaAppender {
           entries.map(({ message }) => message),
         ]),
       );
-      const first = await connection.within(until - performance.now(), () => {
-        for (const append of appends) append.isSent = true;
-        return this.#sendAll(producer, messages);
-      });
+      for (const append of appends) append.isSent = true;
+      sending = this.#sendAll(connection, producer, messages);
+      const first = await answered(sending, until - performance.now());
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
         if (base === undefined)
@@ -189,8 +206,10 @@ export class KafkaAppender {
       }
     } catch (error) {
       this.#reportFailure(error);
+      // What was sent of them before is acknowledged.
+      const stored = sending === null ? Promise.resolve() : this.#goOn(sending);
       this.#forgetProducer();
-      this.#refuse([...appends], error);
+      this.#refuse([...appends], error, stored);
       return;
     }
     if (this.#hasFailedTries()) this.#forgetProducer();
@@ -199,6 +218,21 @@ export class KafkaAppender {
       append.isOver = true;
       append.resolve(append.positions);
     }
+  }
+
+  /** @returns resolves when all was stored; rejects when that stays unknown */
+  #goOn(sending: Promise<unknown>): Promise<void> {
+    const connection = this.#producer?.connection;
+    if (connection === undefined || this.#late.size >= lateRequestsMax) {
+      return Promise.reject(new Error("the request was given up"));
+    }
+    this.#producer = null;
+    this.#late.add(connection);
+    const stored = answered(sending, kafkaLateMsMax).finally(() => {
+      this.#late.delete(connection);
+      connection.abandon();
+    });
+    return stored.then(() => undefined);
   }
 
   #reportFailure(error: unknown): void {
@@ -215,34 +249,48 @@ export class KafkaAppender {
   /**
    * A try of kafkajs leaves out what moved to a broker that has answered for others already, and
    * says nothing. Its numbers are taken back then: sent again they are the same batches to Kafka.
+   * The same holds for a send that failed: it is tried until the connection is abandoned. What
+   * another broker had stored of it is stored twice then.
    * @returns the offset of the first record of each partition
    */
   async #sendAll(
+    connection: Connection,
     producer: Producer,
     messages: ReadonlyMap<number, readonly Message[]>,
   ): Promise<Map<number, string>> {
     const first = new Map<number, string>();
     while (first.size < messages.size) {
       const left = [...messages].filter(([partition]) => !first.has(partition));
-      const reported = await producer.send({
-        topic: this.topic,
-        messages: left.flatMap(([, ofPartition]) => ofPartition),
-        acks: allReplicas,
-        compression: kafkajs.CompressionTypes.LZ4,
-      });
-      for (const { partition, baseOffset } of reported) {
-        if (baseOffset !== undefined) first.set(partition, baseOffset);
+      try {
+        const reported = await producer.send({
+          topic: this.topic,
+          messages: left.flatMap(([, ofPartition]) => ofPartition),
+          acks: allReplicas,
+          compression: kafkajs.CompressionTypes.LZ4,
+        });
+        for (const { partition, baseOffset } of reported) {
+          if (baseOffset !== undefined) first.set(partition, baseOffset);
+        }
+      } catch (error) {
+        if (connection.isAbandoned || !mayPass(error)) throw error;
+        await pause(betweenTriesMs);
       }
     }
     return first;
   }
 
-  #refuse(appends: readonly Append[], cause: unknown): void {
+  #refuse(appends: readonly Append[], cause: unknown, stored: Promise<void>): void {
+    // Callers that were sent nothing do not ask.
+    stored.catch(() => undefined);
     for (const append of appends) {
       if (append.isOver) continue;
       append.isOver = true;
-      const Refused = append.isSent ? AppendUncertain : LogUnavailable;
-      append.reject(new Refused("Kafka did not take the records", { cause }));
+      const what = "Kafka did not take the records";
+      append.reject(
+        append.isSent
+          ? new AppendUncertain(what, { cause, stored })
+          : new LogUnavailable(what, { cause }),
+      );
     }
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
   }
@@ -270,7 +318,7 @@ export class KafkaAppender {
       } catch (error) {
         connection.abandon();
         if (isNotAllowed(error) || performance.now() + betweenTriesMs > until) throw error;
-        await new Promise((resolve) => setTimeout(resolve, betweenTriesMs));
+        await pause(betweenTriesMs);
       }
     }
     return this.#producer;
@@ -284,6 +332,8 @@ export class KafkaAppender {
 
 const allReplicas = -1;
 const betweenTriesMs = 200;
+/** Each holds a request of records; those beyond are given up. */
+const lateRequestsMax = 4;
 /** An append that waited long is still tried for so long. */
 const leastMs = 1_000;
 /** What Kafka adds to a record, at most. */

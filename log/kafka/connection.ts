@@ -93,22 +93,8 @@ export class KafkaConnection {
   }
 
   /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
-  async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`Kafka gave no answer within ${msMax} ms`));
-        this.abandon();
-      }, msMax);
-    });
-    const working = work();
-    // When it is late, nobody hears how it ended.
-    working.catch(() => undefined);
-    try {
-      return await Promise.race([working, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
+    return answered(work(), msMax, () => this.abandon());
   }
 
   /** Connected and reported the topic. */
@@ -143,6 +129,28 @@ export class KafkaConnection {
 }
 
 const keepAliveMs = 10_000;
+
+/** @throws what `working` throws, or that it took too long */
+export async function answered<T>(
+  working: Promise<T>,
+  msMax: number,
+  onLate: () => void = () => undefined,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`Kafka gave no answer within ${msMax} ms`));
+      onLate();
+    }, msMax);
+  });
+  // When it is late, nobody hears how it ended.
+  working.catch(() => undefined);
+  try {
+    return await Promise.race([working, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 /** Codes of the error of a connection whose other end does not speak as Kafka does. */
 export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENOKAFKA" } as const;
@@ -210,6 +218,24 @@ export function kafkaErrorType(error: unknown): string | null {
     if ("type" in cause && typeof cause.type === "string") return cause.type;
   }
   return null;
+}
+
+/**
+ * Kafka may start at the same time, and no broker knows at once what another has made. Only an
+ * answer that Kafka would give again is definite: kafkajs also throws plain errors where a
+ * connection was lost.
+ */
+export function mayPass(error: unknown): boolean {
+  for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
+    if ("type" in cause && "retriable" in cause) return cause.retriable === true;
+  }
+  return true;
+}
+
+/** `createTopics` wraps one error for each topic. */
+export function firstOf(error: unknown): unknown {
+  const inner = error instanceof Error && "errors" in error ? error.errors : null;
+  return Array.isArray(inner) ? inner[0] : error;
 }
 
 /** The user lacks a right, on a topic, a group or the cluster. */

@@ -2,7 +2,7 @@
  * What keeps a start from using Kafka, as a sentence for a person: which setting is wrong, what
  * was met, what to do. By what Kafka, OpenSSL and kafkajs say.
  */
-import { NoKafka, type KafkaSettings, kafkaErrorType } from "./connection.js";
+import { NoKafka, type KafkaSettings, firstOf, kafkaErrorType, mayPass } from "./connection.js";
 
 export interface Refusal {
   /** Begins with the settings to look at. */
@@ -17,21 +17,20 @@ export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
   if (known === undefined) {
     return {
       sentence: `KAFKA_BROKERS: ${met.place} cannot be used: ${met.text}`,
-      mayPass: isPassing(error),
+      mayPass: mayPass(error),
     };
   }
   return {
     sentence: known.sentence(met, settings),
-    mayPass: known.isLasting !== true && isPassing(error),
+    mayPass: known.isLasting === undefined ? mayPass(error) : !known.isLasting,
   };
 }
 
-/** `createTopics` wraps one error for each topic. */
 export function errorTypeOf(error: unknown): string | null {
   return kafkaErrorType(firstOf(error));
 }
 
-export function textOf(error: unknown): string {
+function textOf(error: unknown): string {
   const first = firstOf(error);
   const text = first instanceof Error ? first.message : String(first);
   // OpenSSL reports its functions and files, too.
@@ -49,6 +48,8 @@ interface Met {
   readonly code: string;
   /** Where the connection failed; null when that is not reported. */
   readonly broker: string | null;
+  /** The topic that was to be made; null for other errors. */
+  readonly topic: string | null;
   /** The request it does not know; null for other errors. */
   readonly request: string | null;
 }
@@ -56,7 +57,7 @@ interface Met {
 interface Known {
   isMet(met: Met, settings: KafkaSettings): boolean;
   sentence(met: Met, settings: KafkaSettings): string;
-  /** It would be the same after any wait. */
+  /** Whether it would be the same after any wait; where absent, as Kafka says of the error. */
   readonly isLasting?: boolean;
 }
 
@@ -105,6 +106,13 @@ const refusals: readonly Known[] = [
       `KAFKA_SASL_MECHANISM: ${met.place} takes no login at this port: leave ` +
       "KAFKA_SASL_… out, or name the port that takes one",
     isLasting: true,
+  },
+  {
+    isMet: ({ type }) => type === "INVALID_REPLICATION_FACTOR",
+    sentence: (met) =>
+      `KAFKA_REPLICATION: the topic ${met.topic} cannot be made with so many copies: ${met.text}`,
+    // Brokers that start, or that the controller has not heard of for a moment, do not count.
+    isLasting: false,
   },
   {
     isMet: ({ text }) => /SASL|authentication/i.test(text),
@@ -167,18 +175,6 @@ const refusals: readonly Known[] = [
   },
 ];
 
-/**
- * Kafka may start at the same time, and no broker knows at once what another has made. Only an
- * answer that Kafka would give again is definite: kafkajs also throws plain errors where a
- * connection was lost.
- */
-function isPassing(error: unknown): boolean {
-  for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
-    if ("type" in cause && "retriable" in cause) return cause.retriable === true;
-  }
-  return true;
-}
-
 function metBy(error: unknown, { brokers }: KafkaSettings): Met {
   const broker = propertyOf(error, "broker");
   return {
@@ -187,6 +183,7 @@ function metBy(error: unknown, { brokers }: KafkaSettings): Met {
     type: errorTypeOf(error),
     code: propertyOf(error, "code") ?? "",
     broker,
+    topic: propertyOf(error, "topic"),
     request: propertyOf(error, "apiName"),
   };
 }
@@ -198,9 +195,4 @@ function propertyOf(error: unknown, name: string): string | null {
     if (typeof value === "string") return value;
   }
   return null;
-}
-
-function firstOf(error: unknown): unknown {
-  const inner = error instanceof Error && "errors" in error ? error.errors : null;
-  return Array.isArray(inner) ? inner[0] : error;
 }

@@ -5,7 +5,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../../config.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./connection.js";
-import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
+import { errorTypeOf, refusalOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -184,11 +184,6 @@ function topicError(error: unknown, topic: string, done: "made" | "read"): unkno
     return new ConfigError([
       `KAFKA_BROKERS: this user may not have the topic ${topic} ${done}. Give it the rights ` +
         `${rights} on it, or have someone make the topics`,
-    ]);
-  }
-  if (type === "INVALID_REPLICATION_FACTOR") {
-    return new ConfigError([
-      `KAFKA_REPLICATION: the topic ${topic} cannot be made with so many copies: ${textOf(error)}`,
     ]);
   }
   return error;

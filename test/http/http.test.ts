@@ -38,7 +38,7 @@ describe("The HTTP base", () => {
       throw new LogUnavailable("the disk /var/lib is full");
     });
     router.get("/unsure", () => {
-      throw new AppendUncertain("no answer from /var/lib");
+      throw new AppendUncertain("no answer from /var/lib", { stored: Promise.resolve() });
     });
     router.get("/unreadable", () => {
       throw new LogUnreadable("10.0.0.2 does not answer");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { ReadableLog } from "../../watermark/backlog.js";
-import { LocalReceipts, kafkaLateMsMax, settledAfter } from "../../watermark/in-flight-receipts.js";
+import { LocalReceipts, settledAfter } from "../../watermark/in-flight-receipts.js";
 import {
   type RawEvent,
   type Topic,
@@ -8,7 +8,7 @@ import {
   rawEventCodec,
   topics,
 } from "../../schemas/records/records.js";
-import { AppendUncertain, type LogRecord, LogUnavailable } from "../../log/log.js";
+import { AppendUncertain, type LogRecord, LogUnavailable, kafkaLateMsMax } from "../../log/log.js";
 import { groups, Watermark } from "../../watermark/watermark.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
 
@@ -183,8 +183,11 @@ describe("complete_to", () => {
     expect(watermark.receive().receivedAt).to.be.greaterThan(reported);
   });
 
+  const stored = Promise.resolve();
+  const neverKnown = (): Promise<void> => new Promise(() => undefined);
   for (const [what, error, waits] of [
-    ["was sent and refused", new AppendUncertain("no answer"), true],
+    ["was sent and refused", new AppendUncertain("no answer", { stored: neverKnown() }), true],
+    ["was sent, refused and stored", new AppendUncertain("no answer", { stored }), false],
     ["was never sent", new LogUnavailable("no broker"), false],
     ["was wrong", new Error("no event"), false],
   ] as const) {
@@ -223,9 +226,9 @@ describe("complete_to", () => {
       () => elapsed,
     );
     const [early, late] = [endpoints.receive(0), endpoints.receive(1_000_001)];
-    late.settleLater();
+    late.settleLater(neverKnown());
     elapsed += 2_000;
-    early.settleLater();
+    early.settleLater(neverKnown());
     early.settle();
     clock += kafkaLateMsMax;
     elapsed = kafkaLateMsMax + 1_000;

@@ -74,7 +74,7 @@ describe("Several processes", () => {
       releases = itsOwn;
       const stopped = randomUUID();
       const receipt = (await openEndpoints(0, stopped)).receive(0);
-      receipt.settleLater();
+      receipt.settleLater(new Promise(() => undefined));
       await itsOwn.release();
       releases = current;
       await pause(600);

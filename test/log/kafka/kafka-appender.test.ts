@@ -7,6 +7,9 @@ import { limits } from "../../../config.js";
 import { rejection } from "../../harness/promises.js";
 import { testLogger } from "../../harness/stores.js";
 
+/** The offset of each partition that is reported, by its number. */
+type Answer = (string | undefined)[];
+
 describe("An append that takes several requests", () => {
   const now = performance.now.bind(performance);
   afterEach(() => {
@@ -35,6 +38,46 @@ describe("An append that takes several requests", () => {
     expect(error).not.to.be.instanceOf(AppendUncertain);
   });
 
+  it("should report what was answered too late as stored, and go on meanwhile", async () => {
+    const small = { partition: 0, value: Buffer.alloc(1) };
+    let answerLate = (): void => undefined;
+    const isLate = new Promise<void>((resolve) => (answerLate = resolve));
+    const { appender } = playBrokers(async ({ messages }) => {
+      if (messages[0]?.key === "late") await isLate;
+      return ["7"];
+    });
+    const error = await rejection(appender.append([{ key: "late", ...small }]));
+    if (!(error instanceof AppendUncertain)) throw error;
+    let isKnown = false;
+    const known = error.stored.then(() => (isKnown = true));
+    await appender.append([{ key: "next", ...small }]);
+    expect(isKnown).to.equal(false);
+    answerLate();
+    await known;
+  });
+
+  it("should send again what failed on its way, until it is stored", async () => {
+    let sends = 0;
+    const { appender, played } = playBrokers(() => {
+      sends += 1;
+      if (sends < 3) throw new Error("the connection was lost");
+      return ["7"];
+    });
+    const [place] = await appender.append(records.slice(0, 1));
+    expect(place?.offset).to.equal(7n);
+    expect([sends, played()]).to.eql([3, 1]);
+  });
+
+  it("should not know of a request that failed whether it is stored", async () => {
+    const { appender } = playBrokers(() => {
+      const ofKafka = { type: "OUT_OF_ORDER_SEQUENCE_NUMBER", retriable: false };
+      throw Object.assign(new Error("its numbers are not ours"), ofKafka);
+    });
+    const error = await rejection(appender.append(records.slice(0, 1)));
+    if (!(error instanceof AppendUncertain)) throw error;
+    expect(String(await rejection(error.stored))).to.match(/its numbers are not ours/);
+  });
+
   it("should send again what kafkajs left out, and go on as another producer", async () => {
     const sent: number[][] = [];
     const reported = [["7"], [undefined, "8"], ["9"]];
@@ -60,9 +103,8 @@ describe("An append that takes several requests", () => {
     return playBrokers(answer, noConnection).appender;
   }
 
-  /** @param answer the offset of each partition that is reported, by its number */
   function playBrokers(
-    answer: (sent: ProducerRecord, connection: { failedSends: number }) => (string | undefined)[],
+    answer: (sent: ProducerRecord, connection: { failedSends: number }) => Answer | Promise<Answer>,
     noConnection?: Error,
   ) {
     let connections = 0;
@@ -72,6 +114,7 @@ describe("An append that takes several requests", () => {
       const connection = {
         kafka,
         failedSends: 0,
+        isAbandoned: false,
         within: <T>(_ms: number, work: () => Promise<T>) => work(),
         abandon: () => undefined,
       };
@@ -83,7 +126,7 @@ describe("An append that takes several requests", () => {
           throw noConnection;
         },
         send: async (sent: ProducerRecord) =>
-          answer(sent, connection).flatMap((baseOffset, partition) =>
+          (await answer(sent, connection)).flatMap((baseOffset, partition) =>
             baseOffset === undefined
               ? []
               : [{ topicName: "topic", partition, errorCode: 0, baseOffset }],
@@ -92,7 +135,7 @@ describe("An append that takes several requests", () => {
       kafka.producer = () => producer;
       return connection;
     };
-    const settings = { brokers: [], tls: null, sasl: null };
+    const settings = { brokers: [], tls: null, sasl: null, appendMsMax: 50 };
     const pending = new Pending(limits.logPendingBytesMax);
     const appender = new KafkaAppender(settings, "topic", pending, testLogger, connect);
     return { appender, played: () => connections };

@@ -337,22 +337,29 @@ describe("Kafka", function () {
     }
 
     it("should report an append that may still be stored from one that cannot", async () => {
-      const [log] = await open(installKafka(server.url), { appendMsMax });
-      await log?.append(topic, [record("a", "before")]);
+      const log = (await open(installKafka(server.url), { appendMsMax }))[0] ?? fail();
+      await log.append(topic, [record("a", "before")]);
       server.process.kill("SIGSTOP");
       // The signal takes a moment, in which the broker may answer one more.
       let appended: Promise<unknown>;
-      do appended = log?.append(topic, [record("a", "sent")]) ?? fail();
-      while (await Promise.race([appended.then(() => true), pause(200, false)]));
+      let appends = 0;
+      do {
+        appended = log.append(topic, [record("a", "sent")]);
+        appends += 1;
+      } while (await Promise.race([appended.then(() => true), pause(200, false)]));
       const sent = rejection(appended);
-      const waiting = rejection(log?.append(topic, [record("a", "never sent")]) ?? fail());
+      const waiting = rejection(log.append(topic, [record("a", "never sent")]));
       const errors = await Promise.all([sent, waiting]).finally(() =>
         server.process.kill("SIGCONT"),
       );
-      expect(errors[0]).to.be.instanceOf(AppendUncertain);
+      if (!(errors[0] instanceof AppendUncertain)) throw errors[0];
       expect(errors[1]).to.be.instanceOf(LogUnavailable);
       expect(errors[1]).not.to.be.instanceOf(AppendUncertain);
-      await log?.append(topic, [record("a", "after")]);
+      await log.append(topic, [record("a", "after")]);
+      await errors[0].stored;
+      // However often it was sent.
+      const values = (await readAll(log)).map(({ value }) => value.toString());
+      expect(values.filter((value) => value === "sent")).to.have.length(appends);
     });
 
     it("should lose nothing acknowledged and go on when the broker is killed", async () => {
@@ -503,22 +510,36 @@ describe("Kafka", function () {
       ],
       ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
     ];
+    const openUnusable = (
+      brokerPort: number,
+      replication: number | null,
+      waits: Pick<Parameters<typeof openKafkaLog>[0], "startMsMax" | "logger">,
+    ): Promise<Log> =>
+      openKafkaLog({
+        settings: { brokers: [`127.0.0.1:${brokerPort}`], tls: null, sasl: null },
+        topicPrefix: "unusable.",
+        replication,
+        topics: lmdbTopics(),
+        ...waits,
+      });
     for (const [title, portOf, replication, reported] of unusable) {
       it(`should say in one sentence that ${title}`, async () => {
-        const error = await rejection(
-          openKafkaLog({
-            settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
-            topicPrefix: "unusable.",
-            startMsMax: 500,
-            replication,
-            topics: lmdbTopics(),
-            logger: testLogger,
-          }),
-        );
+        const waits = { startMsMax: 500, logger: testLogger };
+        const error = await rejection(openUnusable(portOf(), replication, waits));
         expect(error).to.be.instanceOf(ConfigError);
         expect(String(error)).to.match(reported);
       });
     }
+
+    it("should wait for as many brokers as copies: some may be starting", async () => {
+      const lines: string[] = [];
+      const logger = createLogger("warn", {
+        destination: { write: (line) => void lines.push(line) },
+      });
+      const error = await rejection(openUnusable(port, 3, { startMsMax: 2_000, logger }));
+      expect(error).to.be.instanceOf(ConfigError);
+      expect(lines.join("")).to.match(/waiting, it may be starting: KAFKA_REPLICATION: the topic/);
+    });
   });
 });
 
