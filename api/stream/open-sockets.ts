@@ -9,10 +9,9 @@ import { limits } from "../../config.js";
 import type { Subscriber } from "./subscriber.js";
 import type { Caller } from "../../http/state.js";
 
-const socketPingMs = 15_000;
-
-/** The look-up is cached for a few seconds, so this mostly costs nothing. */
-const keyCheckMs = 1_000;
+const everyMs = 1_000;
+/** One part of the sockets after the other: thousands at once would hold up all else. */
+const pingEachAfter = 15;
 /** At a stop: how long peers may take to answer the close. */
 const goodbyeMsMax = 1_000;
 
@@ -25,22 +24,29 @@ interface Open {
   readonly access: Access;
 }
 
+interface Kept extends Open {
+  /** In which second of `pingEachAfter` it is pinged. */
+  readonly turn: number;
+}
+
 export class OpenSockets {
-  readonly #open = new Set<Open>();
-  readonly #timers: readonly NodeJS.Timeout[];
+  /** By key or session. */
+  readonly #open = new Map<string, Set<Kept>>();
+  readonly #timer: NodeJS.Timeout;
+  #turn = 0;
+  #added = 0;
 
   constructor(private readonly service: Service) {
-    this.#timers = [
-      setInterval(() => this.#ping(), socketPingMs),
-      setInterval(() => void this.#checkCallers(), keyCheckMs),
-    ];
-    for (const timer of this.#timers) timer.unref();
+    this.#timer = setInterval(() => {
+      this.#ping();
+      void this.#checkCallers();
+    }, everyMs);
+    this.#timer.unref();
   }
 
   /** @throws ApiError 429 when the key or session has as many sockets as it may */
   admit(keyId: string): void {
-    const count = [...this.#open].filter(({ access }) => access.keyId === keyId).length;
-    if (count < limits.socketsPerKeyMax) return;
+    if ((this.#open.get(keyId)?.size ?? 0) < limits.socketsPerKeyMax) return;
     throw new ApiError(
       429,
       "rate_limited",
@@ -51,15 +57,22 @@ export class OpenSockets {
   }
 
   add(open: Open): void {
-    this.#open.add(open);
+    const { keyId } = open.access;
+    const ofKey = this.#open.get(keyId) ?? new Set();
+    this.#added += 1;
+    const kept = { ...open, turn: this.#added % pingEachAfter };
+    this.#open.set(keyId, ofKey.add(kept));
     open.webSocket.on("error", (error) => this.service.logger.debug({ err: error }, "socket"));
-    open.webSocket.on("close", () => this.#open.delete(open));
+    open.webSocket.on("close", () => {
+      ofKey.delete(kept);
+      if (ofKey.size === 0 && this.#open.get(keyId) === ofKey) this.#open.delete(keyId);
+    });
   }
 
   /** Reports every peer that this process stops, and waits for them a moment. */
   async close(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    const farewells = [...this.#open].map(async ({ subscriber, webSocket }) => {
+    clearInterval(this.#timer);
+    const farewells = this.#all().map(async ({ subscriber, webSocket }) => {
       const closed = new Promise((resolve) => webSocket.once("close", resolve));
       subscriber.close(1001, "The service is stopping.");
       await Promise.race([closed, pause(goodbyeMsMax)]);
@@ -68,15 +81,30 @@ export class OpenSockets {
     await Promise.all(farewells);
   }
 
+  #all(): Kept[] {
+    return [...this.#open.values()].flatMap((ofKey) => [...ofKey]);
+  }
+
   #ping(): void {
-    for (const { subscriber } of this.#open) subscriber.ping();
+    this.#turn = (this.#turn + 1) % pingEachAfter;
+    for (const { subscriber, turn } of this.#all()) {
+      if (turn === this.#turn) subscriber.ping();
+    }
   }
 
   /** A key revoked, a session ended, a member removed: their sockets close. */
   async #checkCallers(): Promise<void> {
-    for (const { request, caller, access, subscriber } of this.#open) {
-      const refusal = await stillAuthorized(this.service, request, caller, access);
-      if (refusal !== null) subscriber.close(1008, refusal.message);
+    for (const ofKey of this.#open.values()) {
+      // A session may have sockets of several workspaces.
+      const refusals = new Map<string, ApiError | null>();
+      for (const { request, caller, access, subscriber } of ofKey) {
+        const { workspace } = access;
+        if (!refusals.has(workspace)) {
+          refusals.set(workspace, await stillAuthorized(this.service, request, caller, access));
+        }
+        const refusal = refusals.get(workspace);
+        if (refusal) subscriber.close(1008, refusal.message);
+      }
     }
   }
 }
