@@ -22,7 +22,7 @@ export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
   }
   return {
     sentence: known.sentence(met, settings),
-    mayPass: known.isLasting === undefined ? mayPass(error) : !known.isLasting,
+    mayPass: known.isLasting !== true && mayPass(error),
   };
 }
 
@@ -30,7 +30,7 @@ export function errorTypeOf(error: unknown): string | null {
   return kafkaErrorType(firstOf(error));
 }
 
-function textOf(error: unknown): string {
+export function textOf(error: unknown): string {
   const first = firstOf(error);
   const text = first instanceof Error ? first.message : String(first);
   // OpenSSL reports its functions and files, too.
@@ -57,7 +57,7 @@ interface Met {
 interface Known {
   isMet(met: Met, settings: KafkaSettings): boolean;
   sentence(met: Met, settings: KafkaSettings): string;
-  /** Whether it would be the same after any wait; where absent, as Kafka says of the error. */
+  /** It would be the same after any wait. */
   readonly isLasting?: boolean;
 }
 
@@ -111,8 +111,6 @@ const refusals: readonly Known[] = [
     isMet: ({ type }) => type === "INVALID_REPLICATION_FACTOR",
     sentence: (met) =>
       `KAFKA_REPLICATION: the topic ${met.topic} cannot be made with so many copies: ${met.text}`,
-    // Brokers that start, or that the controller has not heard of for a moment, do not count.
-    isLasting: false,
   },
   {
     isMet: ({ text }) => /SASL|authentication/i.test(text),

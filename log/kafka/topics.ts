@@ -5,7 +5,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../../config.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./connection.js";
-import { errorTypeOf, refusalOf } from "./start-errors.js";
+import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -98,7 +98,16 @@ async function make(admin: Admin, topic: KafkaTopic, replication: number | null)
       ],
     });
   } catch (error) {
-    throw topicError(error, topic.name, "made");
+    const isOfCopies = errorTypeOf(error) === "INVALID_REPLICATION_FACTOR";
+    if (!isOfCopies) throw topicError(error, topic.name, "made");
+    // A broker that starts, or that the controller has not heard of for a moment, does not count.
+    const { brokers } = await admin.describeCluster();
+    const retriable = replication === null || brokers.length === 0 || replication <= brokers.length;
+    throw Object.assign(new Error(textOf(error)), {
+      type: "INVALID_REPLICATION_FACTOR",
+      retriable,
+      topic: topic.name,
+    });
   }
 }
 
