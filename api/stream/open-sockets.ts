@@ -65,7 +65,7 @@ export class OpenSockets {
     open.webSocket.on("error", (error) => this.service.logger.debug({ err: error }, "socket"));
     open.webSocket.on("close", () => {
       ofKey.delete(kept);
-      if (ofKey.size === 0 && this.#open.get(keyId) === ofKey) this.#open.delete(keyId);
+      if (ofKey.size === 0) this.#open.delete(keyId);
     });
   }
 

@@ -3,9 +3,8 @@
  *
  * An idempotent producer of kafkajs counts a partition's batches. When it gives one up, the next
  * gets the same number, and a broker that has stored the first after all takes the next for its
- * repetition and acknowledges what it never wrote. So there is one request at a time, and after
- * one that failed a new producer, with a new identity, whatever the error was; also after one that
- * kafkajs sent again with success: of several brokers one may still be at the first try.
+ * repetition and acknowledges what it never wrote. So a partition has one batch on its way, and
+ * after one that was given up comes a new producer, with a new identity, whatever the error was.
  *
  * The callers of a request that takes too long are refused, and the old producer goes on with it:
  * its answer ends the doubt whether the records will become readable.
@@ -21,6 +20,7 @@ import {
   mayPass,
 } from "./connection.js";
 import { reportFailure } from "./denied.js";
+import { Leaders, LeadersDiffer } from "./leaders.js";
 import { AppendUncertain, LogUnavailable, type Position, kafkaLateMsMax } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
@@ -53,10 +53,13 @@ interface Batch {
   readonly placed: ReadonlyMap<number, { append: Append; index: number; message: Message }[]>;
 }
 
-type Connection = Pick<
-  KafkaConnection,
-  "kafka" | "within" | "abandon" | "isAbandoned" | "failedSends"
->;
+type Connection = Pick<KafkaConnection, "kafka" | "within" | "abandon" | "isAbandoned">;
+
+interface OpenProducer {
+  readonly connection: Connection;
+  readonly producer: Producer;
+  readonly leaders: Leaders;
+}
 
 function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
   return new KafkaConnection(settings, logger);
@@ -84,7 +87,7 @@ export class Pending {
 export class KafkaAppender {
   #waiting: Append[] = [];
   #running: Promise<void> | null = null;
-  #producer: { readonly connection: Connection; readonly producer: Producer } | null = null;
+  #producer: OpenProducer | null = null;
   #isClosed = false;
   /** Of producers that go on with a request whose callers were refused. */
   readonly #late = new Set<Connection>();
@@ -186,7 +189,7 @@ export class KafkaAppender {
     const until = performance.now() + Math.max(leftMs, leastMs);
     let sending: Promise<Map<number, string>> | null = null;
     try {
-      const { connection, producer } = await this.#openProducer(until);
+      const producer = await this.#openProducer(until);
       const messages = new Map(
         Array.from(placed, ([partition, entries]) => [
           partition,
@@ -194,7 +197,7 @@ export class KafkaAppender {
         ]),
       );
       for (const append of appends) append.isSent = true;
-      sending = this.#sendAll(connection, producer, messages);
+      sending = this.#sendAll(producer, messages);
       const first = await answered(sending, until - performance.now());
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
@@ -212,7 +215,6 @@ export class KafkaAppender {
       this.#refuse([...appends], error, stored);
       return;
     }
-    if (this.#hasFailedTries()) this.#forgetProducer();
     for (const append of appends) {
       if (append.taken < append.records.length || append.isOver) continue;
       append.isOver = true;
@@ -221,18 +223,19 @@ export class KafkaAppender {
   }
 
   /** @returns resolves when all was stored; rejects when that stays unknown */
-  #goOn(sending: Promise<unknown>): Promise<void> {
+  async #goOn(sending: Promise<unknown>): Promise<void> {
     const connection = this.#producer?.connection;
     if (connection === undefined || this.#late.size >= lateRequestsMax) {
-      return Promise.reject(new Error("the request was given up"));
+      throw new Error("the request was given up");
     }
     this.#producer = null;
     this.#late.add(connection);
-    const stored = answered(sending, kafkaLateMsMax).finally(() => {
+    try {
+      await answered(sending, kafkaLateMsMax);
+    } finally {
       this.#late.delete(connection);
       connection.abandon();
-    });
-    return stored.then(() => undefined);
+    }
   }
 
   #reportFailure(error: unknown): void {
@@ -242,39 +245,34 @@ export class KafkaAppender {
     reportFailure(this.logger, error, attempt, "Kafka did not take records");
   }
 
-  #hasFailedTries(): boolean {
-    return this.#producer !== null && this.#producer.connection.failedSends > 0;
-  }
-
   /**
-   * A try of kafkajs leaves out what moved to a broker that has answered for others already, and
-   * says nothing. Its numbers are taken back then: sent again they are the same batches to Kafka.
-   * The same holds for a send that failed: it is tried until the connection is abandoned. What
-   * another broker had stored of it is stored twice then.
+   * What failed is sent again until the connection is abandoned: the same batches to Kafka, which
+   * stores each once.
    * @returns the offset of the first record of each partition
    */
   async #sendAll(
-    connection: Connection,
-    producer: Producer,
+    { connection, producer, leaders }: OpenProducer,
     messages: ReadonlyMap<number, readonly Message[]>,
   ): Promise<Map<number, string>> {
     const first = new Map<number, string>();
     while (first.size < messages.size) {
-      const left = [...messages].filter(([partition]) => !first.has(partition));
-      try {
+      const left = [...messages.keys()].filter((partition) => !first.has(partition));
+      const sends = leaders.group(left).map(async (partitions) => {
         const reported = await producer.send({
           topic: this.topic,
-          messages: left.flatMap(([, ofPartition]) => ofPartition),
+          messages: leaders.onlyTogether(partitions.map((one) => messages.get(one) ?? [])),
           acks: allReplicas,
           compression: kafkajs.CompressionTypes.LZ4,
         });
         for (const { partition, baseOffset } of reported) {
           if (baseOffset !== undefined) first.set(partition, baseOffset);
         }
-      } catch (error) {
-        if (connection.isAbandoned || !mayPass(error)) throw error;
-        await pause(betweenTriesMs);
-      }
+      });
+      const errors = (await Promise.allSettled(sends)).flatMap((end) =>
+        end.status === "rejected" ? [end.reason] : [],
+      );
+      for (const error of errors) if (connection.isAbandoned || !mayPass(error)) throw error;
+      if (errors.some((error) => !(error instanceof LeadersDiffer))) await pause(betweenTriesMs);
     }
     return first;
   }
@@ -296,25 +294,19 @@ export class KafkaAppender {
   }
 
   /** Connecting may fail and be tried again: nothing has been sent yet. */
-  async #openProducer(until: number): Promise<{
-    readonly connection: Connection;
-    readonly producer: Producer;
-  }> {
+  async #openProducer(until: number): Promise<OpenProducer> {
     while (this.#producer === null) {
       const connection = this.connect(this.settings, this.logger);
+      const leaders = new Leaders();
       const producer = connection.kafka.producer({
         idempotent: true,
         allowAutoTopicCreation: false,
-        // Each message names its partition.
-        createPartitioner:
-          () =>
-          ({ message }) =>
-            message.partition ?? 0,
+        createPartitioner: () => (message) => leaders.partitionOf(message),
         retry: { retries: 30, initialRetryTime: 100, maxRetryTime: 500 },
       });
       try {
         await connection.within(until - performance.now(), () => producer.connect());
-        this.#producer = { connection, producer };
+        this.#producer = { connection, producer, leaders };
       } catch (error) {
         connection.abandon();
         if (isNotAllowed(error) || performance.now() + betweenTriesMs > until) throw error;

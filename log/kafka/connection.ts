@@ -56,7 +56,6 @@ export class KafkaConnection {
   /** Of a group's partitions to its members, as kafkajs' own consumers have it. */
   readonly assigner: Assigner;
   readonly #sockets = new Set<Socket>();
-  #failedSends = 0;
   #isAbandoned = false;
 
   constructor(settings: KafkaSettings, logger: Logger) {
@@ -72,20 +71,9 @@ export class KafkaConnection {
       retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
       socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
       logLevel: kafkajs.logLevel.WARN,
-      logCreator: () => (entry) => {
-        const isError = entry.level === kafkajs.logLevel.ERROR;
-        if (isError && entry.namespace === "Producer") this.#failedSends += 1;
-        report(logger, entry);
-      },
+      logCreator: () => (entry) => report(logger, entry),
     });
     ({ cluster: this.cluster, assigner: this.assigner } = partsOf(this.kafka));
-  }
-
-  /**
-   * Of producers, also those that kafkajs repeated with success: it reports them in its log only.
-   */
-  get failedSends(): number {
-    return this.#failedSends;
   }
 
   get isAbandoned(): boolean {
@@ -93,8 +81,8 @@ export class KafkaConnection {
   }
 
   /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
-  within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
-    return answered(work(), msMax, () => this.abandon());
+  async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
+    return await answered(work(), msMax, () => this.abandon());
   }
 
   /** Connected and reported the topic. */
@@ -214,7 +202,7 @@ export function isGroupBroker(broker: Broker): broker is GroupBroker {
 
 /** Kafka's own name of what went wrong, such as `ILLEGAL_GENERATION`; null for other errors. */
 export function kafkaErrorType(error: unknown): string | null {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
     if ("type" in cause && typeof cause.type === "string") return cause.type;
   }
   return null;

@@ -26,10 +26,6 @@ export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
   };
 }
 
-export function errorTypeOf(error: unknown): string | null {
-  return kafkaErrorType(firstOf(error));
-}
-
 export function textOf(error: unknown): string {
   const first = firstOf(error);
   const text = first instanceof Error ? first.message : String(first);
@@ -178,7 +174,7 @@ function metBy(error: unknown, { brokers }: KafkaSettings): Met {
   return {
     place: `Kafka at ${broker ?? brokers.join(", ")}`,
     text: textOf(error),
-    type: errorTypeOf(error),
+    type: kafkaErrorType(error),
     code: propertyOf(error, "code") ?? "",
     broker,
     topic: propertyOf(error, "topic"),

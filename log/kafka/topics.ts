@@ -5,7 +5,7 @@
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../../config.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./connection.js";
-import { errorTypeOf, refusalOf, textOf } from "./start-errors.js";
+import { refusalOf, textOf } from "./start-errors.js";
 import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -98,7 +98,7 @@ async function make(admin: Admin, topic: KafkaTopic, replication: number | null)
       ],
     });
   } catch (error) {
-    const isOfCopies = errorTypeOf(error) === "INVALID_REPLICATION_FACTOR";
+    const isOfCopies = kafkaErrorType(error) === "INVALID_REPLICATION_FACTOR";
     if (!isOfCopies) throw topicError(error, topic.name, "made");
     // A broker that starts, or that the controller has not heard of for a moment, does not count.
     const { brokers } = await admin.describeCluster();
@@ -187,7 +187,7 @@ async function configOf(admin: Admin, topic: string): Promise<Map<string, string
 }
 
 function topicError(error: unknown, topic: string, done: "made" | "read"): unknown {
-  const type = errorTypeOf(error);
+  const type = kafkaErrorType(error);
   if (type === "TOPIC_AUTHORIZATION_FAILED" || type === "CLUSTER_AUTHORIZATION_FAILED") {
     const rights = done === "made" ? "Create and Describe" : "Describe, Read and Write";
     return new ConfigError([

@@ -6,7 +6,7 @@ import { ingestRoute } from "../../ingest/events.js";
 import { openReceipts } from "../../ingest/idempotency.js";
 import { webhookRoute } from "../../ingest/webhooks.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
-import { createLogger } from "../../runtime/logger.js";
+import { keptLog } from "../harness/kept-log.js";
 import { accountHasher } from "../../vault/account-hash.js";
 import { withApp } from "../harness/bare-app.js";
 import { newStripeEvent, signingSecret, stripe, suiteEndpoints } from "../harness/endpoints.js";
@@ -17,17 +17,13 @@ type FailsIn = "heading" | "decode" | "verify";
 describe("An adapter that fails at the endpoints", function suite() {
   this.timeout(60_000);
   const endpoints = suiteEndpoints();
-  let lines: string[] = [];
-
-  const logger = createLogger("error", {
-    destination: { write: (line: string) => void lines.push(line) },
-  });
+  const { logger, lines } = keptLog("error");
   const logged = (): { request_id: string; err: { stack: string }; failed?: number }[] =>
     lines.map((line) => JSON.parse(line));
 
   /** The real routes on the real stores; Stripe's adapter fails on events called `bad`. */
   async function failing(failsIn: FailsIn, use: (base: string) => Promise<void>): Promise<void> {
-    lines = [];
+    lines.length = 0;
     const hashAccount = await accountHasher(endpoints.service.postgres, endpoints.service.vault);
     const service = { ...endpoints.service, hashAccount, logger };
     const known: ReadonlyMap<ProviderToken, Provider> = new Map([

@@ -1,16 +1,13 @@
 /** What must not be in the log, whatever goes wrong. */
 import Router from "@koa/router";
 import { expect } from "chai";
-import { createLogger } from "../../runtime/logger.js";
+import { keptLog } from "../harness/kept-log.js";
 import { withApp } from "../harness/bare-app.js";
 
 describe("The log", () => {
-  let lines: string[] = [];
-  const logger = createLogger("error", {
-    destination: { write: (line: string) => void lines.push(line) },
-  });
+  const { logger, lines } = keptLog("error");
   beforeEach(() => {
-    lines = [];
+    lines.length = 0;
   });
 
   it("should not hold the values of a statement that Postgres refuses", () => {

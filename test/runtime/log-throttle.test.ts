@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import { expect } from "chai";
-import { createLogger } from "../../runtime/logger.js";
+import { keptLog } from "../harness/kept-log.js";
 import { PostgresUnavailable } from "../../postgres/postgres.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { withApp } from "../harness/bare-app.js";
@@ -18,10 +18,7 @@ describe("What many calls meet alike", () => {
   });
 
   it("should fill the log with mistakes of ours only, not with a server that is away", async () => {
-    const lines: string[] = [];
-    const logger = createLogger("error", {
-      destination: { write: (line: string) => void lines.push(line) },
-    });
+    const { logger, lines } = keptLog("error");
     const router = new Router();
     router.get("/away", () => {
       throw new PostgresUnavailable("it does not answer");

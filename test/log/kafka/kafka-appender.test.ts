@@ -1,11 +1,14 @@
 /** What an append to Kafka says when brokers fail in the middle of it; theirs are played here. */
-import kafkajs, { type Kafka, type ProducerRecord } from "kafkajs";
+import kafkajs, { type Kafka, type PartitionMetadata, type ProducerRecord } from "kafkajs";
 import { expect } from "chai";
 import { KafkaAppender, Pending, kafkaBatchBytesMax } from "../../../log/kafka/appender.js";
+import { Leaders, LeadersDiffer } from "../../../log/kafka/leaders.js";
 import { AppendUncertain, LogUnavailable } from "../../../log/log.js";
 import { limits } from "../../../config.js";
 import { rejection } from "../../harness/promises.js";
 import { testLogger } from "../../harness/stores.js";
+
+const quiet = kafkajs.logLevel.NOTHING;
 
 /** The offset of each partition that is reported, by its number. */
 type Answer = (string | undefined)[];
@@ -78,20 +81,32 @@ describe("An append that takes several requests", () => {
     expect(String(await rejection(error.stored))).to.match(/its numbers are not ours/);
   });
 
-  it("should send again what kafkajs left out, and go on as another producer", async () => {
+  it("should not send again what one broker has stored because another failed", async () => {
     const sent: number[][] = [];
-    const reported = [["7"], [undefined, "8"], ["9"]];
-    const { appender, played } = playBrokers(({ messages }, connection) => {
-      sent.push(messages.map(({ partition = 0 }) => partition));
-      if (sent.length === 1) connection.failedSends += 1;
-      return reported[sent.length - 1] ?? [];
+    const { appender, played } = playBrokers(({ messages }) => {
+      const partitions = messages.map(({ partition = 0 }) => partition);
+      sent.push(partitions);
+      if (sent.length === 2) throw new Error("the connection was lost");
+      return partitions.includes(0) ? ["7", undefined, "9"] : [undefined, "8"];
     });
     const small = { key: "k", value: Buffer.alloc(1) };
-    const places = await appender.append([0, 1].map((partition) => ({ partition, ...small })));
-    await appender.append([{ partition: 0, ...small }]);
-    expect(places.map(({ offset }) => offset)).to.deep.equal([7n, 8n]);
-    expect(sent).to.deep.equal([[0, 1], [1], [0]]);
-    expect(played()).to.equal(2);
+    const places = await appender.append([0, 1, 2].map((partition) => ({ partition, ...small })));
+    expect(places.map(({ offset }) => offset)).to.eql([7n, 8n, 9n]);
+    expect(sent).to.eql([[0, 2], [1], [1]]);
+    expect(played()).to.equal(1);
+  });
+
+  it("should part a send whose partitions get different leaders before it is tried again", () => {
+    const leaders = new Leaders();
+    const messages = leaders.onlyTogether([0, 1].map((partition) => [{ partition, value: "" }]));
+    const place = (...brokers: number[]) =>
+      messages.map((message) =>
+        leaders.partitionOf({ topic: "topic", message, partitionMetadata: ledBy(brokers) }),
+      );
+    expect(place(3, 3)).to.eql([0, 1]);
+    expect(() => place(3, 4)).to.throw(LeadersDiffer);
+    expect(leaders.group([0, 1])).to.eql([[0], [1]]);
+    expect(place(4, 4)).to.eql([0, 1]);
   });
 
   /** Brokers that take whatever is sent. @param onSent is reported the key of its first record */
@@ -104,35 +119,39 @@ describe("An append that takes several requests", () => {
   }
 
   function playBrokers(
-    answer: (sent: ProducerRecord, connection: { failedSends: number }) => Answer | Promise<Answer>,
+    answer: (sent: ProducerRecord) => Answer | Promise<Answer>,
     noConnection?: Error,
   ) {
     let connections = 0;
     const connect = () => {
       connections += 1;
-      const kafka: Kafka = new kafkajs.Kafka({ brokers: ["127.0.0.1:1"] });
+      const kafka: Kafka = new kafkajs.Kafka({ brokers: ["127.0.0.1:1"], logLevel: quiet });
       const connection = {
         kafka,
-        failedSends: 0,
         isAbandoned: false,
         within: <T>(_ms: number, work: () => Promise<T>) => work(),
         abandon: () => undefined,
       };
-      const producer = {
-        ...kafka.producer(),
+      const producerOf = kafka.producer.bind(kafka);
+      kafka.producer = (config) => ({
+        ...producerOf(config),
         connect: async () => {
           if (noConnection === undefined) return;
           performance.now = () => now() + limits.kafkaAppendMsMax + 1;
           throw noConnection;
         },
-        send: async (sent: ProducerRecord) =>
-          (await answer(sent, connection)).flatMap((baseOffset, partition) =>
+        send: async (sent: ProducerRecord) => {
+          const partitionMetadata = ledBy([0, 1, 0]);
+          for (const message of sent.messages) {
+            config?.createPartitioner?.()({ topic: sent.topic, message, partitionMetadata });
+          }
+          return (await answer(sent)).flatMap((baseOffset, partition) =>
             baseOffset === undefined
               ? []
               : [{ topicName: "topic", partition, errorCode: 0, baseOffset }],
-          ),
-      };
-      kafka.producer = () => producer;
+          );
+        },
+      });
       return connection;
     };
     const settings = { brokers: [], tls: null, sasl: null, appendMsMax: 50 };
@@ -141,3 +160,14 @@ describe("An append that takes several requests", () => {
     return { appender, played: () => connections };
   }
 });
+
+/** The partitions' leaders, as kafkajs hands them to a partitioner. */
+function ledBy(brokers: readonly number[]): PartitionMetadata[] {
+  return brokers.map((leader, partitionId) => ({
+    partitionId,
+    leader,
+    partitionErrorCode: 0,
+    replicas: [leader],
+    isr: [leader],
+  }));
+}

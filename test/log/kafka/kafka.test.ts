@@ -35,7 +35,7 @@ import {
   type LogUse,
   type Position,
 } from "../../../log/log.js";
-import { createLogger, type Logger } from "../../../runtime/logger.js";
+import type { Logger } from "../../../runtime/logger.js";
 import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { type Topic, topics } from "../../../schemas/records/records.js";
@@ -51,6 +51,7 @@ import {
   type ServerFolder,
 } from "../../harness/real-servers.js";
 import { freePort } from "../../harness/service-process.js";
+import { keptLog } from "../../harness/kept-log.js";
 import { testLogger } from "../../harness/stores.js";
 import { kafkaMessageBytesMax } from "../../../log/record-size.js";
 
@@ -537,14 +538,14 @@ describe("Kafka", function () {
         port: await freePort(),
         properties: { "default.replication.factor": "2" },
       });
-      const lines: string[] = [];
-      const logger = createLogger("warn", {
-        destination: { write: (line) => void lines.push(line) },
-      });
+      const { logger, lines } = keptLog("warn");
       const waits = { startMsMax: 2_000, logger };
-      const error = await rejection(openUnusable(Number(few.url.split(":")[1]), null, waits));
-      await few.stop();
-      expect(error).to.be.instanceOf(ConfigError);
+      try {
+        const error = await rejection(openUnusable(Number(few.url.split(":")[1]), null, waits));
+        expect(error).to.be.instanceOf(ConfigError);
+      } finally {
+        await few.stop();
+      }
       expect(lines.join("")).to.match(/waiting, it may be starting: KAFKA_REPLICATION: the topic/);
     });
   });
@@ -837,10 +838,7 @@ describe("Kafka with TLS and a login", function () {
     it("should report a right that was taken away once in a while, and go on with it", async () => {
       await give(all);
       await reported(every);
-      const lines: string[] = [];
-      const logger = createLogger("info", {
-        destination: { write: (line) => void lines.push(line) },
-      });
+      const { logger, lines } = keptLog("info");
       const log = await open(guest, { use: every, logger });
       opened.push(log);
       await log.append(raw, [record("a")]);
