@@ -5,7 +5,9 @@
 import { type Category, defaultCategory, slugOf, unattributed } from "../schemas/products.js";
 import { productId } from "../schemas/ids.js";
 import type { Environment } from "../schemas/records/records.js";
+import { LRUCache } from "lru-cache";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
+import { catalogueName, readRevisions } from "./lock.js";
 import type { Postgres } from "../postgres/postgres.js";
 
 export interface CatalogueProduct {
@@ -30,21 +32,25 @@ export interface Catalogue {
 }
 
 export interface CatalogueView {
-  /** Cached for `cacheMs`; a large one for longer, where no other process changes it. */
+  /** As it was at most `checkMs` ago; a large one that changes all the time is older. */
   of(workspace: string, environment: Environment): Promise<Catalogue>;
   /** After a change made by a person through this process. */
   forget(): void;
 }
 
-/** Bounds the load; short, since people and tests look at what they have just changed. */
-const cacheMs = 200;
-/**
- * Of each SKU, ten times what reading it takes the embedded engine, which holds up all else in this
- * process; and up to how long.
- */
-const cacheMsPerSku = 0.2;
-const cacheMsMax = 5_000;
-const cacheEntriesMax = 1_000;
+/** One look at the revisions of all; short, since people and tests look at what they changed. */
+const checkMs = 200;
+/** A catalogue whose revision is the same is read anew, too: a restore writes without one. */
+const keptMsMax = 5_000;
+/** Of each SKU, ten times what reading it takes the embedded engine, which holds up all else. */
+const keptMsPerSku = 0.2;
+const keptMax = 1_000;
+
+interface Kept {
+  readonly catalogue: Promise<Catalogue>;
+  /** Null while it is being read; times in ms of `elapsed`. */
+  read: { readonly revision: bigint; readonly notBefore: number; readonly until: number } | null;
+}
 
 /**
  * @param isAlone people change catalogues through this process only, so that they need not wait
@@ -53,22 +59,53 @@ const cacheEntriesMax = 1_000;
 export function openCatalogueView(
   postgres: Postgres,
   isAlone = false,
-  elapsed?: () => number,
+  elapsed = () => performance.now(),
 ): CatalogueView {
-  const cache = new ExpiringCache<Catalogue>({
-    ttlMs: cacheMs,
-    ttlMsOf: ({ skus }) =>
-      isAlone ? Math.min(cacheMsMax, Math.max(cacheMs, skus * cacheMsPerSku)) : cacheMs,
-    entriesMax: cacheEntriesMax,
-    ...(elapsed === undefined ? {} : { elapsed }),
-    load: (name) => {
-      const [workspace, environment] = name.split("\n");
-      return loadCatalogue(postgres, workspace ?? "", environment === "test" ? "test" : "live");
+  const kept = new LRUCache<string, Kept>({ max: keptMax });
+  const changes = new ExpiringCache({
+    ttlMs: checkMs,
+    entriesMax: 1,
+    elapsed,
+    load: async () => {
+      if (kept.size === 0) return;
+      const revisions = await readRevisions(postgres, [...kept.keys()]);
+      for (const [name, { read }] of kept.entries()) {
+        if (read === null) continue;
+        const isChanged = read.revision < (revisions.get(name) ?? 0n);
+        if (elapsed() >= (isChanged ? read.notBefore : read.until)) kept.delete(name);
+      }
     },
   });
+
+  function read(workspace: string, environment: Environment): Kept {
+    const name = catalogueName(workspace, environment);
+    const load = async () => {
+      const at = elapsed();
+      // Before the rows: a change between the two is seen again, never missed.
+      const revision = (await readRevisions(postgres, [name])).get(name) ?? 0n;
+      const catalogue = await readCatalogue(postgres, workspace, environment);
+      const leastMs = isAlone ? Math.min(keptMsMax, catalogue.skus * keptMsPerSku) : 0;
+      one.read = { revision, notBefore: at + leastMs, until: at + keptMsMax };
+      return catalogue;
+    };
+    const one: Kept = { catalogue: load(), read: null };
+    kept.set(name, one);
+    one.catalogue.catch(() => {
+      if (kept.peek(name) === one) kept.delete(name);
+    });
+    return one;
+  }
+
   return {
-    of: (workspace, environment) => cache.get(`${workspace}\n${environment}`),
-    forget: () => cache.clear(),
+    async of(workspace, environment) {
+      await changes.get("");
+      const name = catalogueName(workspace, environment);
+      return (kept.get(name) ?? read(workspace, environment)).catalogue;
+    },
+    forget() {
+      kept.clear();
+      changes.clear();
+    },
   };
 }
 
@@ -82,7 +119,7 @@ interface Row {
   readonly external_id: string | null;
 }
 
-async function loadCatalogue(
+async function readCatalogue(
   postgres: Postgres,
   workspace: string,
   environment: Environment,

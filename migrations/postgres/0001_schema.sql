@@ -67,6 +67,13 @@ CREATE TABLE skus (
 );
 CREATE INDEX skus_product ON skus (product);
 
+-- Counts the changes of each catalogue, named by workspace and environment; who changes one holds
+-- its row. Readers see by it what to read again.
+CREATE TABLE catalogue_revisions (
+  name text PRIMARY KEY,
+  revision bigint NOT NULL
+);
+
 -- What was promised to callers of the ingest endpoint: the same again gets the same answer.
 -- `identity` is 'event:<id>' (kept for ever) or 'key:<Idempotency-Key>' (until expires_at).
 CREATE TABLE ingest_receipts (

@@ -102,6 +102,7 @@ describe("The commands", function suite() {
     // An installation's own: the ids its public topics are written under, and who works on it now.
     const passing = [
       "schema_ids",
+      "catalogue_revisions",
       "leases",
       "ingest_processes",
       "persisted_watermark",
