@@ -77,7 +77,7 @@ export function openCatalogueView(
     },
   });
 
-  function read(workspace: string, environment: Environment): Kept {
+  function keep(workspace: string, environment: Environment): Kept {
     const name = catalogueName(workspace, environment);
     const load = async () => {
       const at = elapsed();
@@ -100,7 +100,7 @@ export function openCatalogueView(
     async of(workspace, environment) {
       await changes.get("");
       const name = catalogueName(workspace, environment);
-      return (kept.get(name) ?? read(workspace, environment)).catalogue;
+      return (kept.get(name) ?? keep(workspace, environment)).catalogue;
     },
     forget() {
       kept.clear();
