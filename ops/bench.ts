@@ -4,6 +4,7 @@
  */
 import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
+import { growth } from "./bench/growth.js";
 import { ingest } from "./bench/ingest.js";
 import { kafka } from "./bench/kafka.js";
 import { latency } from "./bench/latency.js";
@@ -15,6 +16,7 @@ import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { servers } from "./bench/servers.js";
+import { soak } from "./bench/soak.js";
 import { start } from "./bench/start.js";
 import { web } from "./bench/web.js";
 import { countOf, readWords, refuseWords } from "./command-line.js";
@@ -34,10 +36,12 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     kafka,
     servers,
     peers,
+    growth,
+    soak,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka", "servers", "web", "peers"]);
+const onRequest = new Set(["kafka", "servers", "web", "peers", "growth", "soak"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -54,7 +58,7 @@ const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
   --seconds <n>   of load                        --rows <n>      of each table, in queries and web
-  --rounds <n>    medians are over these         --rate <n>      webhooks a second, in servers
+  --rounds <n>    medians are over these         --rate <n>      webhooks a second, servers, soak
   --events <n>    in memory and processors       --profile <folder>  CPU profiles of the service
 What each measures, and the defaults: docs/benchmarks.md
 `;
@@ -62,7 +66,7 @@ What each measures, and the defaults: docs/benchmarks.md
 const { values, positionals } = readWords(usage, {
   allowPositionals: true,
   options: {
-    /** Of load, in `latency`. */
+    /** Of load, in `latency` and `soak`. */
     seconds: { type: "string", default: "60" },
     /** Medians are over these. */
     rounds: { type: "string", default: "5" },
@@ -70,7 +74,7 @@ const { values, positionals } = readWords(usage, {
     events: { type: "string", default: "7200" },
     /** Of each table, in `queries`, `web` and `peers`. */
     rows: { type: "string", default: "1000000" },
-    /** Webhooks a second, in `servers`. */
+    /** Webhooks a second, in `servers` and `soak`. */
     rate: { type: "string", default: "1000" },
     /** A folder for CPU profiles of the service. */
     profile: { type: "string" },

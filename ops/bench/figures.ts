@@ -3,7 +3,8 @@
 export interface Figure {
   readonly name: string;
   readonly value: number;
-  readonly unit: "ms" | "/s" | "MiB" | "KB";
+  /** Empty: a count. */
+  readonly unit: "ms" | "/s" | "MiB" | "KB" | "";
   /** The same unit, measured in the same run: what no implementation could beat here. */
   readonly floor?: number;
   readonly target?:

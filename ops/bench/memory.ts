@@ -61,6 +61,6 @@ function sampled(service: RunningService): { stop(): Promise<number[]> } {
   };
 }
 
-async function residentMiB(service: RunningService): Promise<number> {
+export async function residentMiB(service: RunningService): Promise<number> {
   return (await service.metric("process_resident_memory_bytes")) / 1024 / 1024;
 }

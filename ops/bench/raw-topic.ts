@@ -8,7 +8,8 @@ import { readConfig } from "../../config.js";
 import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { report, withChild } from "./processes.js";
-import { StripeSales } from "./stripe-sales.js";
+import { type SaleEvent, StripeSales } from "./stripe-sales.js";
+import type { Service } from "../../runtime/service.js";
 import { z } from "zod";
 
 /** Events lie one millisecond apart, so that a `complete_to` says how many are booked. */
@@ -17,8 +18,19 @@ export interface Progress {
   bookedAt(completeToMs: number): number;
 }
 
-export function fillTopic(folder: string, workspace: string, events: number): Promise<Progress> {
-  return withChild("raw-topic", [folder, workspace, String(events)], (message) => {
+export interface Filling {
+  /** Events come from their integrations in turn. */
+  readonly workspaces: readonly string[];
+  readonly events: number;
+  /** That each integration sells; left out: as many as `StripeSales` has. */
+  readonly products?: number;
+  /** Left out: the events that name the products, then sales. */
+  readonly only?: "products" | "sales";
+}
+
+export function fillTopic(folder: string, filling: Filling): Promise<Progress> {
+  const { events } = filling;
+  return withChild("raw-topic", [folder, JSON.stringify(filling)], (message) => {
     const { lastAtMs } = filled.parse(message);
     return {
       events,
@@ -27,42 +39,50 @@ export function fillTopic(folder: string, workspace: string, events: number): Pr
   });
 }
 
+const fillingSchema = z.object({
+  workspaces: z.array(z.string()).min(1),
+  events: z.number(),
+  products: z.number().optional(),
+  only: z.enum(["products", "sales"]).optional(),
+});
 const filled = z.object({ lastAtMs: z.number() });
 const recordsPerAppend = 1_000;
 
 /** Runs as a child. */
-export async function run([
-  folder = "",
-  workspace = "",
-  count = "",
-]: readonly string[]): Promise<void> {
+export async function run([folder = "", asked = ""]: readonly string[]): Promise<void> {
+  const { workspaces, events, products, only } = fillingSchema.parse(JSON.parse(asked));
   const logger = createLogger("warn");
   const releases = new Releases(logger);
   const config = readConfig({ DATA_DIR: folder, RATES_REFRESH: "off" });
   const { service } = await openService(config, { logger, releases });
-  const { log, postgres, rates, vault } = service;
-  const page = { rowsMax: 1, after: null };
-  const [stripe] = await listIntegrations(postgres, vault, workspace, page);
-  if (stripe === undefined) throw new Error(`${workspace} has no integration`);
-  const events = Number(count);
+  const { log, rates, vault } = service;
   const lastAtMs = Date.now();
-  const sales = new StripeSales("full");
-  const queue = sales.products(lastAtMs - events);
+  const sources: Source[] = [];
+  for (const workspace of workspaces) {
+    for (const integration of await integrationsOf(service, workspace)) {
+      const sales = new StripeSales(integration, products);
+      const queue = only === "sales" ? [] : sales.products(lastAtMs - events);
+      sources.push({ workspace, integration, sales, queue });
+    }
+  }
   for (let from = 0; from < events; from += recordsPerAppend) {
     const records = Array.from(
       { length: Math.min(recordsPerAppend, events - from) },
       (_, index) => {
+        const source = sources[(from + index) % sources.length];
+        if (source === undefined) throw new Error("no workspace has an integration");
+        const { workspace, integration, sales, queue } = source;
         const receivedAt = lastAtMs - events + from + index + 1;
         if (queue.length === 0) queue.push(...sales.next(receivedAt));
         const { body, type } = queue.shift() ?? { body: Buffer.alloc(0), type: "" };
-        const nativeId = `${workspace}_${from + index}`;
+        const nativeId = `${integration}_${only ?? ""}${from + index}`;
         const event_id = eventId(workspace, "live", "stripe", nativeId);
         const meta = {
           event_id,
           workspace,
           environment: "live" as const,
           provider: "stripe",
-          integration: stripe.id,
+          integration,
           form: "webhook" as const,
           native_id: nativeId,
           native_type: type,
@@ -80,3 +100,22 @@ export async function run([
   report({ lastAtMs });
   process.disconnect();
 }
+
+interface Source {
+  readonly workspace: string;
+  readonly integration: string;
+  readonly sales: StripeSales;
+  readonly queue: SaleEvent[];
+}
+
+async function integrationsOf(
+  { postgres, vault }: Pick<Service, "postgres" | "vault">,
+  workspace: string,
+): Promise<string[]> {
+  const page = { rowsMax: integrationsMax, after: null };
+  const found = await listIntegrations(postgres, vault, workspace, page);
+  return found.map(({ id }) => id);
+}
+
+/** Of a workspace. */
+const integrationsMax = 100;

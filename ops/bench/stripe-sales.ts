@@ -21,7 +21,7 @@ export interface SaleEvent {
 }
 
 export const productNamePrefix = "Plan ";
-const products = 20;
+const usualProducts = 20;
 const currencies = ["usd", "eur", "gbp"] as const;
 const countries = ["US", "DE", "GB", "FR", "IN"] as const;
 /** One sale in so many begins a subscription; the others renew one. */
@@ -36,11 +36,14 @@ export class StripeSales {
   #customers = 0;
 
   /** @param name keeps the ids of several of them apart */
-  constructor(private readonly name: string) {}
+  constructor(
+    private readonly name: string,
+    private readonly sold = usualProducts,
+  ) {}
 
   /** The events that name the products. */
   products(atMs: number): SaleEvent[] {
-    return Array.from({ length: products }, (_, index) => {
+    return Array.from({ length: this.sold }, (_, index) => {
       const name = `${productNamePrefix}${index}`;
       const object = productObject({ id: productId(index), name, createdAt: atMs });
       return this.#event("product.created", atMs, object, null);
@@ -64,8 +67,8 @@ export class StripeSales {
 
   #subscription(change: string, customer: number, quantity: number, atMs: number): SaleEvent {
     const price = priceObject({
-      id: `price_${customer % products}`,
-      product: productId(customer % products),
+      id: `price_${customer % this.sold}`,
+      product: productId(customer % this.sold),
       currency: currencyOf(customer),
       unitAmount: unitAmountOf(customer),
     });
@@ -106,8 +109,8 @@ export class StripeSales {
       lines: [
         {
           id: `il_${id}`,
-          product: productId(customer % products),
-          price: `price_${customer % products}`,
+          product: productId(customer % this.sold),
+          price: `price_${customer % this.sold}`,
           amount,
           subscription,
         },
@@ -137,7 +140,7 @@ export class StripeSales {
 }
 
 export function productId(index: number): string {
-  return `prod_bench_${index % products}`;
+  return `prod_bench_${index}`;
 }
 
 function currencyOf(customer: number): string {

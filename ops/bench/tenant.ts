@@ -28,21 +28,22 @@ export async function createTenant(service: Manager): Promise<Tenant> {
     { environment: "Production", scope: "Read-only" },
     createdKey,
   );
-  const stripe = await manage(
-    service,
-    `/${made.id}/integrations`,
-    {
-      provider: "stripe",
-      environment: "Production",
-      credentials: { signing_secret: signingSecret },
-    },
-    integration,
-  );
   return {
     workspace: made.id,
     authorization: `Bearer ${key.key}`,
-    webhookPath: stripe.webhook_path,
+    webhookPath: await addStripe(service, made.id),
   };
+}
+
+/** One more integration. @returns the path of its webhooks */
+export async function addStripe(service: Manager, workspaceId: string): Promise<string> {
+  const asked = {
+    provider: "stripe",
+    environment: "Production",
+    credentials: { signing_secret: signingSecret },
+  };
+  const made = await manage(service, `/${workspaceId}/integrations`, asked, integration);
+  return made.webhook_path;
 }
 
 /** @returns what its Authorization header says */
