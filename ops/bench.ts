@@ -2,6 +2,7 @@
  * `npm run bench [names…]`: measures the running service on this machine, each number beside its
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
+import { backlog } from "./bench/backlog.js";
 import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
 import { growth } from "./bench/growth.js";
@@ -36,12 +37,13 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     kafka,
     servers,
     peers,
+    backlog,
     growth,
     soak,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka", "servers", "web", "peers", "growth", "soak"]);
+const onRequest = new Set(["kafka", "servers", "web", "peers", "backlog", "growth", "soak"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([

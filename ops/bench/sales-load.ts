@@ -19,14 +19,19 @@ export async function tenantWithSales(service: RunningService): Promise<Tenant> 
   return tenant;
 }
 
-/** Resolves when `count` webhooks were taken. @throws when one is not, or answers do not keep up */
+/**
+ * Resolves when `count` webhooks were taken.
+ * @param name keeps these apart from what others send
+ * @throws when one is not, or answers do not keep up
+ */
 export async function sendSales(
-  service: RunningService,
+  service: Pick<RunningService, "base">,
   tenant: Tenant,
   perSecond: number,
   count: number,
+  name = "sales",
 ): Promise<void> {
-  const sales = new StripeSales("sales");
+  const sales = new StripeSales(name);
   const queue = sales.products(Date.now());
   const pool = new ConnectionPool(service.base, connectionsMax);
   const refusals: unknown[] = [];

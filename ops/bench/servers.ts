@@ -3,19 +3,13 @@
  * to where people see it, and how long that takes when the only processor dies (kill -9) and is
  * started again at once, as a supervisor does.
  */
-import { once } from "node:events";
-import { randomBytes } from "node:crypto";
-import { chmod } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { settingsOf, startServers, stopServers } from "../servers/all.js";
-import { freePort } from "../servers/kafka.js";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
+import { withInstallation } from "./installation.js";
 import { type Durations, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { processorSeconds } from "./processor-time.js";
-import { stopChild, withFolder } from "./processes.js";
-import { startRole } from "./service.js";
 import { createTenant, settled } from "./tenant.js";
 
 const connectionsMax = 4_000;
@@ -44,7 +38,7 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
     };
     try {
       await measure(new Run(sides, killedPerSecond, "warm"), warmUpSeconds);
-      const killing = pause(killedAfterMs).then(() => installation.killProcessors());
+      const killing = pause(killedAfterMs).then(() => installation.replaceProcessors(1, "SIGKILL"));
       const killed = await measure(new Run(sides, killedPerSecond, "killed"), killedSeconds);
       await killing;
       const before = await processorSeconds(installation.pids());
@@ -86,72 +80,6 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
       socket.close();
       webhooks.close();
       readers.close();
-    }
-  });
-}
-
-interface Installation {
-  readonly ingest: URL;
-  readonly api: URL;
-  readonly adminToken: string;
-  /** Of all processes that run now, by what they are. */
-  pids(): Record<string, number>;
-  /** Resolves when the next one is ready. */
-  killProcessors(): Promise<void>;
-}
-
-/** One process of each role. */
-function withInstallation<T>(
-  profileFolder: string | null,
-  use: (installation: Installation) => Promise<T>,
-): Promise<T> {
-  return withFolder(async (folder) => {
-    // Postgres may run as another user, who has to pass.
-    await chmod(folder, 0o755);
-    const roles: Awaited<ReturnType<typeof startRole>>[] = [];
-    const running = await startServers({ folder, freePort });
-    try {
-      const adminToken = randomBytes(32).toString("hex");
-      const settings = {
-        ...settingsOf(running),
-        VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
-        ADMIN_TOKEN: adminToken,
-      };
-      const startOne = async (role: string) => {
-        const one = await startRole(role, settings, profileFolder);
-        roles.push(one);
-        return one;
-      };
-      const api = await startOne("api");
-      const ingest = await startOne("ingest");
-      let processors = await startOne("processors");
-      return await use({
-        ingest: ingest.base,
-        api: api.base,
-        adminToken,
-        pids() {
-          const { kafka, clickhouse, postgres } = running;
-          const children = {
-            ingest: ingest.child,
-            processors: processors.child,
-            api: api.child,
-            kafka: kafka.process,
-            clickhouse: clickhouse.process,
-            postgres: postgres.process,
-          };
-          const pids = Object.entries(children).map(([name, { pid = 0 }]) => [name, pid] as const);
-          return Object.fromEntries(pids);
-        },
-        async killProcessors() {
-          const closed = once(processors.child, "close");
-          processors.child.kill("SIGKILL");
-          await closed;
-          processors = await startOne("processors");
-        },
-      });
-    } finally {
-      for (const { child } of roles.reverse()) await stopChild(child);
-      await stopServers(running);
     }
   });
 }
