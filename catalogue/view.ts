@@ -45,6 +45,8 @@ const keptMsMax = 5_000;
 /** Of each SKU, ten times what reading it takes the embedded engine, which holds up all else. */
 const keptMsPerSku = 0.2;
 const keptMax = 1_000;
+/** Of a catalogue: its id takes a hash. */
+const unnamedKeptMax = 1_000;
 
 interface Kept {
   readonly catalogue: Promise<Catalogue>;
@@ -155,10 +157,18 @@ export function catalogueOf(
   const bySku = new Map(
     products.flatMap((product) => product.skus.map((sku) => [skuKey(sku), product])),
   );
+  const unnamed = new Map<string, CatalogueProduct>();
   return {
     products,
     skus: bySku.size,
-    productOf: (sku) => bySku.get(skuKey(sku)) ?? unnamedProduct(workspace, environment, sku),
+    productOf(sku) {
+      const key = skuKey(sku);
+      const found = bySku.get(key) ?? unnamed.get(key);
+      if (found !== undefined) return found;
+      const own = unnamedProduct(workspace, environment, sku);
+      if (unnamed.size < unnamedKeptMax) unnamed.set(key, own);
+      return own;
+    },
   };
 }
 

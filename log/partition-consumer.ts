@@ -14,6 +14,11 @@ export const firstPauseMs = 100;
 /** A batch that took long, because it had to be repeated, is no reason to rest long. */
 const restMsMax = 2_000;
 
+/** Another member of the group has the partition: what was not committed is handled there. */
+export class PartitionLost extends Error {
+  override readonly name = "PartitionLost";
+}
+
 /** Wakes all waiters, for example when a topic has new records. */
 export class Arrivals {
   #waiting = new Set<() => void>();
@@ -95,6 +100,12 @@ export function consumePartition(
         await rest(run.restMs, stop);
       } catch (error) {
         const where = whereabouts(options.group, source, run.failed);
+        if (error instanceof PartitionLost) {
+          logger.info(where, "another member of the group has the partition now");
+          // It is stopped soon.
+          await rest(restMsMax, stop);
+          continue;
+        }
         const [first] = run.failed;
         // It got further than the last time.
         if (first?.offset !== failedAt) pauseMs = firstPauseMs;

@@ -17,6 +17,7 @@ import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { servers } from "./bench/servers.js";
+import { sockets } from "./bench/sockets.js";
 import { soak } from "./bench/soak.js";
 import { start } from "./bench/start.js";
 import { web } from "./bench/web.js";
@@ -39,16 +40,27 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     peers,
     backlog,
     growth,
+    sockets,
     soak,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["kafka", "servers", "web", "peers", "backlog", "growth", "soak"]);
+const onRequest = new Set([
+  "kafka",
+  "servers",
+  "web",
+  "peers",
+  "backlog",
+  "growth",
+  "sockets",
+  "soak",
+]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
   ["webhooks-floor", () => import("./bench/webhooks-floor.js")],
   ["store-floor", () => import("./bench/store-floor.js")],
+  ["sockets-floor", () => import("./bench/sockets-floor.js")],
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],
   ["raw-topic", () => import("./bench/raw-topic.js")],

@@ -13,7 +13,7 @@ import {
   kafkaErrorType,
 } from "./connection.js";
 import { pauseAfter, reportFailure } from "./denied.js";
-import { firstPauseMs, rest } from "../partition-consumer.js";
+import { PartitionLost, firstPauseMs, rest } from "../partition-consumer.js";
 import { type GroupName, removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -163,7 +163,7 @@ export class Generation {
     const offsets = new Map(this.#offsets);
     this.#offsets.clear();
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
-      if (this.lost.aborted) throw new Error("the partitions were given to others meanwhile");
+      if (this.lost.aborted) throw new PartitionLost("the partitions were given to others");
       try {
         await this.coordinator.commit(this.memberId, this.id, offsets);
         return;

@@ -11,6 +11,8 @@ export interface Installation {
   readonly ingest: URL;
   readonly api: URL;
   readonly adminToken: string;
+  /** Of each of its processes. */
+  readonly settings: Readonly<Record<string, string>>;
   /** Of all processes that run now, by what they are. */
   pids(): Record<string, number>;
   /** Ends the processors there are; resolves when so many others are ready. */
@@ -46,6 +48,7 @@ export function withInstallation<T>(
         ingest: ingest.base,
         api: api.base,
         adminToken,
+        settings,
         pids() {
           const { kafka, clickhouse, postgres } = running;
           const children = {

@@ -117,7 +117,8 @@ async function ready(base: URL): Promise<void> {
   throw new Error(`not ready within ${readyMsMax} ms`);
 }
 
-async function metric(base: URL, name: string): Promise<number> {
+/** A number of `/metrics` without labels. */
+export async function metric(base: URL, name: string): Promise<number> {
   const text = await (await fetch(new URL("/metrics", base))).text();
   const line = text.split("\n").find((each) => each.startsWith(`${name} `));
   if (line === undefined) throw new Error(`/metrics does not report ${name}`);

@@ -7,6 +7,7 @@ import type { KafkaSettings } from "../../../log/kafka/connection.js";
 import type { Log, TopicOptions } from "../../../log/log.js";
 import type { LogInstallation } from "../log-contract.js";
 import { lmdbTopics } from "../log-topics.js";
+import type { Logger } from "../../../runtime/logger.js";
 import { testLogger } from "../../harness/stores.js";
 
 const appender = fileURLToPath(new URL("../log-appender.js", import.meta.url));
@@ -16,27 +17,32 @@ export function openTestKafkaLog(
   topicPrefix: string,
   options: Partial<TopicOptions> = {},
   settings: Partial<KafkaSettings> = {},
+  logger = testLogger,
 ): Promise<Log> {
   return openKafkaLog({
     settings: { brokers: brokers.split(","), tls: null, sasl: null, ...settings },
     topicPrefix,
     replication: null,
     topics: lmdbTopics(options),
-    logger: testLogger,
+    logger,
   });
 }
 
 export interface KafkaInstallation extends LogInstallation {
   /** Of its topics on the brokers. */
   readonly prefix: string;
-  open(options?: Partial<TopicOptions>, settings?: Partial<KafkaSettings>): Promise<Log>;
+  open(
+    options?: Partial<TopicOptions>,
+    settings?: Partial<KafkaSettings>,
+    logger?: Logger,
+  ): Promise<Log>;
 }
 
 export function installKafka(brokers: string): KafkaInstallation {
   const prefix = `test-${randomUUID()}.`;
   return {
     prefix,
-    open: (options, settings) => openTestKafkaLog(brokers, prefix, options, settings),
+    open: (...words) => openTestKafkaLog(brokers, prefix, ...words),
     spawnAppender: () =>
       spawn(process.execPath, [appender, "kafka", brokers, prefix], {
         stdio: ["ignore", "pipe", 2],

@@ -113,9 +113,10 @@ describe("Kafka", function () {
       installation: KafkaInstallation = installKafka(server.url),
       settings: Partial<KafkaSettings> = {},
       count = 1,
+      logger?: Logger,
     ): Promise<Log[]> {
       const opened = [];
-      while (opened.length < count) opened.push(await installation.open({}, settings));
+      while (opened.length < count) opened.push(await installation.open({}, settings, logger));
       logs.push(...opened);
       return opened;
     }
@@ -176,7 +177,8 @@ describe("Kafka", function () {
 
     it("should give a stalled member's work to another, whose offset it cannot move", async () => {
       const installation = installKafka(server.url);
-      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
+      const { logger, lines } = keptLog("info");
+      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2, logger);
       const [place] = (await log?.append(topic, [record("a")])) ?? [];
       let release = (): void => {};
       const held = new Promise<void>((resolve) => (release = resolve));
@@ -208,6 +210,8 @@ describe("Kafka", function () {
       release();
       await stalled?.close();
       expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
+      expect(lines.join("")).to.include("another member of the group has the partition now");
+      expect(lines.filter((line) => line.includes('"level":"error"'))).to.eql([]);
     });
 
     it("should handle less at a time after a batch outlived a rebalance", async () => {
