@@ -71,10 +71,13 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load                        --rows <n>      of each table, in queries and web
-  --rounds <n>    medians are over these         --rate <n>      webhooks a second, servers, soak
-  --events <n>    in memory and processors       --profile <folder>  CPU profiles of the service
-What each measures, and the defaults: docs/benchmarks.md
+  --seconds <n>   of load, in latency and soak (60)
+  --rounds <n>    medians are over these (5)
+  --events <n>    in memory, processors, growth and backlog (7200)
+  --rows <n>      of each table, in queries, web, movements and peers (1000000)
+  --rate <n>      webhooks a second, in servers and soak (1000)
+  --profile <folder>  for CPU profiles of the service
+Results: docs/benchmarks.md
 `;
 
 const { values, positionals } = readWords(usage, {
