@@ -255,7 +255,7 @@ export class KafkaAppender {
     messages: ReadonlyMap<number, readonly Message[]>,
   ): Promise<Map<number, string>> {
     const first = new Map<number, string>();
-    while (first.size < messages.size) {
+    for (;;) {
       const left = [...messages.keys()].filter((partition) => !first.has(partition));
       const sends = leaders.group(left).map(async (partitions) => {
         const reported = await producer.send({
@@ -271,10 +271,10 @@ export class KafkaAppender {
       const errors = (await Promise.allSettled(sends)).flatMap((end) =>
         end.status === "rejected" ? [end.reason] : [],
       );
+      if (errors.length === 0) return first;
       for (const error of errors) if (connection.isAbandoned || !mayPass(error)) throw error;
       if (errors.some((error) => !(error instanceof LeadersDiffer))) await pause(betweenTriesMs);
     }
-    return first;
   }
 
   #refuse(appends: readonly Append[], cause: unknown, stored: Promise<void>): void {
