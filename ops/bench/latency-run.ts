@@ -1,4 +1,5 @@
 /** Sales at an even pace, and how long each takes from its 2xx to where people see it. */
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { z } from "zod";
@@ -6,7 +7,12 @@ import { transactionId } from "../../schemas/ids.js";
 import { type ConnectionPool, requestBytes } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
 import { productNamePrefix, type SaleEvent, StripeSales } from "./stripe-sales.js";
-import { type Tenant, webhookRequest } from "./tenant.js";
+import { type Tenant, settled, webhookRequest } from "./tenant.js";
+
+/** Calls under way; with more the service has stood still for seconds. */
+export const connectionsMax = 4_000;
+/** From the end of booking until the last message is here. */
+const lastMessageMs = 2_000;
 
 /** One payment in so many seconds is looked for in the list. */
 const secondsPerProbe = 1;
@@ -64,8 +70,14 @@ export class Run {
     });
   }
 
-  /** @throws what went wrong while sending */
-  async durations(arrivals: Arrivals): Promise<Durations> {
+  /**
+   * When all is booked and the last message is here.
+   * @param base of the API
+   * @throws what went wrong while sending
+   */
+  async durations(base: URL, arrivals: Arrivals): Promise<Durations> {
+    await settled({ base }, this.sides.tenant);
+    await pause(lastMessageMs);
     const readable = await Promise.all(this.#readable);
     if (this.#failure !== null) throw this.#failure;
     // The run may end between the events of one payment.
@@ -164,10 +176,7 @@ export async function openSocket(base: URL, tenant: Tenant) {
       arrivals.named.set(id, now);
     }
   });
-  await new Promise((resolve, reject) => {
-    socket.once("open", resolve);
-    socket.once("error", reject);
-  });
+  await once(socket, "open");
   return {
     arrivals,
     /** @throws when the service has closed it before: what is missing then is not late */

@@ -2,10 +2,9 @@
  * From the 2xx of a webhook to where people see it: the message on the socket, and the list of
  * transactions. Webhooks come at an even pace, so a slow moment delays nobody's clock.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
-import { openSocket, Run } from "./latency-run.js";
+import { connectionsMax, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
@@ -14,10 +13,6 @@ import { createTenant, settled } from "./tenant.js";
 
 const webhooksPerSecond = 200;
 const warmUpSeconds = 5;
-/** Calls under way; with more the service has stood still for 20 seconds. */
-const connectionsMax = 4_000;
-/** From the end of booking until the last message is here. */
-const lastMessageMs = 2_000;
 const cpuSeconds = "process_cpu_seconds_total";
 const p50MsMax = 60;
 const p99MsMax = 250;
@@ -39,9 +34,7 @@ export async function latency({ seconds, profileFolder }: Options): Promise<Figu
         await run.send(seconds);
         const cores = ((await service.metric(cpuSeconds)) - cpuBefore) / seconds;
         console.log(`  the service used ${short(cores)} cores`);
-        await settled(service, tenant);
-        await pause(lastMessageMs);
-        return await run.durations(socket.arrivals);
+        return await run.durations(service.base, socket.arrivals);
       } finally {
         socket.close();
         pool.close();

@@ -7,14 +7,12 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { withInstallation } from "./installation.js";
-import { type Durations, openSocket, Run } from "./latency-run.js";
+import { type Durations, connectionsMax, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { processorSeconds } from "./processor-time.js";
-import { createTenant, settled } from "./tenant.js";
+import { createTenant } from "./tenant.js";
 
-const connectionsMax = 4_000;
 const warmUpSeconds = 5;
-const lastMessageMs = 2_000;
 const p99MsMax = 500;
 /** The load while the processor dies: less than it books, so that only its death is measured. */
 const killedPerSecond = 30;
@@ -32,9 +30,7 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
     const socket = await openSocket(api, tenant);
     const measure = async (run: Run, forSeconds: number): Promise<Durations> => {
       await run.send(forSeconds);
-      await settled({ base: api }, tenant);
-      await pause(lastMessageMs);
-      return run.durations(socket.arrivals);
+      return run.durations(api, socket.arrivals);
     };
     try {
       await measure(new Run(sides, killedPerSecond, "warm"), warmUpSeconds);

@@ -4,21 +4,17 @@
  */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, median, percentile, short } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
-import { openSocket, Run } from "./latency-run.js";
+import { connectionsMax, openSocket, Run } from "./latency-run.js";
 import { residentMiB } from "./memory.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
-import { createTenant, settled } from "./tenant.js";
+import { createTenant } from "./tenant.js";
 
-const connectionsMax = 4_000;
 const secondsPerSample = 60;
-/** From the end of booking until the last message is here. */
-const lastMessageMs = 2_000;
-/** The first and the last of so many parts of a run; its first sample is of a cold start. */
+/** A run has so many; its first and its last are compared. A cold first sample is left out. */
 const partsOfRun = 6;
 
 interface Sample {
@@ -40,9 +36,7 @@ export function soak({ seconds, rate, profileFolder }: Options): Promise<Figure[
         const run = new Run(sides, rate, `m${samples.length}`);
         await run.send(Math.min(secondsPerSample, seconds - sent));
         const resident = await residentMiB(service);
-        await settled(service, tenant);
-        await pause(lastMessageMs);
-        const { reported } = await run.durations(socket.arrivals);
+        const { reported } = await run.durations(service.base, socket.arrivals);
         // Each is asked for once: an hour's would be memory of this process.
         for (const arrivals of Object.values(socket.arrivals)) arrivals.clear();
         const sample = {
@@ -56,7 +50,7 @@ export function soak({ seconds, rate, profileFolder }: Options): Promise<Figure[
       }
       socket.close();
       pool.close();
-      return figuresOf(samples.slice(1));
+      return figuresOf(samples.length > 1 ? samples.slice(1) : samples);
     }),
   );
 }

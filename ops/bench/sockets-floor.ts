@@ -8,11 +8,24 @@ import { z } from "zod";
 import { report } from "./processes.js";
 import { portMessage } from "./webhooks-floor.js";
 
-/** Messages of a round, and how many of them are sent at a time, as the service books them. */
-export const round = { messages: 2_000, perTurn: 20, turnMs: 20 } as const;
+/** Of a round. */
+export const messages = 2_000;
+/** Sent at a time, as the service sends what was booked together. */
+const perTurn = 20;
+const turnMs = 20;
+
+/** Calls `send` with the numbers of the messages of a round, some at a time. */
+export async function inTurns(
+  send: (numbers: readonly number[]) => Promise<void> | void,
+): Promise<void> {
+  for (let from = 0; from < messages; from += perTurn) {
+    await send(Array.from({ length: perTurn }, (_, index) => from + index));
+    await pause(turnMs);
+  }
+}
 
 /** What is sent in a round, to one path after the other; answered when all is sent. */
-export const textsToSend = z.array(z.string()).min(1);
+const textsToSend = z.array(z.string()).min(1);
 /** Of the process so far. */
 export const processorSecondsAnswer = z.object({ seconds: z.number() });
 
@@ -22,7 +35,13 @@ export async function run(): Promise<void> {
   const http = createServer((request, response) => {
     void (async () => {
       if (request.method === "POST") {
-        await sendRound(textsToSend.parse(JSON.parse(await text(request))), places);
+        const texts = textsToSend.parse(JSON.parse(await text(request)));
+        await inTurns((numbers) => {
+          for (const number of numbers) {
+            const place = number % texts.length;
+            for (const socket of places.get(`/${place}`) ?? []) socket.send(texts[place] ?? "");
+          }
+        });
       }
       const { user, system } = process.cpuUsage();
       response.end(JSON.stringify({ seconds: (user + system) / 1e6 }));
@@ -36,17 +55,4 @@ export async function run(): Promise<void> {
   await once(http, "listening");
   report({ port: portMessage.parse(http.address()).port });
   process.once("disconnect", () => process.exit(0));
-}
-
-async function sendRound(
-  texts: readonly string[],
-  places: ReadonlyMap<string, readonly WebSocket[]>,
-): Promise<void> {
-  for (let from = 0; from < round.messages; from += round.perTurn) {
-    for (let index = from; index < from + round.perTurn; index += 1) {
-      const place = index % texts.length;
-      for (const socket of places.get(`/${place}`) ?? []) socket.send(texts[place] ?? "");
-    }
-    await pause(round.turnMs);
-  }
 }

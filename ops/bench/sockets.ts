@@ -3,6 +3,7 @@
  * many sockets of many workspaces, by the role that answers them, against a bare server of `ws`
  * that sends the same bytes. What the same records cost without a socket is left out.
  */
+import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { readConfig } from "../../config.js";
@@ -16,7 +17,7 @@ import { type Installation, withInstallation } from "./installation.js";
 import type { Options } from "./options.js";
 import { withChild } from "./processes.js";
 import { metric } from "./service.js";
-import { processorSecondsAnswer, round } from "./sockets-floor.js";
+import { inTurns, messages, processorSecondsAnswer } from "./sockets-floor.js";
 import { createTenant } from "./tenant.js";
 import { portMessage } from "./webhooks-floor.js";
 
@@ -72,12 +73,13 @@ async function ofService(installation: Installation, rounds: number): Promise<Me
     sendRound: () => appendRound(service.log, ids),
   };
   try {
-    const alone = median(await secondsOf(server, rounds, []));
     const measured: Measured[] = [];
     const heard = new Heard(workspaces);
+    // Nobody listens yet.
+    const alone = median(await secondsOf(server, rounds, heard));
     for (const size of socketCounts) {
       await heard.open(places, size);
-      const seconds = await secondsOf(server, rounds, [heard]);
+      const seconds = await secondsOf(server, rounds, heard);
       const rates = seconds.map((one) => heard.expected / (one - alone));
       measured.push({ size, rates, texts: heard.texts });
     }
@@ -100,7 +102,7 @@ function ofBareServer(size: number, rounds: number, texts: readonly string[]): P
     const places = texts.map((_, index) => ({ url: new URL(`/${index}`, base) }));
     const heard = new Heard(places.length);
     await heard.open(places, size);
-    const seconds = await secondsOf(server, rounds, [heard]);
+    const seconds = await secondsOf(server, rounds, heard);
     heard.close();
     return seconds.map((one) => heard.expected / one);
   });
@@ -112,17 +114,13 @@ interface Server {
 }
 
 /** Processor time of each round, until all have heard all; the first only warms up. */
-async function secondsOf(
-  server: Server,
-  rounds: number,
-  listeners: readonly Heard[],
-): Promise<number[]> {
+async function secondsOf(server: Server, rounds: number, heard: Heard): Promise<number[]> {
   const seconds: number[] = [];
   while (seconds.length <= rounds) {
     const before = await server.processorSeconds();
-    const expected = listeners.map((one) => one.count + one.expected);
+    const expected = heard.count + heard.expected;
     await server.sendRound();
-    for (const [index, one] of listeners.entries()) await one.until(expected[index] ?? 0);
+    await heard.until(expected);
     seconds.push((await server.processorSeconds()) - before);
   }
   return seconds.slice(1);
@@ -145,7 +143,7 @@ class Heard {
 
   /** Messages that a round brings to all of them. */
   get expected(): number {
-    return (round.messages * this.#open.length) / this.texts.length;
+    return (messages * this.#open.length) / this.texts.length;
   }
 
   /** As many as are missing, the same number at each place. */
@@ -157,7 +155,7 @@ class Heard {
           this.count += 1;
           if (this.texts[index] === "") this.texts[index] = data.toString();
         });
-        await opened(socket);
+        await once(socket, "open");
         return socket;
       });
       this.#open.push(...(await Promise.all(some)));
@@ -173,23 +171,15 @@ class Heard {
   }
 }
 
-function opened(socket: WebSocket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    socket.once("open", resolve);
-    socket.once("error", reject);
-  });
-}
-
-/** A record for one workspace after the other, as many at a time as are booked together. */
-async function appendRound(log: Log, ids: readonly string[]): Promise<void> {
-  for (let from = 0; from < round.messages; from += round.perTurn) {
-    const records = Array.from({ length: round.perTurn }, (_, index) => {
-      const workspace = ids[(from + index) % ids.length] ?? "";
+/** A record for one workspace after the other. */
+function appendRound(log: Log, ids: readonly string[]): Promise<void> {
+  return inTurns(async (numbers) => {
+    const records = numbers.map((number) => {
+      const workspace = ids[number % ids.length] ?? "";
       return { key: workspace, value: transactionCodec.encode({ ...sale, workspace }) };
     });
     await log.append(topics.transactions, records);
-    await pause(round.turnMs);
-  }
+  });
 }
 
 const sale: TransactionRecord = {
