@@ -287,6 +287,13 @@ const settings = z.object({
 
 export type Config = Readonly<z.output<typeof settings>>;
 
+/** The settings that are absent, so that their backend is the embedded one. */
+export function embeddedBackends(config: Config): string[] {
+  return (["KAFKA_BROKERS", "CLICKHOUSE_URL", "DATABASE_URL"] as const).filter(
+    (name) => config[name] === undefined,
+  );
+}
+
 /** Every setting there is, also those that are absent by default. */
 export const settingNames: readonly string[] = Object.keys(settings.shape);
 

@@ -19,7 +19,14 @@ import {
 import { ClockSetBack } from "./watermark/persisted-watermark.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 import { OthersRun } from "./runtime/start/exclusive-lease.js";
-import { type Config, ConfigError, limits, readConfig, secretSettings } from "./config.js";
+import {
+  type Config,
+  ConfigError,
+  limits,
+  readConfig,
+  secretSettings,
+  embeddedBackends,
+} from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
 import { baseCurrency } from "./schemas/http/manage.js";
 import {
@@ -30,7 +37,6 @@ import {
   start,
   useOfAllRoles,
 } from "./start.js";
-import { embeddedBackends } from "./runtime/start/embedded-backends.js";
 
 /** Ctrl-C reaches this process twice when npm runs it: from the terminal and from npm. */
 const sameSignalMs = 2_000;
@@ -44,10 +50,26 @@ npm run demo                   two years of a made-up business, in a folder of i
 Settings are environment variables; docs/settings.md lists them.
 `;
 
+/** A sentence for a person each. */
+const forPerson = [
+  BackupRefused,
+  ClockSetBack,
+  ConfigError,
+  DataFolderRefused,
+  FolderLocked,
+  LogUnreadable,
+  MigrationRefused,
+  OthersRun,
+  PostgresUnavailable,
+  RowsLost,
+  SchemaRegistryRefused,
+  SchemaRegistryUnavailable,
+];
+
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  if (!isForPerson(error)) throw error;
+  if (!(error instanceof Error && forPerson.some((kind) => error instanceof kind))) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }
@@ -143,23 +165,6 @@ function rolesOf(words: readonly string[]): readonly RoleName[] {
     ]);
   }
   return words.length === 0 ? roleNames : roleNames.filter((name) => words.includes(name));
-}
-
-function isForPerson(error: unknown): error is Error {
-  return (
-    error instanceof BackupRefused ||
-    error instanceof ClockSetBack ||
-    error instanceof ConfigError ||
-    error instanceof DataFolderRefused ||
-    error instanceof FolderLocked ||
-    error instanceof LogUnreadable ||
-    error instanceof MigrationRefused ||
-    error instanceof OthersRun ||
-    error instanceof PostgresUnavailable ||
-    error instanceof RowsLost ||
-    error instanceof SchemaRegistryRefused ||
-    error instanceof SchemaRegistryUnavailable
-  );
 }
 
 function describe(config: Config): string {

@@ -19,8 +19,7 @@ import { openService } from "./runtime/start/open.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./runtime/service.js";
-import { type Config, ConfigError, limits } from "./config.js";
-import { embeddedBackends } from "./runtime/start/embedded-backends.js";
+import { type Config, ConfigError, limits, embeddedBackends } from "./config.js";
 
 interface Role {
   readonly logUse: LogUse;

@@ -16,6 +16,7 @@
 import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { embeddedBackends } from "../config.js";
 import { installationId } from "../vault/account-hash.js";
 import { leadsToAll } from "../vault/own-secrets.js";
 import { projectFile } from "../runtime/project-root.js";
@@ -32,7 +33,6 @@ import {
   manifestText,
 } from "./manifest.js";
 import { postgresFile, postgresTables, readAheadTables, writeTables } from "./postgres-part.js";
-import { embeddedBackends } from "../runtime/start/embedded-backends.js";
 
 export type BackedUp = Pick<Service, "config" | "log" | "clickhouse" | "postgres" | "vault">;
 

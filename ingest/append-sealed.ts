@@ -1,8 +1,10 @@
 /** Makes calls durable: seals what was checked and appends it to the raw topic. */
 import { sealRawEvent } from "../log/raw-event.js";
+import type { Provider } from "../providers/provider.js";
 import type { Service } from "../runtime/service.js";
 import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
 import { type HashAccount, rawKey } from "../vault/account-hash.js";
+import type { Receipts } from "./idempotency.js";
 
 export interface Taken {
   readonly meta: RawEventMeta;
@@ -31,6 +33,12 @@ export type IngestService = Pick<
   | "vault"
   | "watermark"
 > & { readonly hashAccount: HashAccount };
+
+export interface IngestEndpoint {
+  readonly service: IngestService;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly receipts: Receipts;
+}
 
 /**
  * Resolves when every event is durable in the log; only then may a caller be reported 2xx.

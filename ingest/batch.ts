@@ -11,10 +11,8 @@ import type { Claimed } from "./idempotency.js";
 import { limits } from "../config.js";
 import { splitLines } from "./batch-lines.js";
 import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
-import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
-import { take } from "./append-sealed.js";
-import type { IngestEndpoint } from "./ingest-call.js";
+import { type IngestEndpoint, take } from "./append-sealed.js";
 
 /** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {
@@ -125,7 +123,7 @@ function lineOutcome(
     return { error: identityConflict(identity) };
   }
   if (claimed.outcome === "repeat") {
-    const event = resume(line, keptAnswer(claimed.answer));
+    const event = resume(line, claimed.answer);
     return { event, append: line === first && !claimed.durable, replayed: true };
   }
   const isFirst = line === first;

@@ -1,19 +1,38 @@
 /** What the ingest endpoint makes of one event, before anything is promised or written. */
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { jsonIn } from "../http/body.js";
 import { type ApiError, conflict, unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
+import type { IsMirrored } from "../workspaces/mirrored.js";
 import { randomBase62 } from "../vault/random.js";
 import { firstReceivedAt } from "../log/raw-event.js";
 import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
+import type { Provider } from "../providers/provider.js";
 import { ingestRefusal } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
-import type { IngestAnswer } from "../schemas/http/ingest.js";
+import { type IngestAnswer, ingestAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
 import { normalize, notBooked, RateMissing } from "./normalized.js";
-import type { Taken } from "./append-sealed.js";
-import type { IngestCall } from "./ingest-call.js";
+import type { IngestService, Taken } from "./append-sealed.js";
+
+/** The call an event came with. */
+export interface IngestCall {
+  readonly service: Pick<IngestService, "rates">;
+  readonly providers: ReadonlyMap<string, Provider>;
+  readonly access: Access;
+  /** The recorded clock, ms since 1970. */
+  readonly receivedAt: number;
+  /**
+   * What stands for the event's id when it has none: the Idempotency-Key, and its line in a
+   * batch, together with what the event says (docs/decisions, Events known by a key). Null: it is
+   * drawn.
+   */
+  readonly ownIdentity: string | null;
+  /** As of the recorded clock. */
+  readonly isMirrored: IsMirrored;
+}
 
 /** What an event says, whatever its outcome. */
 export interface ReadEvent {
@@ -28,13 +47,13 @@ export interface PlannedEvent extends ReadEvent {
 }
 
 /** What is kept of an answer, so that the same call gets the same. */
-export interface KeptAnswer {
-  readonly answer: IngestAnswer;
+const keptAnswer = z.object({
+  answer: ingestAnswer,
   /** Of rates: should it have to be appended again, it is booked as it was answered. */
-  readonly rates_edition: number;
+  rates_edition: z.int(),
   /** ms since 1970, for the same: its date if it reports none. */
-  readonly received_at: number;
-}
+  received_at: z.int(),
+});
 
 /**
  * Pure but for the drawn identity, the clock of `latency_ms` and what stores are connected.
@@ -122,7 +141,7 @@ function identityOf(ownIdentity: string | null, bodyHash: Buffer): string {
 }
 
 export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
-  const kept: KeptAnswer = {
+  const kept: z.output<typeof keptAnswer> = {
     answer: planned.answer,
     rates_edition: planned.taken.meta.rates_edition,
     received_at: firstReceivedAt(planned.taken.meta),
@@ -133,12 +152,13 @@ export function claimOf(planned: PlannedEvent, more: readonly string[]): Claim {
 /**
  * A claim whose append may not have happened is appended as it was answered: recorded now, but
  * dated then.
+ * @param stored the `answer` of that claim
  */
-export function resume(read: ReadEvent, kept: KeptAnswer): PlannedEvent {
+export function resume(read: ReadEvent, stored: unknown): PlannedEvent {
   const { taken } = read;
-  const { rates_edition, received_at: first_received_at } = kept;
+  const { answer, rates_edition, received_at: first_received_at } = keptAnswer.parse(stored);
   const meta = { ...taken.meta, rates_edition, first_received_at };
-  return { ...read, taken: { ...taken, meta }, answer: kept.answer };
+  return { ...read, taken: { ...taken, meta }, answer };
 }
 
 /** 409, naming what was used before. */

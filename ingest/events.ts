@@ -5,28 +5,37 @@
 import type { Context, Middleware } from "koa";
 import { settledAfter } from "../watermark/in-flight-receipts.js";
 import { readBytes, requireContentType } from "../http/body.js";
-import { ApiError, malformed } from "../http/errors.js";
+import { ApiError, malformed, unavailable } from "../http/errors.js";
+import { Room } from "../http/in-flight-quota.js";
 import { refuseParameters } from "../http/query.js";
 import { accessOf } from "../http/state.js";
 import type { Access } from "../workspaces/keys.js";
 import { limits } from "../config.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
-import { BatchRoom } from "./batch-quota.js";
 import { batchSources, ingestBatch } from "./batch.js";
 import { claimOf, identityConflict, resume } from "./event.js";
-import { keptAnswer } from "./stored-answer.js";
 import type { Line, Source } from "./lines.js";
 import { stamped } from "./stamped.js";
-import { take } from "./append-sealed.js";
-import type { IngestEndpoint } from "./ingest-call.js";
+import { type IngestEndpoint, take } from "./append-sealed.js";
 
 export function ingestRoute(endpoint: IngestEndpoint): Middleware {
-  const room = new BatchRoom();
+  // Each batch is in memory until it is answered. One workspace has half of the room at most, so
+  // that its slow uploads leave others theirs.
+  const room = new Room(
+    { all: limits.batchesBytesMax, perWorkspace: limits.batchesPerWorkspaceBytesMax },
+    (isOwn) => {
+      const which = isOwn ? "Your other" : "Other";
+      return unavailable("batches_busy", `${which} batches are on their way; call again.`);
+    },
+  );
   return async (ctx: Context) => {
     refuseParameters(ctx);
     const type = requireContentType(ctx, "application/json", "application/x-ndjson");
     if (type === "application/json") return receive(ctx, false);
-    const leave = room.enter(accessOf(ctx).workspace, ctx.req.headers["content-length"]);
+    // What its header announces; all a batch may have where it announces nothing.
+    const announced = Number(ctx.req.headers["content-length"] ?? limits.batchBytesMax);
+    const size = Math.min(announced, limits.batchBytesMax);
+    const leave = room.enter(accessOf(ctx).workspace, size);
     try {
       await receive(ctx, true);
     } finally {
@@ -92,7 +101,7 @@ async function ingestOne(
   if (claimed === undefined) throw new Error("a claim without an outcome");
   if (claimed.outcome === "conflict") throw identityConflict(claimed.identity);
   const replayed = claimed.outcome === "repeat";
-  const event = replayed ? resume(planned, keptAnswer(claimed.answer)) : planned;
+  const event = replayed ? resume(planned, claimed.answer) : planned;
 
   // 3. Durable in the log, before anything is promised. A claim that was never marked durable may
   //    have been appended or not: appending again is safe, booking takes the repeat out.

@@ -3,8 +3,7 @@ import { ApiError, eventFailed, tooLarge } from "../http/errors.js";
 import { limits } from "../config.js";
 import { isStoreAway } from "../runtime/store-away.js";
 import { inTurns } from "./batch-lines.js";
-import { type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
-import type { IngestCall } from "./ingest-call.js";
+import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
 
 /** One event as it came. */
 export interface Source extends Pick<IngestCall, "ownIdentity"> {

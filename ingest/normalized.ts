@@ -13,7 +13,8 @@ import { knownExponentOf } from "../schemas/money/currencies.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import { convertMinor, toJsonNumber } from "../schemas/money/money.js";
 import type { FactBody, Quote } from "../schemas/records/records.js";
-import type { IngestCall } from "./ingest-call.js";
+import type { Access } from "../workspaces/keys.js";
+import type { IngestService } from "./append-sealed.js";
 
 /**
  * @throws ApiError 422 where booking would refuse any of it: no rate is known for its day, it is
@@ -23,12 +24,11 @@ export function normalize(
   event: IngestEvent,
   identity: string,
   baseCurrency: string,
-  call: Pick<IngestCall, "access" | "receivedAt" | "service">,
+  { access, receivedAt, service }: Call,
 ): IngestAnswer["normalized"] {
-  const { receivedAt, service } = call;
   const quoteOf = (currency: string, at: number) => service.rates.quote(currency, baseCurrency, at);
   const facts = event.facts(identity);
-  const latest = receivedAt + eventAheadMs(call.access.environment);
+  const latest = receivedAt + eventAheadMs(access.environment);
   refuseUnbookable(event, facts, quoteOf, latest);
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
@@ -53,6 +53,13 @@ export function normalize(
     latency_ms: Math.max(0, Date.now() - receivedAt),
     ...(reported.provisional ? { provisional: true as const } : {}),
   };
+}
+
+interface Call {
+  readonly access: Pick<Access, "environment">;
+  /** The recorded clock, ms since 1970. */
+  readonly receivedAt: number;
+  readonly service: Pick<IngestService, "rates">;
 }
 
 /** Of what is kept and not booked: no money moves, so no rate is needed. */

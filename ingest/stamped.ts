@@ -9,11 +9,9 @@ import { unprocessable } from "../http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import { mirrorsAt } from "../workspaces/mirrored.js";
 import type { Receipts } from "./idempotency.js";
-import { identityConflict, resume, UnpricedEvent } from "./event.js";
-import { keptAnswer } from "./stored-answer.js";
+import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
 import { type Line, planLines, type Source } from "./lines.js";
 import type { IngestService } from "./append-sealed.js";
-import type { IngestCall } from "./ingest-call.js";
 
 /** How long an ingest call waits for such days; they come behind its refusal. */
 const ingestRatesMsMax = 5_000;
@@ -106,7 +104,7 @@ async function withRepeats(
     if (asked === undefined || known.outcome === "fresh") continue;
     const { line } = asked;
     if (known.outcome === "conflict") answered.set(line, identityConflict(known.identity));
-    else answered.set(line, resume(line.event, keptAnswer(known.answer)));
+    else answered.set(line, resume(line.event, known.answer));
   }
   return lines.map((line) => answered.get(line) ?? line);
 }

@@ -9,9 +9,8 @@ import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/start/data-folder
 import { FolderLocked } from "../runtime/start/folder-lock.js";
 import type { Service } from "../runtime/service.js";
 import { vaultKeyId } from "../vault/vault.js";
-import type { Config } from "../config.js";
+import { type Config, embeddedBackends } from "../config.js";
 import { askForBackup, type BackupWords } from "./backup-online.js";
-import { embeddedBackends } from "../runtime/start/embedded-backends.js";
 
 type Report = (line: string) => void;
 

@@ -26,3 +26,29 @@ export async function withDeadline<T>(
     stopping.removeEventListener("abort", stop);
   }
 }
+
+/**
+ * Waits no longer, though the work may go on.
+ * @throws what `working` throws, or that it took too long
+ */
+export async function answered<T>(
+  who: string,
+  working: Promise<T>,
+  msMax: number,
+  onLate: () => void = () => undefined,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${who} gave no answer within ${msMax} ms`));
+      onLate();
+    }, msMax);
+  });
+  // When it is late, nobody hears how it ended.
+  working.catch(() => undefined);
+  try {
+    return await Promise.race([working, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

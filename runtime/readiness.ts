@@ -1,4 +1,6 @@
 /** What has to work for this process to be of use: asked by `/readyz`, registered by name. */
+import { answered } from "./deadline.js";
+
 const checkMsMax = 2_000;
 
 export class Readiness {
@@ -23,26 +25,14 @@ export class Readiness {
 
   async #ask(): Promise<string[]> {
     const names = await Promise.all(
-      [...this.#checks].map(async ([name, check]) => ((await works(check)) ? null : name)),
+      Array.from(this.#checks, ([name, check]) => {
+        const working = Promise.resolve().then(check);
+        return answered(name, working, checkMsMax).then(
+          () => [],
+          () => [name],
+        );
+      }),
     );
-    return names.filter((name) => name !== null);
-  }
-}
-
-async function works(check: () => Promise<unknown> | void): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), checkMsMax);
-  });
-  const done = Promise.resolve()
-    .then(check)
-    .then(
-      () => true,
-      () => false,
-    );
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
+    return names.flat();
   }
 }

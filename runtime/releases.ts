@@ -5,13 +5,10 @@
 import type { Logger } from "./logger.js";
 
 export class Releases {
-  readonly #logger: Logger;
   readonly #stack: { name: string; release: () => Promise<void> | void }[] = [];
   #running: Promise<void> | undefined;
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
-  }
+  constructor(private readonly logger: Logger) {}
 
   push(name: string, release: () => Promise<void> | void): void {
     this.#stack.push({ name, release });
@@ -31,9 +28,9 @@ export class Releases {
     for (let next = this.#stack.pop(); next; next = this.#stack.pop()) {
       try {
         await next.release();
-        this.#logger.debug({ release: next.name }, "released");
+        this.logger.debug({ release: next.name }, "released");
       } catch (error) {
-        this.#logger.error({ release: next.name, err: error }, "release failed");
+        this.logger.error({ release: next.name, err: error }, "release failed");
         failures.push(error);
       }
     }

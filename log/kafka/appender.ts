@@ -12,16 +12,11 @@
 import { setTimeout as pause } from "node:timers/promises";
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../../config.js";
-import {
-  KafkaConnection,
-  type KafkaSettings,
-  answered,
-  isNotAllowed,
-  mayPass,
-} from "./connection.js";
+import { KafkaConnection, type KafkaSettings, isNotAllowed, mayPass } from "./connection.js";
 import { reportFailure } from "./denied.js";
 import { Leaders, LeadersDiffer } from "./leaders.js";
 import { AppendUncertain, LogUnavailable, type Position, kafkaLateMsMax } from "../log.js";
+import { answered } from "../../runtime/deadline.js";
 import type { Logger } from "../../runtime/logger.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 
@@ -198,7 +193,7 @@ export class KafkaAppender {
       );
       for (const append of appends) append.isSent = true;
       sending = this.#sendAll(producer, messages);
-      const first = await answered(sending, until - performance.now());
+      const first = await answered("Kafka", sending, until - performance.now());
       for (const [partition, entries] of placed) {
         const base = first.get(partition);
         if (base === undefined)
@@ -231,7 +226,7 @@ export class KafkaAppender {
     this.#producer = null;
     this.#late.add(connection);
     try {
-      await answered(sending, kafkaLateMsMax);
+      await answered("Kafka", sending, kafkaLateMsMax);
     } finally {
       this.#late.delete(connection);
       connection.abandon();

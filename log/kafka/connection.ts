@@ -15,6 +15,7 @@ import kafkajs, {
   type SASLOptions,
 } from "kafkajs";
 import { limits } from "../../config.js";
+import { answered } from "../../runtime/deadline.js";
 import type { Logger } from "../../runtime/logger.js";
 
 /** Kafka: reaching a broker, one answer, and one try of all that has to be done at start. */
@@ -82,7 +83,7 @@ export class KafkaConnection {
 
   /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
   async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
-    return await answered(work(), msMax, () => this.abandon());
+    return await answered("Kafka", work(), msMax, () => this.abandon());
   }
 
   /** Connected and reported the topic. */
@@ -117,28 +118,6 @@ export class KafkaConnection {
 }
 
 const keepAliveMs = 10_000;
-
-/** @throws what `working` throws, or that it took too long */
-export async function answered<T>(
-  working: Promise<T>,
-  msMax: number,
-  onLate: () => void = () => undefined,
-): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`Kafka gave no answer within ${msMax} ms`));
-      onLate();
-    }, msMax);
-  });
-  // When it is late, nobody hears how it ended.
-  working.catch(() => undefined);
-  try {
-    return await Promise.race([working, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /** Codes of the error of a connection whose other end does not speak as Kafka does. */
 export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENOKAFKA" } as const;

@@ -56,11 +56,7 @@ async function refuseForeignLog({ config, log, postgres }: Stores): Promise<void
       if (event !== null) found.add(event.meta.workspace);
     }
   }
-  if (found.size === 0 || (await knowsOneOf(postgres, [...found]))) return;
-  throw new RowsLost(
-    `The events in ${nameOfLog(config)} are of workspaces that ${nameOfPostgres(config)} does ` +
-      `not know: they do not belong together. Correct the settings, or ${restoreAll}.`,
-  );
+  await refuseForeign({ config, postgres }, `events in ${nameOfLog(config)}`, [...found]);
 }
 
 const newestLooked = 100n;
@@ -72,17 +68,22 @@ async function refuseForeignTables(
   const rows = await clickhouse.rows<{ workspace: string }>(
     "SELECT DISTINCT workspace FROM raw_events WHERE workspace != '' LIMIT 100000",
   );
-  const found = rows.map(({ workspace }) => workspace);
-  if (found.length === 0 || (await knowsOneOf(postgres, found))) return;
-  throw new RowsLost(
-    `The tables in ${nameOfTables(config)} are of workspaces that ${nameOfPostgres(config)} does ` +
-      `not know: they do not belong together. Correct the settings, or ${restoreAll}.`,
-  );
+  const workspaces = rows.map(({ workspace }) => workspace);
+  await refuseForeign({ config, postgres }, `tables in ${nameOfTables(config)}`, workspaces);
 }
 
-async function knowsOneOf(postgres: Postgres, workspaces: readonly string[]): Promise<boolean> {
-  const sql = "SELECT 1 FROM workspaces WHERE id = ANY ($1::text[]) LIMIT 1";
-  return (await postgres.query(sql, [workspaces])).length > 0;
+async function refuseForeign(
+  { config, postgres }: Pick<Stores, "config" | "postgres">,
+  what: string,
+  workspaces: readonly string[],
+): Promise<void> {
+  if (workspaces.length === 0) return;
+  const known = "SELECT 1 FROM workspaces WHERE id = ANY ($1::text[]) LIMIT 1";
+  if ((await postgres.query(known, [workspaces])).length > 0) return;
+  throw new RowsLost(
+    `The ${what} are of workspaces that ${nameOfPostgres(config)} does not know: they do not ` +
+      `belong together. Correct the settings, or ${restoreAll}.`,
+  );
 }
 
 /** What was journaled lies on the log, or did until retention removed it: below its end. */
@@ -209,13 +210,18 @@ function nameOfLog({ DATA_DIR, KAFKA_BROKERS: brokers }: Stores["config"]): stri
 }
 
 function nameOfTables({ DATA_DIR, CLICKHOUSE_URL: url }: Stores["config"]): string {
-  if (url === undefined) return join(DATA_DIR, storeFolders.clickhouse);
-  const { host, pathname } = new URL(url);
-  return `the ClickHouse database at ${host}${pathname}`;
+  return url === undefined
+    ? join(DATA_DIR, storeFolders.clickhouse)
+    : nameOfDatabase("ClickHouse", url);
 }
 
 function nameOfPostgres({ DATA_DIR, DATABASE_URL: url }: Stores["config"]): string {
-  if (url === undefined) return join(DATA_DIR, storeFolders.postgres);
+  return url === undefined
+    ? join(DATA_DIR, storeFolders.postgres)
+    : nameOfDatabase("Postgres", url);
+}
+
+function nameOfDatabase(kind: string, url: string): string {
   const { host, pathname } = new URL(url);
-  return `the Postgres database at ${host}${pathname}`;
+  return `the ${kind} database at ${host}${pathname}`;
 }

@@ -1,6 +1,6 @@
 /** Opens every backend of this process, by its settings; each registers its own release. */
 import Router from "@koa/router";
-import { type Config, ConfigError } from "../../config.js";
+import { type Config, ConfigError, embeddedBackends } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
 import { BackupRefused } from "../../backup/manifest.js";
 import { restoreUnderWay } from "../../backup/restore.js";
@@ -44,7 +44,6 @@ import { openVault } from "../../vault/vault.js";
 import { Watermark } from "../../watermark/watermark.js";
 import { withWireFormat } from "../../log/registry/wire-format.js";
 import { fenceBackends } from "./fenced-backends.js";
-import { embeddedBackends } from "./embedded-backends.js";
 
 export interface OpenedService {
   readonly service: Service;
@@ -76,21 +75,9 @@ interface OpenOptions {
  * RowsLost, ClockSetBack with a sentence for a person, AbortError when stopping; what was opened
  * until then is in `releases`.
  */
-export async function openService(
-  config: Config,
-  {
-    logger,
-    releases,
-    restoring = false,
-    replaying = false,
-    alone: mustBeExclusive = false,
-    existing = false,
-    withoutClickHouse = false,
-    logUse,
-    stopping,
-  }: OpenOptions,
-): Promise<OpenedService> {
-  if (existing) expectInstallation(config);
+export async function openService(config: Config, given: OpenOptions): Promise<OpenedService> {
+  const { logger, releases, restoring, withoutClickHouse, stopping } = given;
+  if (given.existing) expectInstallation(config);
   const { vaultKey, adminToken, made, nextVaultKey } = openSecrets(config, logger, releases);
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
@@ -99,23 +86,23 @@ export async function openService(
   stopping?.throwIfAborted();
   const own = randomBase62(processNameLength);
   const processes = { own, silent: () => silentProcesses(postgres) };
-  const log = await openLog(opening, processes, logUse);
+  const log = await openLog(opening, processes, given.logUse);
   releases.push("log", () => log.close());
   stopping?.throwIfAborted();
   if (!restoring) await refuseHalfRestored(postgres);
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
   const here = { process: own, postgres, logger, releases, onOthers };
-  const sole = mustBeExclusive && log.shared ? await takeExclusiveLease(here) : null;
+  const sole = given.alone && log.shared ? await takeExclusiveLease(here) : null;
   // Before anything else is waited for: a start is seen by who must be alone, and sees it.
   const receipts = log.shared
     ? await openSharedReceipts({ ...here, config, now: Date.now })
-    : await openLocalReceipts(config, postgres, logger, releases);
+    : await openLocalReceipts({ postgres, logger, config }, releases);
   await learnPreviousKeys(postgres, vault);
   const clickhouse = withoutClickHouse ? noClickHouse : await openStore(opening, postgres);
   stopping?.throwIfAborted();
   if (!restoring) {
     const stores = { config, log, postgres, clickhouse: withoutClickHouse ? null : clickhouse };
-    await refuseLostRows({ ...stores, replaying });
+    await refuseLostRows({ ...stores, replaying: given.replaying ?? false });
   }
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
@@ -169,16 +156,10 @@ function endProcess(logger: Logger, { message }: OthersRun): never {
 }
 
 async function openLocalReceipts(
-  config: Config,
-  postgres: Postgres,
-  logger: Logger,
+  stores: Parameters<typeof PersistedWatermark.open>[0],
   releases: Releases,
 ) {
-  const reported = await PersistedWatermark.open(
-    { postgres, logger, config },
-    Date.now(),
-    persistAheadMs,
-  );
+  const reported = await PersistedWatermark.open(stores, Date.now(), persistAheadMs);
   releases.push("time reported", () => reported.end());
   return new LocalReceipts(Date.now, reported);
 }

@@ -2,8 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { Watermark } from "../../watermark/watermark.js";
-import { claimOf, planEvent, resume } from "../../ingest/event.js";
-import { keptAnswer } from "../../ingest/stored-answer.js";
+import { claimOf, type IngestCall, planEvent, resume } from "../../ingest/event.js";
 import { inClear } from "../harness/facts.js";
 import { take } from "../../ingest/append-sealed.js";
 import { createCustom } from "../../providers/custom/index.js";
@@ -12,7 +11,6 @@ import { salePing } from "../../ops/payloads/gumroad.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, DecodedFact, Provider } from "../../providers/provider.js";
 import { type Answer, suiteEndpoints } from "../harness/endpoints.js";
-import type { IngestCall } from "../../ingest/ingest-call.js";
 
 const custom = createCustom({ toleranceSeconds: 300 });
 const gumroad = createGumroad();
@@ -109,7 +107,7 @@ describe("What is booked late", () => {
     expect(again.answer.normalized.amount_base).to.not.equal(reported.amount_base);
 
     const kept: unknown = JSON.parse(JSON.stringify(claimOf(answered, []).answer));
-    const resumed = resume(again, keptAnswer(kept));
+    const resumed = resume(again, kept);
     expect(resumed.answer).to.deep.equal(answered.answer);
     expect(resumed.taken.meta.received_at).to.equal(again.taken.meta.received_at);
     // Endpoints over servers take nothing that was stamped before they opened.

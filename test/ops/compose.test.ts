@@ -6,13 +6,12 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import { z } from "zod";
 import { projectFile } from "../../runtime/project-root.js";
-import { readConfig, settingNames } from "../../config.js";
+import { readConfig, settingNames, embeddedBackends } from "../../config.js";
 import { commands } from "../../ops/commands.js";
 import { kafkaVersion } from "../../ops/servers/kafka.js";
 import { settingOf, usualPorts } from "../../ops/servers/kept.js";
 import { roleNames } from "../../start.js";
 import { openTestClickHouse, openTestPostgres } from "../harness/stores.js";
-import { embeddedBackends } from "../../runtime/start/embedded-backends.js";
 
 const composeFile = z.object({
   services: z.record(
