@@ -3,9 +3,10 @@
  * computes its answer from it and the processor books the same.
  */
 import { fraction, monthlyFraction } from "../schemas/money/monthly.js";
-import type { FactBody, Item } from "../schemas/records/records.js";
+import type { FactBody } from "../schemas/records/records.js";
 import type { DecodedFact } from "./provider.js";
 import type { EventRecord } from "./record.js";
+import { monthlyItem, nothingFrom } from "./worth.js";
 
 /** What was reported and who reported it: the event's identity, and when it happened. */
 interface Reported {
@@ -116,37 +117,24 @@ function purchaseOf(subscription: string): string {
 /** The price from now on; said again for a subscription it is the new price. */
 function start(reported: Reported): FactBody[] {
   const { record, at, account } = reported;
-  const subscription = record.subscription_id ?? unidentifiedId(reported);
+  const subscription = record.subscription_id ?? `unidentified:${reported.identity}`;
+  // The subscription is its own only item, so its rate is held while its price is the same.
+  const monthly = monthlyFraction(fraction(record.amount_minor), {
+    interval: record.interval,
+    intervalCount: BigInt(record.interval_count),
+  });
+  const items = monthlyItem(subscription, record.product_id ?? "", monthly);
   const state: FactBody = {
     Subscription: {
       subscription,
       account,
       country: record.customer_country ?? null,
-      currency: record.amount_minor === 0n ? "" : record.currency,
+      currency: items.length === 0 ? "" : record.currency,
       phase: "started",
-      steps: [{ at, items: itemOf(record, subscription) }],
+      steps: [{ at, items }],
     },
   };
   return [state, side(reported, "start", subscription)];
-}
-
-/** The subscription is its own only item, so its rate is held while its price is the same. */
-function itemOf(record: EventRecord, subscription: string): Item[] {
-  if (record.amount_minor === 0n) return [];
-  const monthly = monthlyFraction({
-    unitAmountMinor: fraction(record.amount_minor),
-    quantity: 1n,
-    interval: record.interval,
-    intervalCount: BigInt(record.interval_count),
-  });
-  return [
-    {
-      item: subscription,
-      external_id: record.product_id ?? "",
-      monthly_numerator: monthly.numerator,
-      monthly_denominator: monthly.denominator,
-    },
-  ];
 }
 
 function refund({ record, identity, at, account }: Reported): FactBody[] {
@@ -178,9 +166,10 @@ function churn(reported: Reported): FactBody[] {
   const { subscription_id: subscription, customer_country: country = null } = record;
   const unpaired = side(reported, "churn", subscription ?? "");
   if (subscription === undefined) return [unpaired];
-  const steps = [{ at, items: [] }];
-  const end = { subscription, account, country, currency: "", phase: "ended", steps } as const;
-  return [unpaired, { Subscription: end }];
+  const end: FactBody = {
+    Subscription: { subscription, account, country, phase: "ended", ...nothingFrom(at) },
+  };
+  return [unpaired, end];
 }
 
 /**
@@ -195,10 +184,6 @@ function side(reported: Reported, which: "start" | "churn", subscription: string
       ? ["priced", provider, product, amount.toString(), currency]
       : ["named", provider, record.subscription_id];
   return { Unidentified: { pool: JSON.stringify(pool), side: which, at, subscription, account } };
-}
-
-function unidentifiedId({ identity }: Reported): string {
-  return `unidentified:${identity}`;
 }
 
 function nameOf({ product_id: external_id, product_name: name }: EventRecord): FactBody[] {

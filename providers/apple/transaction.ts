@@ -1,10 +1,11 @@
 /** The transaction inside a notification: what was paid, and what that is worth a month. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
+import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
-import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
-import type { FactBody, Item } from "../../schemas/records/records.js";
+import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody } from "../../schemas/records/records.js";
+import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
 import { field } from "./notification.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
@@ -78,8 +79,6 @@ export function paymentFacts(
   ];
 }
 
-type SubscriptionBody = Extract<FactBody, { Subscription: unknown }>["Subscription"];
-
 /**
  * What the subscription is worth from `at` on, as this transaction prices it. The original
  * transaction is the subscription, its account and its one item.
@@ -90,18 +89,19 @@ export function subscriptionFact(
   transaction: Transaction,
   price: Price,
   at: number,
-  phase: SubscriptionBody["phase"],
+  phase: SubscriptionFact["phase"],
 ): FactBody | null {
-  const item = itemOf(transaction, price);
-  if (item === null) return null;
-  const isFree = item.monthly_numerator === 0n;
-  const steps = [{ at, items: isFree ? [] : [item] }];
-  return stateOf(transaction, { phase, steps, currency: isFree ? "" : price.currency });
+  const period = periodOf(transaction);
+  if (period === null) return null;
+  const { originalTransactionId: id, productId: product } = transaction;
+  const items = monthlyItem(id, product, monthlyFraction(fraction(price.amount), period));
+  const currency = items.length === 0 ? "" : price.currency;
+  return stateOf(transaction, { phase, steps: [{ at, items }], currency });
 }
 
 /** Nothing from `at` on. */
 export function endFact(transaction: Transaction, at: number): FactBody {
-  return stateOf(transaction, { phase: "ended", steps: [{ at, items: [] }], currency: "" });
+  return stateOf(transaction, { phase: "ended", ...nothingFrom(at) });
 }
 
 /** The subscription that this one replaced: it is over in the moment this one is paid for. */
@@ -113,25 +113,9 @@ export function replacedFacts(transaction: Transaction): FactBody[] {
 
 function stateOf(
   { originalTransactionId: id, storefront }: Transaction,
-  state: Pick<SubscriptionBody, "phase" | "steps" | "currency">,
+  state: Pick<SubscriptionFact, "phase" | "steps" | "currency">,
 ): FactBody {
   return { Subscription: { subscription: id, account: id, country: storefront, ...state } };
-}
-
-function itemOf(transaction: Transaction, price: Price): Item | null {
-  const period = periodOf(transaction);
-  if (period === null) return null;
-  const monthly = monthlyFraction({
-    unitAmountMinor: fraction(price.amount),
-    quantity: 1n,
-    ...period,
-  });
-  return {
-    item: transaction.originalTransactionId,
-    external_id: transaction.productId,
-    monthly_numerator: monthly.numerator,
-    monthly_denominator: monthly.denominator,
-  };
 }
 
 function periodOf({ purchaseDate, expiresDate, environment }: Transaction): BillingPeriod | null {

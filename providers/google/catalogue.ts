@@ -1,6 +1,6 @@
 /** The merchant's catalogue at Google Play: names of products, billing periods of base plans. */
 import { z } from "zod";
-import type { BillingPeriod } from "../../schemas/money/billing-periods.js";
+import type { BillingPeriod } from "../../schemas/money/monthly.js";
 
 /** Names are optional: an odd one must not cost the billing periods beside them. */
 const listings = z

@@ -1,6 +1,11 @@
 /** What each period of a subscription is worth a month, from the order that paid for it. */
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
-import { type Fraction, monthlyFraction, zeroFraction } from "../../schemas/money/monthly.js";
+import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
+import {
+  type BillingPeriod,
+  type Fraction,
+  monthlyFraction,
+  zeroFraction,
+} from "../../schemas/money/monthly.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import { billingPeriodIn } from "./catalogue.js";
 import { minorFractionOf } from "./money.js";
@@ -50,11 +55,7 @@ export function pricedPeriods(
       if (!listingPrice) return rejected("malformed", "order: lineItems.listingPrice: missing");
       const billing = billingPeriodOf(line, catalogueOf);
       if ("outcome" in billing) return billing;
-      const monthly = monthlyFraction({
-        unitAmountMinor: minorFractionOf(listingPrice),
-        quantity: 1n,
-        ...billing,
-      });
+      const monthly = monthlyFraction(minorFractionOf(listingPrice), billing);
       periods.push({ ...common, currency: listingPrice.currency, monthly });
     }
   }

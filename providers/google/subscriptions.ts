@@ -4,10 +4,9 @@
  * Providers (Google).
  */
 import { eventAheadMs } from "../../config.js";
-import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { zeroFraction } from "../../schemas/money/monthly.js";
-import type { FactBody, Item } from "../../schemas/records/records.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
+import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
@@ -27,14 +26,11 @@ interface Subject {
   readonly type: number | null;
 }
 
-type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>;
-type Worth = { readonly currency: string; readonly items: readonly Item[] };
-
 export function readPurchase(
   { token, account, before, reportedAt, readAt, type }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
-): SubscriptionFact[] | Unreported {
+): FactBody[] | Unreported {
   const { regionCode, linkedPurchaseToken } = purchase;
   const expiredAt = expiryOf(purchase, reportedAt);
   const start = startOf(purchase, periods, expiredAt);
@@ -42,29 +38,23 @@ export function readPurchase(
   if (start === null || start > latest) return [];
   const change = (
     subscription: string,
-    phase: SubscriptionFact["Subscription"]["phase"],
-    at: number,
-    { currency, items }: Worth = nothing,
-  ): SubscriptionFact => ({
-    Subscription: {
-      subscription,
-      account,
-      country: regionCode,
-      currency: items.length === 0 ? "" : currency,
-      phase,
-      steps: [{ at, items: [...items] }],
-    },
+    phase: SubscriptionFact["phase"],
+    worth: Worth,
+  ): FactBody => ({
+    Subscription: { subscription, account, country: regionCode, phase, ...worth },
   });
 
-  const facts: SubscriptionFact[] = [];
+  const facts: FactBody[] = [];
   for (const { at, worth } of historyOf(periods, start, latest)) {
     if ("outcome" in worth) return worth;
-    facts.push(change(token, at === start ? "started" : "changed", at, worth));
+    facts.push(change(token, at === start ? "started" : "changed", worth));
   }
-  if (type === pausedType) facts.push(change(token, "changed", reportedAt));
-  if (expiredAt !== null && !isReplaced(purchase)) facts.push(change(token, "ended", expiredAt));
+  if (type === pausedType) facts.push(change(token, "changed", nothingFrom(reportedAt)));
+  if (expiredAt !== null && !isReplaced(purchase)) {
+    facts.push(change(token, "ended", nothingFrom(expiredAt)));
+  }
   const replaced = [linkedPurchaseToken ?? [], before].flat();
-  return [...facts, ...replaced.map((each) => change(each, "ended", start))];
+  return [...facts, ...replaced.map((each) => change(each, "ended", nothingFrom(start)))];
 }
 
 /**
@@ -97,8 +87,6 @@ function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt:
 
 /** An order made so long after the purchase does not pay for its beginning. */
 const paidWithinMs = 60 * 60 * 1000;
-
-const nothing: Worth = { currency: "", items: [] };
 
 /** Its successor ends it, in the moment that one starts: no gap, however the expiry is rounded. */
 function isReplaced({ canceledStateContext: context }: Purchase): boolean {
@@ -136,7 +124,7 @@ function historyOf(
       ]),
     );
     const isNews = text !== reported || at > paidUntil || at === moments.at(-1);
-    if (isNews) history.push({ at, worth: worthOf(current) });
+    if (isNews) history.push({ at, worth: worthAt(at, current) });
     reported = text;
     paidUntil = Math.max(at, ...current.map(({ until }) => until ?? at));
   }
@@ -168,19 +156,12 @@ function currentAt(periods: readonly PricedPeriod[], at: number): PricedPeriod[]
   return current.some(goesOn) ? current.filter(goesOn) : current;
 }
 
-function worthOf(periods: readonly PricedPeriod[]): Worth | Unreported {
-  const priced = periods.filter(({ monthly }) => monthly.numerator !== zeroFraction.numerator);
+function worthAt(at: number, periods: readonly PricedPeriod[]): Worth | Unreported {
+  const priced = periods.filter(({ monthly }) => monthly.numerator !== 0n);
   const currency = priced[0]?.currency ?? "";
   if (priced.some((period) => period.currency !== currency)) {
     return rejected("malformed", "orders: several currencies at a time");
   }
-  const items = priced.map(({ product, monthly }) => ({
-    item: product,
-    external_id: product,
-    monthly_numerator: monthly.numerator,
-    monthly_denominator: monthly.denominator,
-  }));
-  return items.every(isMonthlyWithinBounds)
-    ? { currency, items }
-    : rejected("price_too_precise", "a monthly price beyond 64 bits");
+  const items = priced.flatMap(({ product, monthly }) => monthlyItem(product, product, monthly));
+  return worthOf(currency, [{ at, items }]);
 }

@@ -7,6 +7,7 @@ import { type Fraction, fraction, monthlyFraction } from "../../schemas/money/mo
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
+import { monthlyItem, type SubscriptionFact } from "../worth.js";
 import {
   chargedCountry,
   firstChargeOf,
@@ -158,11 +159,9 @@ const firstSaleUnknown = rejected(
   "No sale of this membership has arrived, so its price in dollars is not known",
 );
 
-type Steps = Extract<FactBody, { Subscription: unknown }>["Subscription"]["steps"];
-
 function stateOf(
   membership: Membership,
-  steps: Steps,
+  steps: SubscriptionFact["steps"],
   {
     phase = "changed",
     country = null,
@@ -194,21 +193,8 @@ function itemsOf(
   cents: Fraction,
   months: bigint,
 ): Item[] {
-  if (cents.numerator === 0n) return [];
-  const monthly = monthlyFraction({
-    unitAmountMinor: cents,
-    quantity: 1n,
-    interval: "month",
-    intervalCount: months,
-  });
-  return [
-    {
-      item: subscription,
-      external_id: product,
-      monthly_numerator: monthly.numerator,
-      monthly_denominator: monthly.denominator,
-    },
-  ];
+  const monthly = monthlyFraction(cents, { interval: "month", intervalCount: months });
+  return monthlyItem(subscription, product, monthly);
 }
 
 const instalments = (subscription: string): string => `instalments:${subscription}`;

@@ -2,11 +2,18 @@
  * Subscriptions: every event carries the whole state but no price, which the API is asked for.
  * Changes happen at `updated_at`, since there is no other time (`definitions.md`, Providers).
  */
-import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { monthlyFraction } from "../../schemas/money/monthly.js";
-import type { FactBody, Item } from "../../schemas/records/records.js";
-import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
+import type { FactBody } from "../../schemas/records/records.js";
+import { type Reducible, reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import {
+  monthlyItem,
+  nothingFrom,
+  type SubscriptionFact,
+  timesFrom,
+  type Worth,
+  worthOf,
+} from "../worth.js";
 import { discountsOf } from "./discounts.js";
 import { factsAt, type LemonEvent, reader, unavailable } from "./event.js";
 import { orderPayment } from "./orders.js";
@@ -14,13 +21,11 @@ import { agreedPrice, periodAmount } from "./prices.js";
 import { chargedOf, countryOf, priceOf, storeCurrency } from "./questions.js";
 import { isWorth, type Subscription, subscriptionShape } from "./state.js";
 
-type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
-
 export const readSubscription = reader(subscriptionShape, (subscription, event) => {
   const { customer_id: account, product_id: product, updated_at: updatedAt } = subscription;
   const country = countryOf(event.known, account);
   const { phase, at } = momentOf(subscription, event);
-  const worth = isWorth(subscription) ? worthFrom(subscription, at, event) : nothing(at);
+  const worth = isWorth(subscription) ? worthFrom(subscription, at, event) : nothingFrom(at);
   if ("outcome" in worth) return worth;
   const purchase = subscriptionPurchase(event.id);
   const bodies: FactBody[] = [
@@ -61,12 +66,6 @@ function momentOf(
     : { phase: "changed", at: updatedAt };
 }
 
-type Worth = Pick<SubscriptionFact, "currency" | "steps">;
-
-function nothing(at: number): Worth {
-  return { currency: "", steps: [{ at, items: [] }] };
-}
-
 /** One step from `at` on, and one more where a discount ends after it. */
 function worthFrom(
   subscription: Subscription,
@@ -85,7 +84,7 @@ function worthFrom(
   const isSame = charged?.currency === currency && charged.price === item.price_id;
   const price = isSame ? agreedPrice(listed, charged.unit) : listed;
   const interval = price.renewal_interval_unit;
-  if (price.usage_aggregation || !interval) return nothing(at);
+  if (price.usage_aggregation || !interval) return nothingFrom(at);
   const amount = periodAmount(price, BigInt(item.quantity ?? 1));
   if (amount === null) return rejected("price_unclear", "the price reports no amount");
   const reductions = discountsOf(known, subscription);
@@ -93,36 +92,10 @@ function worthFrom(
 
   const reducible: Reducible = { product: subscription.product_id, amount, own: [] };
   const intervalCount = BigInt(price.renewal_interval_quantity ?? 1);
-  const steps = timesOf(at, reductions).map((time) => {
+  const steps = timesFrom(at, reductions).map((time) => {
     const [left = amount] = reducedAmounts([reducible], reductions, time);
-    const period = { unitAmountMinor: left, quantity: 1n, interval, intervalCount };
-    return { at: time, items: itemOf(item.id, subscription.product_id, monthlyFraction(period)) };
+    const monthly = monthlyFraction(left, { interval, intervalCount });
+    return { at: time, items: monthlyItem(item.id, subscription.product_id, monthly) };
   });
-  const counted = steps.flatMap((step) => step.items);
-  if (!counted.every(isMonthlyWithinBounds)) {
-    return rejected("price_too_precise", "a monthly price beyond 64 bits");
-  }
-  return { currency: counted.length === 0 ? "" : currency, steps };
-}
-
-function timesOf(at: number, reductions: readonly Reduction[]): number[] {
-  const ends = reductions.flatMap(({ endsAt }) => (endsAt !== null && endsAt > at ? [endsAt] : []));
-  return [at, ...new Set(ends)].sort((one, other) => one - other);
-}
-
-/** What is free changes no figure, and needs no rate. */
-function itemOf(
-  item: string,
-  product: string,
-  monthly: { readonly numerator: bigint; readonly denominator: bigint },
-): Item[] {
-  if (monthly.numerator === 0n) return [];
-  return [
-    {
-      item,
-      external_id: product,
-      monthly_numerator: monthly.numerator,
-      monthly_denominator: monthly.denominator,
-    },
-  ];
+  return worthOf(currency, steps);
 }

@@ -4,12 +4,12 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
 import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../any-object.js";
 import { reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
 import { type Covered, readReductions } from "./discounts.js";
 import { field, type PaddleEvent, reader } from "./event.js";
 import { unitPriceFor, unitPricesShape } from "./prices.js";
@@ -59,7 +59,6 @@ const subscriptionShape = z.object({
   items: z.array(itemShape),
 });
 type Subscription = z.output<typeof subscriptionShape>;
-type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
 export const readSubscription = reader(subscriptionShape, (subscription, event) => {
   const { id, customer_id: account } = subscription;
@@ -68,7 +67,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const counts = phase !== "ended" && isWorth(subscription);
   const worth = counts
     ? worthFrom(subscription, country, { at, paidFrom: firstPaidAt(subscription, at) }, event)
-    : nothing(at);
+    : nothingFrom(at);
   if ("outcome" in worth) return worth;
   const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
   return [state, ...firstPayment(subscription, country)];
@@ -160,12 +159,6 @@ function firstPaidAt(subscription: Subscription, at: number): number {
   return at === startedAt(subscription) && trialEnd !== null && trialEnd > at ? trialEnd : at;
 }
 
-type Worth = Pick<SubscriptionFact, "currency" | "steps">;
-
-function nothing(at: number): Worth {
-  return { currency: "", steps: [{ at, items: [] }] };
-}
-
 /** An item that counts, as one of its periods is priced. */
 interface Priced extends Covered {
   readonly amount: bigint;
@@ -209,12 +202,8 @@ function worthFrom(
       const isOn = !isLater || from <= time;
       return { at: time, items: itemsAt(items, isOn ? reductions : none, time) };
     });
-  if (!steps.flatMap((step) => step.items).every(isMonthlyWithinBounds)) {
-    return rejected("price_too_precise", "a monthly price beyond 64 bits");
-  }
-  const free = steps.every((step) => step.items.length === 0);
   const trial = paidFrom > at ? [{ at, items: [] }] : [];
-  return { currency: free ? "" : currency, steps: [...trial, ...steps] };
+  return worthOf(currency, [...trial, ...steps]);
 }
 
 function pricedItems(
@@ -260,22 +249,9 @@ function itemsAt(
   const amounts = reducedAmounts(reducible, whole, at);
   return items.flatMap(({ productId, cycle: { interval, frequency } }, index) => {
     const amount = amounts[index];
-    // What is free changes no figure, and needs no rate.
-    if (amount === undefined || amount.numerator <= 0n) return [];
-    const monthly = monthlyFraction({
-      unitAmountMinor: amount,
-      quantity: 1n,
-      interval,
-      intervalCount: BigInt(frequency),
-    });
-    return [
-      {
-        item: itemName(items, index),
-        external_id: productId,
-        monthly_numerator: monthly.numerator,
-        monthly_denominator: monthly.denominator,
-      },
-    ];
+    if (amount === undefined || amount.numerator < 0n) return [];
+    const monthly = monthlyFraction(amount, { interval, intervalCount: BigInt(frequency) });
+    return monthlyItem(itemName(items, index), productId, monthly);
   });
 }
 

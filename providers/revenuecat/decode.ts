@@ -1,11 +1,12 @@
 /** From an event's type to what it reports. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { type BillingPeriod, billingPeriodBetween } from "../../schemas/money/billing-periods.js";
-import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
-import type { FactBody, Item } from "../../schemas/records/records.js";
+import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
+import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
+import { monthlyItem, nothingFrom } from "../worth.js";
 import {
   countryOf,
   currenciesOf,
@@ -90,19 +91,8 @@ function readPeriod(event: RevenueCatEvent): Reported {
   const paid = payment(event, at, price, "subscription");
   if (subscription === null) return noTransaction;
   if ("outcome" in paid) return paid;
-  const monthly =
-    period && monthlyFraction({ ...period, unitAmountMinor: fraction(price.amount), quantity: 1n });
-  const items: Item[] =
-    monthly === null || price.amount === 0n
-      ? []
-      : [
-          {
-            item: subscription,
-            external_id: event.product_id ?? "",
-            monthly_numerator: monthly.numerator,
-            monthly_denominator: monthly.denominator,
-          },
-        ];
+  const monthly = period && monthlyFraction(fraction(price.amount), period);
+  const items = monthly ? monthlyItem(subscription, event.product_id ?? "", monthly) : [];
   const state: FactBody = {
     Subscription: {
       subscription,
@@ -175,10 +165,9 @@ function readProductChange(event: RevenueCatEvent): Reported {
   }
   const account = accountOf(event);
   if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
-  const steps = [{ at: end, items: [] }];
   const country = countryOf(event);
   return [
-    { Subscription: { subscription, account, country, currency: "", phase: "started", steps } },
+    { Subscription: { subscription, account, country, phase: "started", ...nothingFrom(end) } },
   ];
 }
 
@@ -199,9 +188,8 @@ function readExpiration(event: RevenueCatEvent): Reported {
         subscription,
         account,
         country: countryOf(event),
-        currency: "",
         phase: event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired",
-        steps: [{ at: event.expiration_at_ms ?? event.event_timestamp_ms, items: [] }],
+        ...nothingFrom(event.expiration_at_ms ?? event.event_timestamp_ms),
       },
     },
   ];

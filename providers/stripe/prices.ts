@@ -2,9 +2,9 @@
 import { z } from "zod";
 import {
   addFractions,
+  type BillingPeriod,
   type Fraction,
   fraction,
-  type Interval,
   multiplyFractions,
   parseFraction,
   zeroFraction,
@@ -96,13 +96,8 @@ export function priceIn(price: Price, currency: string | null): Price | null {
   return { ...price, currency, unit_amount, unit_amount_decimal, tiers: tiersIn };
 }
 
-export interface Period {
-  readonly interval: Interval;
-  readonly intervalCount: bigint;
-}
-
 /** @returns null for what is no part of MRR: one-off items and metered usage */
-export function periodOf(price: Price): Period | null {
+export function periodOf(price: Price): BillingPeriod | null {
   const { recurring } = price;
   if (!recurring || recurring.usage_type === "metered") return null;
   return { interval: recurring.interval, intervalCount: BigInt(recurring.interval_count ?? 1) };

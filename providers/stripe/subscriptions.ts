@@ -5,11 +5,18 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
-import { isMonthlyWithinBounds } from "../../schemas/fact-bounds.js";
-import { type Fraction, monthlyFraction } from "../../schemas/money/monthly.js";
-import type { FactBody, Item } from "../../schemas/records/records.js";
+import { type BillingPeriod, monthlyFraction, zeroFraction } from "../../schemas/money/monthly.js";
+import type { Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import {
+  monthlyItem,
+  nothingFrom,
+  type SubscriptionFact,
+  timesFrom,
+  type Worth,
+  worthOf,
+} from "../worth.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -20,7 +27,7 @@ import {
 } from "./discounts.js";
 import { accountKey, field, reader, type StripeEvent, unavailable } from "./event.js";
 import { isoMinorFraction } from "./money.js";
-import { type Period, periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
+import { periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
 
 /** Stripe allows 20 discounts on a subscription and on each item; more ends than this are none. */
 const stepsMax = 100;
@@ -65,12 +72,11 @@ const shape = z.object({
 });
 export const subscriptionShape = compiled(shape);
 export type Subscription = z.output<typeof subscriptionShape>;
-type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
 
 /** An item that counts, as one of its periods is priced. */
 interface PricedItem extends Reducible {
   readonly id: string;
-  readonly period: Period;
+  readonly period: BillingPeriod;
 }
 
 export const readSubscription = reader(shape, (subscription, event) => {
@@ -137,12 +143,6 @@ export function ofWhole({ discount, discounts: own }: Subscription): GivenDiscou
   return own !== null && own !== undefined && own.length > 0 ? own : [discount ?? []].flat();
 }
 
-type Worth = Pick<SubscriptionFact, "currency" | "steps">;
-
-function nothingFrom(at: number): Worth {
-  return { currency: "", steps: [{ at, items: [] }] };
-}
-
 /** One step from `at` on, and one more at every announced end of a discount after it. */
 function worthFrom(
   subscription: Subscription,
@@ -163,13 +163,10 @@ function worthFrom(
   const whole = readReductions(given, known, currency);
   if (isUnreported(whole)) return whole;
 
-  const times = [at, ...endsAfter(at, [...whole, ...priced.flatMap((item) => item.own)])];
+  const times = timesFrom(at, [...whole, ...priced.flatMap((item) => item.own)]);
   if (times.length > stepsMax) return rejected("too_many_discounts", `More than ${stepsMax} ends`);
   const steps = times.map((time) => ({ at: time, items: itemsAt(priced, whole, time) }));
-  const counted = steps.flatMap((step) => step.items);
-  if (!counted.every(isMonthlyWithinBounds))
-    return rejected("price_too_precise", "a monthly price beyond 64 bits");
-  return { currency: counted.length === 0 ? "" : currency, steps };
+  return worthOf(currency, steps);
 }
 
 function pricedItems(
@@ -200,26 +197,7 @@ function pricedItems(
 function itemsAt(priced: readonly PricedItem[], whole: readonly Reduction[], at: number): Item[] {
   const amounts = reducedAmounts(priced, whole, at);
   return priced.flatMap(({ id, product, period }, index) => {
-    const amount = amounts[index];
-    // What is free changes no figure, and needs no rate.
-    if (amount === undefined || amount.numerator === 0n) return [];
-    const monthly = monthlyOf(amount, period);
-    return [
-      {
-        item: id,
-        external_id: product,
-        monthly_numerator: monthly.numerator,
-        monthly_denominator: monthly.denominator,
-      },
-    ];
+    const amount = amounts[index] ?? zeroFraction;
+    return monthlyItem(id, product, monthlyFraction(amount, period));
   });
-}
-
-function monthlyOf(amount: Fraction, { interval, intervalCount }: Period): Fraction {
-  return monthlyFraction({ unitAmountMinor: amount, quantity: 1n, interval, intervalCount });
-}
-
-function endsAfter(at: number, reductions: readonly Reduction[]): number[] {
-  const ends = reductions.flatMap(({ endsAt }) => (endsAt !== null && endsAt > at ? [endsAt] : []));
-  return [...new Set(ends)].sort((one, other) => one - other);
 }

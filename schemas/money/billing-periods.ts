@@ -2,12 +2,7 @@
  * What interval a subscription is billed by, where the provider reports only when a period begins
  * and ends (`definitions.md`, MRR: a period reported only by its two ends).
  */
-import type { Interval } from "./monthly.js";
-
-export interface BillingPeriod {
-  readonly interval: Interval;
-  readonly intervalCount: bigint;
-}
+import type { BillingPeriod } from "./monthly.js";
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;

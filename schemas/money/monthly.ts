@@ -11,7 +11,12 @@ export interface Fraction {
   readonly denominator: bigint;
 }
 
-export type Interval = "day" | "week" | "month" | "year";
+type Interval = "day" | "week" | "month" | "year";
+
+export interface BillingPeriod {
+  readonly interval: Interval;
+  readonly intervalCount: bigint;
+}
 
 export const zeroFraction: Fraction = { numerator: 0n, denominator: 1n };
 
@@ -27,21 +32,15 @@ const monthlyFactors: Readonly<Record<Interval, Fraction>> = {
 const mrrScale = 6;
 
 /**
- * `(unit amount × quantity − discount) ÷ interval count × factor`, of one minor unit.
- * @param discountMinor what is taken off one period of the item, in minor units; the caller keeps
- *   it from exceeding the amount
+ * `amount ÷ interval count × factor`, of one minor unit.
+ * @param amount of one period: unit price × quantity, less discounts
  */
-export function monthlyFraction(price: {
-  readonly unitAmountMinor: Fraction;
-  readonly quantity: bigint;
-  readonly discountMinor?: Fraction;
-  readonly interval: Interval;
-  readonly intervalCount: bigint;
-}): Fraction {
-  const gross = multiplyFractions(price.unitAmountMinor, fraction(price.quantity));
-  const net = subtractFractions(gross, price.discountMinor ?? zeroFraction);
-  const perInterval = multiplyFractions(net, fraction(1n, price.intervalCount));
-  return multiplyFractions(perInterval, monthlyFactors[price.interval]);
+export function monthlyFraction(
+  amount: Fraction,
+  { interval, intervalCount }: BillingPeriod,
+): Fraction {
+  const perInterval = multiplyFractions(amount, fraction(1n, intervalCount));
+  return multiplyFractions(perInterval, monthlyFactors[interval]);
 }
 
 /**

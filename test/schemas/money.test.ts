@@ -17,6 +17,7 @@ import {
   toJsonNumber,
 } from "../../schemas/money/money.js";
 import {
+  type BillingPeriod,
   type Fraction,
   fraction,
   monthlyFraction,
@@ -220,12 +221,6 @@ describe("Splitting by weight", () => {
   });
 });
 
-type Price = Parameters<typeof monthlyFraction>[0];
-
-function usd(price: Price): string {
-  return monthlyToMrr(monthlyFraction(price), "1", "USD");
-}
-
 function unit(text: string): Fraction {
   const value = parseFraction(text);
   if (value === null) throw new Error(`bad case ${text}`);
@@ -233,26 +228,21 @@ function unit(text: string): Fraction {
 }
 
 describe("A month's worth", () => {
-  const ten = { unitAmountMinor: unit("1000"), quantity: 1n, intervalCount: 1n };
-
-  const cases: [what: string, price: Price, mrr: string][] = [
-    ["a monthly price", { ...ten, interval: "month" }, "10.000000"],
-    ["a yearly price", { ...ten, interval: "year" }, "0.833333"],
-    ["a quarterly price", { ...ten, interval: "month", intervalCount: 3n }, "3.333333"],
-    ["a weekly price", { ...ten, interval: "week" }, "43.333333"],
-    ["a daily price", { ...ten, interval: "day" }, "304.166667"],
-    ["a price of 30 days", { ...ten, interval: "day", intervalCount: 30n }, "10.138889"],
-    ["several seats", { ...ten, interval: "month", quantity: 7n }, "70.000000"],
-    [
-      "a discount",
-      { ...ten, interval: "month", quantity: 2n, discountMinor: unit("333.5") },
-      "16.665000",
-    ],
-    ["a part of a cent", { ...ten, interval: "month", unitAmountMinor: unit("0.05") }, "0.000500"],
+  type Interval = BillingPeriod["interval"];
+  const cases: [what: string, amount: string, count: bigint, interval: Interval, mrr: string][] = [
+    ["a monthly price", "1000", 1n, "month", "10.000000"],
+    ["a yearly price", "1000", 1n, "year", "0.833333"],
+    ["a quarterly price", "1000", 3n, "month", "3.333333"],
+    ["a weekly price", "1000", 1n, "week", "43.333333"],
+    ["a daily price", "1000", 1n, "day", "304.166667"],
+    ["a price of 30 days", "1000", 30n, "day", "10.138889"],
+    ["a discounted price", "1666.5", 1n, "month", "16.665000"],
+    ["a part of a cent", "0.05", 1n, "month", "0.000500"],
   ];
-  for (const [what, price, mrr] of cases) {
+  for (const [what, amount, intervalCount, interval, mrr] of cases) {
     it(`should be ${mrr} for ${what}`, () => {
-      expect(usd(price)).to.equal(mrr);
+      const monthly = monthlyFraction(unit(amount), { interval, intervalCount });
+      expect(monthlyToMrr(monthly, "1", "USD")).to.equal(mrr);
     });
   }
 
@@ -263,8 +253,8 @@ describe("A month's worth", () => {
   });
 
   it("should keep equal amounts equal fields", () => {
-    const yearly = monthlyFraction({ ...ten, interval: "year", unitAmountMinor: unit("12000") });
-    const monthly = monthlyFraction({ ...ten, interval: "month" });
+    const yearly = monthlyFraction(unit("12000"), { interval: "year", intervalCount: 1n });
+    const monthly = monthlyFraction(unit("1000"), { interval: "month", intervalCount: 1n });
     expect(yearly).to.deep.equal(monthly);
     expect(fraction(-4n, -6n)).to.deep.equal({ numerator: 2n, denominator: 3n });
     expect(fraction(0n, -6n)).to.deep.equal({ numerator: 0n, denominator: 1n });
