@@ -97,8 +97,11 @@ async function claim(
   claims: readonly Claim[],
 ): Promise<Claimed[]> {
   const inserted = new Set<string>();
+  // Claims of one identity each can be inserted unseen; of several, all or none are.
+  let rows = claims.some(({ identities }) => identities.length > 1)
+    ? await recallRows(postgres, owner, claims)
+    : new Map<string, ReceiptRow>();
   for (let tries = 1; tries <= claimTriesMax; tries += 1) {
-    const rows = await recallRows(postgres, owner, claims);
     const outcomes = claims.map((one) => outcomeOf(one, rows, inserted));
     // Of an event with a conflict none is claimed.
     const missing = claims
@@ -111,7 +114,8 @@ async function claim(
     if (missing.length === 0) return outcomes;
     for (const identity of await insert(postgres, owner, missing)) inserted.add(identity);
     if (missing.every(({ identity }) => inserted.has(identity))) return outcomes;
-    // Somebody inserted one of them meanwhile: the next look sees it.
+    // One of them is somebody else's, from before or just now.
+    rows = await recallRows(postgres, owner, claims);
   }
   throw new Error("identities stayed neither free nor taken");
 }
@@ -172,7 +176,7 @@ async function insert(
      SELECT $1, $2, identity, decode(hash, 'hex'), coalesce(answer, 'null'),
        CASE WHEN identity LIKE 'event:%' THEN NULL
        ELSE now() + $4::int * interval '1 millisecond' END
-     FROM json_to_recordset($3::json) AS given (identity text, hash text, answer jsonb)
+     FROM json_to_recordset($3::json) AS given (identity text, hash text, answer json)
      ORDER BY identity
      ON CONFLICT (workspace, environment, identity) DO UPDATE
        SET body_hash = excluded.body_hash, answer = excluded.answer, durable = false,

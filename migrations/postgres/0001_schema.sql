@@ -81,12 +81,13 @@ CREATE TABLE ingest_receipts (
   environment text NOT NULL,
   identity text NOT NULL,
   body_hash bytea NOT NULL,
-  answer jsonb NOT NULL,
+  answer json NOT NULL,
   -- False between the claim and the durable append: a repeat appends again.
   durable boolean NOT NULL DEFAULT false,
   expires_at timestamptz,
   PRIMARY KEY (workspace, environment, identity)
-);
+  -- Half a page stays free: a row marked durable stays on its page, and no index is written again.
+) WITH (fillfactor = 50);
 CREATE INDEX ingest_receipts_expiry ON ingest_receipts (expires_at) WHERE expires_at IS NOT NULL;
 
 -- Rates beyond the bundled ones, append-only. A quote is looked up among editions up to the one
