@@ -1,7 +1,14 @@
 /** Fields that several providers write alike. */
 import { z } from "zod";
 import { exponentOf } from "../schemas/money/currencies.js";
+import { parseFraction } from "../schemas/money/monthly.js";
 import { unknownCurrency } from "./outcomes.js";
+
+/** A JSON object that is passed on unchanged: `z.looseObject` would copy every field. */
+export const anyObject = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "Invalid input: expected object",
+);
 
 /** ISO 4217, upper case, of a currency whose minor unit is known. */
 export const isoCurrency = z.string().refine((code) => exponentOf(code) !== null, unknownCurrency);
@@ -11,6 +18,11 @@ export const anyCaseCurrency = z
   .string()
   .transform((code) => code.toUpperCase())
   .refine((code) => exponentOf(code) !== null, unknownCurrency);
+
+/** A price, which may have fractions of a minor unit. */
+export const priceText = z
+  .string()
+  .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount");
 
 /** RFC 3339 with up to nine decimals of a second → ms since 1970; what is finer is cut off. */
 export const isoTime = z

@@ -4,7 +4,9 @@
 import type { z } from "zod";
 import { compiled } from "./compiled.js";
 import { issueText } from "../schemas/issues.js";
+import type { FactBody } from "../schemas/records/records.js";
 import { shown } from "../schemas/text-bounds.js";
+import type { Sku } from "./products.js";
 import type { Decoded } from "./provider.js";
 
 export type Unreported = Exclude<Decoded, { outcome: "facts" }>;
@@ -25,6 +27,16 @@ export function contradictory(detail: string): Unreported {
 
 export function isUnreported(value: object): value is Unreported {
   return "outcome" in value;
+}
+
+/** Names of products count beside what else an event reports, or without it. */
+export function withNames(
+  reported: readonly FactBody[] | Unreported,
+  names: readonly Sku[],
+): readonly FactBody[] | Unreported {
+  const bodies = names.map((Sku) => ({ Sku }));
+  if (!isUnreported(reported)) return [...reported, ...bodies];
+  return reported.outcome === "rejected" || names.length === 0 ? reported : bodies;
 }
 
 /** The message of a shape's check that a currency failed. */

@@ -26,6 +26,12 @@ export interface Reducible {
   readonly own: readonly Reduction[];
 }
 
+/** What so many percent off leave. */
+export function factorOf(percentOff: Fraction): Fraction {
+  const left = subtractFractions(fraction(1n), multiplyFractions(percentOff, fraction(1n, 100n)));
+  return left.numerator < 0n ? zeroFraction : left;
+}
+
 /**
  * What one period costs after the discounts that apply at a moment: an item's own first, then
  * those of the whole subscription, each on what those before it left (`definitions.md`, MRR).

@@ -1,6 +1,6 @@
 /** What several providers' signature checks share: digests, and comparing them in constant time. */
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { Delivery, Refusal, Verdict } from "./provider.js";
+import type { Delivery, Refusal, Signed, Verdict } from "./provider.js";
 
 /** More signatures than any rotation needs; keeps one header from costing more than a few µs. */
 export const signaturesMax = 16;
@@ -17,6 +17,24 @@ export interface TimedScheme {
   readonly digest: string;
   /** Between the time and the body, in what is signed. */
   readonly joint: string;
+}
+
+interface Secret {
+  readonly signing_secret: string;
+}
+
+/** What an adapter does whose only proof is such a header. */
+export function timedSignatures(scheme: TimedScheme, toleranceSeconds: number) {
+  return {
+    verify(delivery: Delivery, given: readonly Secret[], now: number): Verdict {
+      const secrets = given.map(({ signing_secret: secret }) => secret);
+      return verifyTimed(scheme, delivery, secrets, toleranceSeconds, now);
+    },
+    sign(body: Buffer, { signing_secret: secret }: Secret, now: number): Signed {
+      const signature = signTimed(scheme, body, secret, now);
+      return { headers: { "content-type": "application/json", [scheme.header]: signature }, body };
+    },
+  };
 }
 
 export function verifyTimed(

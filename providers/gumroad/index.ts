@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
+import { bearerApi } from "../bearer-api.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
 import { asks, decode, keepsAnswered, knownTypes, needs } from "./decode.js";
@@ -15,10 +16,6 @@ const credentials = z.strictObject({
   access_token: z.string().trim().min(1).optional(),
 });
 export type GumroadCredentials = z.output<typeof credentials>;
-
-/** Gumroad names no limit; a busy seller has a few sales a second. */
-const requestsPerSecond = 5;
-const authorizationMs = 60 * 60 * 1000;
 
 export function createGumroad(): Provider<GumroadCredentials> {
   return {
@@ -42,15 +39,12 @@ export function createGumroad(): Provider<GumroadCredentials> {
     heading,
     keepsAnswered,
     needs,
-    api: {
+    api: bearerApi({
       baseUrl: () => "https://api.gumroad.com",
-      allowsCalls: ({ access_token: key }) => key !== undefined,
-      authorize: async ({ access_token: token }, now) =>
-        token === undefined
-          ? null
-          : { headers: { authorization: `Bearer ${token}` }, until: now + authorizationMs },
-      requestsPerSecond,
-    },
+      keyOf: ({ access_token: token }) => token,
+      // Gumroad names no limit; a busy seller has a few sales a second.
+      requestsPerSecond: 5,
+    }),
     asks,
     decode,
     flatTypes: {

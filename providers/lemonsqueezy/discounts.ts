@@ -2,7 +2,7 @@
 import { fraction } from "../../schemas/money/monthly.js";
 import type { Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
-import type { Reduction } from "../reductions.js";
+import { factorOf, type Reduction } from "../reductions.js";
 import { unavailable } from "./event.js";
 import { discountOf, isWithoutDiscount, redemptionsOf } from "./questions.js";
 import type { Subscription } from "./state.js";
@@ -28,10 +28,11 @@ export function discountsOf(known: Known, subscription: Subscription): Reduction
     const months = discount.duration === "repeating" ? (discount.duration_in_months ?? null) : null;
     const isForever = months === null || months > repeatingMonthsMax;
     const endsAt = isForever ? null : monthsLater(trialEnd ?? createdAt, months);
-    const percentLeft = amount > 100 ? 0 : 100 - amount;
-    const isPercent = type === "percent";
-    const factor = isPercent ? fraction(BigInt(percentLeft), 100n) : fraction(1n);
-    reductions.push({ endsAt, products: null, factor, amountOff: isPercent ? 0n : BigInt(amount) });
+    const off =
+      type === "percent"
+        ? { factor: factorOf(fraction(BigInt(amount))), amountOff: 0n }
+        : { factor: fraction(1n), amountOff: BigInt(amount) };
+    reductions.push({ endsAt, products: null, ...off });
   }
   return reductions;
 }

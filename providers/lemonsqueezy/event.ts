@@ -2,9 +2,25 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { anyCaseCurrency, isoTime } from "../fields.js";
+import { compiled } from "../compiled.js";
+import { anyCaseCurrency, anyObject, isoTime } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Known } from "../provider.js";
+
+/** The outermost shape of every event; what is inside is JSON:API. */
+export const envelopeShape = compiled(
+  z.object({
+    meta: z.object({
+      event_name: z.string().min(1),
+      test_mode: z.boolean().optional().catch(undefined),
+    }),
+    data: z.object({
+      type: z.string().min(1),
+      id: z.string().min(1),
+      attributes: anyObject,
+    }),
+  }),
+);
 
 export interface LemonEvent {
   readonly name: string;

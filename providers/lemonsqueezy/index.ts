@@ -5,24 +5,21 @@
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { anyObject } from "../any-object.js";
+import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
 import { decode, knownTypes } from "./decode.js";
+import { envelopeShape } from "./event.js";
 import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
 import { orderPayment } from "./orders.js";
 import { asks, needs } from "./questions.js";
-import { signatureHeader, signatureOf, verifySignature } from "./signature.js";
+import { sign, verify } from "./signature.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),
   api_key: z.string().trim().min(1).optional(),
 });
 export type LemonSqueezyCredentials = z.output<typeof credentials>;
-
-const apiUrl = "https://api.lemonsqueezy.com";
-/** 300 a minute: docs.lemonsqueezy.com, API, rate limiting. */
-const requestsPerSecond = 5;
 
 export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
   return {
@@ -37,17 +34,10 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
         "payments and refunds are booked all the same",
     },
     subscribeTo: knownTypes,
-    verify: (delivery, given) =>
-      verifySignature(
-        delivery,
-        given.map(({ signing_secret: secret }) => secret),
-      ),
-    sign: (body, { signing_secret: secret }) => ({
-      headers: { "content-type": "application/json", [signatureHeader]: signatureOf(body, secret) },
-      body,
-    }),
+    verify,
+    sign,
     heading: (body) => {
-      const parsed = headingShape.safeParse(body);
+      const parsed = envelopeShape.safeParse(body);
       if (!parsed.success) return null;
       const { meta, data } = parsed.data;
       const attributes = attributesShape.parse(data.attributes);
@@ -70,18 +60,13 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
     keeps,
     needs,
     asks,
-    api: {
-      baseUrl: () => apiUrl,
-      allowsCalls: ({ api_key: key }) => key !== undefined,
-      authorize: async ({ api_key: key }) =>
-        key === undefined
-          ? null
-          : {
-              headers: { authorization: `Bearer ${key}`, accept: "application/vnd.api+json" },
-              until: Number.MAX_SAFE_INTEGER,
-            },
-      requestsPerSecond,
-    },
+    api: bearerApi({
+      baseUrl: () => "https://api.lemonsqueezy.com",
+      keyOf: ({ api_key: key }) => key,
+      headers: { accept: "application/vnd.api+json" },
+      // 300 a minute: docs.lemonsqueezy.com, API, rate limiting.
+      requestsPerSecond: 5,
+    }),
     decode,
     flatTypes: {
       order_created: "transaction.sale",
@@ -114,7 +99,6 @@ function digestOf({ urls: _links, ...lasting }: Readonly<Record<string, unknown>
   return hash("sha256", JSON.stringify(lasting)).slice(0, 32);
 }
 
-const sandbox = z.boolean().optional().catch(undefined);
 const time = z.string().max(40).optional().catch(undefined);
 /** Takes any object. */
 const attributesShape = compiled(
@@ -123,17 +107,7 @@ const attributesShape = compiled(
     updated_at: time,
     first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
     customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
-    test_mode: sandbox,
+    test_mode: z.boolean().optional().catch(undefined),
   }),
 );
 type Attributes = z.output<typeof attributesShape>;
-const headingShape = compiled(
-  z.object({
-    meta: z.object({ event_name: z.string().min(1), test_mode: sandbox }),
-    data: z.object({
-      type: z.string().min(1),
-      id: z.string().min(1),
-      attributes: anyObject,
-    }),
-  }),
-);

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import type { KeptObject } from "../provider.js";
 import { chargedBy } from "./charged.js";
-import { envelopeShape } from "./envelope.js";
-import { field } from "./event.js";
+import { envelopeShape, field } from "./event.js";
 
 export function keeps(body: unknown): KeptObject[] {
   const envelope = envelopeShape.safeParse(body);

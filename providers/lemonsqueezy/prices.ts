@@ -1,22 +1,19 @@
 /** What one period of a subscription costs, by the price object the API answers. */
 import { z } from "zod";
 import {
-  addFractions,
   type Fraction,
   fraction,
   multiplyFractions,
   parseFraction,
   subtractFractions,
-  zeroFraction,
 } from "../../schemas/money/monthly.js";
+import { priceText } from "../fields.js";
+import { type Tier, tieredAmount } from "../tiers.js";
 
 /** Whole cents, or decimal text where a price has fractions of one. */
 const unitPrice = {
   unit_price: z.int().nonnegative().nullish(),
-  unit_price_decimal: z
-    .string()
-    .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount")
-    .nullish(),
+  unit_price_decimal: priceText.nullish(),
 };
 
 export const priceShape = z.object({
@@ -43,7 +40,9 @@ export function periodAmount(price: Price, quantity: bigint): Fraction | null {
   switch (price.scheme ?? "standard") {
     case "volume":
     case "graduated":
-      return price.tiers ? tieredAmount(price.tiers, price.scheme === "volume", quantity) : null;
+      return price.tiers
+        ? tieredAmount(price.tiers.map(tierOf), price.scheme === "volume", quantity)
+        : null;
     case "package": {
       const size = BigInt(price.package_size ?? 1);
       return times(unitAmount(price), (quantity + size - 1n) / size);
@@ -67,32 +66,12 @@ export function agreedPrice(price: Price, unit: number): Price {
   return isRounding ? price : { ...price, unit_price: unit, unit_price_decimal: null };
 }
 
-/**
- * Volume: every unit at the price of the tier the quantity falls in. Graduated: each tier prices
- * its own units. A tier's fixed fee is due once any unit falls in it, the first one's always.
- */
-function tieredAmount(
-  tiers: NonNullable<Price["tiers"]>,
-  isVolume: boolean,
-  quantity: bigint,
-): Fraction {
-  let below = 0n;
-  let total = zeroFraction;
-  for (const tier of tiers) {
-    const upTo = tier.last_unit === "inf" ? quantity : BigInt(tier.last_unit);
-    const isLast = quantity <= upTo;
-    const units = isVolume ? quantity : (isLast ? quantity : upTo) - below;
-    if (isLast || !isVolume) {
-      const fee = fraction(BigInt(tier.fixed_fee ?? 0));
-      total = addFractions(
-        total,
-        addFractions(times(unitAmount(tier), units) ?? zeroFraction, fee),
-      );
-    }
-    if (isLast) break;
-    below = upTo;
-  }
-  return total;
+function tierOf(tier: NonNullable<Price["tiers"]>[number]): Tier {
+  return {
+    upTo: tier.last_unit === "inf" ? null : BigInt(tier.last_unit),
+    unit: unitAmount(tier),
+    flat: fraction(BigInt(tier.fixed_fee ?? 0)),
+  };
 }
 
 function unitAmount(price: Pick<Price, "unit_price" | "unit_price_decimal">): Fraction | null {

@@ -1,11 +1,10 @@
 /** What Lemon Squeezy's webhooks leave out and its API (JSON:API) reports. */
 import { z } from "zod";
 import type { Line } from "../../schemas/records/records.js";
-import { anyObject } from "../any-object.js";
+import { anyObject } from "../fields.js";
 import type { Known, Question } from "../provider.js";
 import { type Charged, chargedBy, chargedShape, isOfOneItem } from "./charged.js";
-import { envelopeShape } from "./envelope.js";
-import { field } from "./event.js";
+import { envelopeShape, field } from "./event.js";
 import { keptOrderId, keptSubscriptionId } from "./kept.js";
 import { priceShape } from "./prices.js";
 import { isWorth, subscriptionShape } from "./state.js";

@@ -1,6 +1,6 @@
 /** A subscription as every one of its events reports it, and whether it counts. */
 import { z } from "zod";
-import { anyObject } from "../any-object.js";
+import { anyObject } from "../fields.js";
 import { field } from "./event.js";
 
 const shape = z.object({

@@ -1,15 +1,14 @@
 /** From an event's type to what it reports. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import type { FactBody } from "../../schemas/records/records.js";
-import { anyObject } from "../any-object.js";
-import { ignored, isUnreported, malformed } from "../outcomes.js";
+import { anyObject } from "../fields.js";
+import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
+import { productsIn } from "../products.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
 import { readAddress } from "./addresses.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
 import { field, type Reader } from "./event.js";
-import { namesIn } from "./products.js";
 import { readSubscription } from "./subscriptions.js";
 import { readTransaction } from "./transactions.js";
 
@@ -55,12 +54,14 @@ export function decode(body: unknown, known?: Known): Decoded {
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const event = { type, at, data, known: known ?? { kept: new Map(), answers: new Map() } };
-  const reported = read(event);
-  const names: FactBody[] = namesIn(event).map((Sku) => ({ Sku }));
-  if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
-    return reported;
-  const bodies = [...(isUnreported(reported) ? [] : reported), ...names];
-  return { outcome: "facts", facts: bodies.map((fact) => ({ happenedAt: at, body: fact })) };
+  const named = productsIn([...event.known.answers.values(), data], (_, id) =>
+    id.startsWith("pro_"),
+  );
+  // What the event itself calls a product counts.
+  const names = new Map(named.map((sku) => [sku.external_id, sku]));
+  const reported = withNames(read(event), [...names.values()]);
+  if (isUnreported(reported)) return reported;
+  return { outcome: "facts", facts: reported.map((fact) => ({ happenedAt: at, body: fact })) };
 }
 
 /** Discounts, which subscriptions name by their ids only. */

@@ -1,21 +1,17 @@
 /** Recurring discounts: what they take off a period of a subscription. */
 import { z } from "zod";
-import {
-  fraction,
-  multiplyFractions,
-  parseFraction,
-  subtractFractions,
-} from "../../schemas/money/monthly.js";
+import { fraction, parseFraction } from "../../schemas/money/monthly.js";
+import { priceText } from "../fields.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
-import type { Reduction } from "../reductions.js";
+import { factorOf, type Reduction } from "../reductions.js";
 import { field } from "./event.js";
 
 export const discountShape = z.object({
   id: field.id,
   type: z.enum(["percentage", "flat", "flat_per_seat"]),
   /** A percentage, or minor units of `currency_code`. */
-  amount: z.string().refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount"),
+  amount: priceText,
   currency_code: z.string().nullish(),
   recur: z.boolean().nullish(),
   restrict_to: z.array(z.string()).nullish(),
@@ -55,9 +51,7 @@ export function readReductions(
   const amount = parseFraction(discount.amount);
   if (discount.recur === false || amount === null || products.length === 0) return none;
   if (discount.type === "percentage") {
-    const left = multiplyFractions(subtractFractions(fraction(100n), amount), fraction(1n, 100n));
-    const factor = left.numerator < 0n ? fraction(0n) : left;
-    return { ...none, whole: [{ endsAt, products, factor, amountOff: 0n }] };
+    return { ...none, whole: [{ endsAt, products, factor: factorOf(amount), amountOff: 0n }] };
   }
   const currency = items[0]?.currency ?? "";
   if (discount.currency_code !== currency || amount.denominator !== 1n) {

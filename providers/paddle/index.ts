@@ -4,10 +4,11 @@
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
+import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
 import { decode, keeps, knownTypes } from "./decode.js";
 import { asks, needs } from "./questions.js";
-import { signTimed, verifyTimed } from "../signatures.js";
+import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
 
 const credentials = z.strictObject({
@@ -19,8 +20,6 @@ export type PaddleCredentials = z.output<typeof credentials>;
 
 const productionUrl = "https://api.paddle.com";
 const sandboxUrl = "https://sandbox-api.paddle.com";
-/** 240 a minute for one address: developer.paddle.com, rate limiting. */
-const requestsPerSecond = 4;
 /** Of a sandbox account; live ones begin with `pdl_live_`, those made before 2025 with neither. */
 const sandboxKeyPrefix = "pdl_sdbx_";
 /** Events and notifications of Paddle's webhook simulator. */
@@ -44,21 +43,7 @@ export function createPaddle(settings: {
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },
     subscribeTo: knownTypes,
-    verify: (delivery, given, now) =>
-      verifyTimed(
-        signature,
-        delivery,
-        given.map(({ signing_secret: secret }) => secret),
-        settings.toleranceSeconds,
-        now,
-      ),
-    sign: (body, { signing_secret: secret }, now) => ({
-      headers: {
-        "content-type": "application/json",
-        [signature.header]: signTimed(signature, body, secret, now),
-      },
-      body,
-    }),
+    ...timedSignatures(signature, settings.toleranceSeconds),
     heading: (body) => {
       const parsed = headingShape.safeParse(body);
       if (!parsed.success) return null;
@@ -74,21 +59,16 @@ export function createPaddle(settings: {
     keeps,
     needs,
     asks,
-    api: {
+    api: bearerApi({
       baseUrl: ({ api_key: key, api_environment: environment }) => {
         const isSandbox = environment === undefined && key?.startsWith(sandboxKeyPrefix) === true;
         return isSandbox || environment === "sandbox" ? sandboxUrl : productionUrl;
       },
-      allowsCalls: ({ api_key: key }) => key !== undefined,
-      authorize: async ({ api_key: key }) =>
-        key === undefined
-          ? null
-          : {
-              headers: { authorization: `Bearer ${key}`, "paddle-version": "1" },
-              until: Number.MAX_SAFE_INTEGER,
-            },
-      requestsPerSecond,
-    },
+      keyOf: ({ api_key: key }) => key,
+      headers: { "paddle-version": "1" },
+      // 240 a minute for one address: developer.paddle.com, rate limiting.
+      requestsPerSecond: 4,
+    }),
     decode,
     // The ingest endpoint does not take Paddle (`definitions.md`, Ingest).
     flatTypes: {},

@@ -85,16 +85,6 @@ export function countryOf(
   return answer.success ? answer.data.data.country_code : null;
 }
 
-/** What the API calls products the event only names. */
-export function answeredNames({ answers }: Known): { external_id: string; name: string }[] {
-  return [...answers].flatMap(([path, answer]) => {
-    const product = path.startsWith(productPath("")) ? productAnswer.safeParse(answer) : null;
-    if (!product?.success) return [];
-    const { id, name } = product.data.data;
-    return [{ external_id: id, name }];
-  });
-}
-
 /** A discount by its id, as an event reported it or the API did; null when neither has. */
 export function discountOf({ kept, answers }: Known, id: string) {
   const answer = discountAnswer.safeParse(answers.get(discountPath(id)));
@@ -103,9 +93,6 @@ export function discountOf({ kept, answers }: Known, id: string) {
 
 const addressAnswer = z.object({
   data: z.object({ country_code: z.string().regex(/^[A-Z]{2}$/) }),
-});
-const productAnswer = z.object({
-  data: z.object({ id: field.id, name: z.string().trim().min(1) }),
 });
 const discountAnswer = z.object({ data: discountShape });
 

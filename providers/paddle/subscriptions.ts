@@ -6,7 +6,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
-import { anyObject } from "../any-object.js";
+import { anyObject } from "../fields.js";
 import { reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";

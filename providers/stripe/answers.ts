@@ -36,31 +36,25 @@ export const paths = {
 const anyObject = z.looseObject({ id: z.string() });
 const page = z.object({ data: z.array(anyObject), has_more: z.boolean() });
 
-/** A list the event shows the beginning of, as far as its pages were answered. */
-export interface PagedList {
-  readonly data: readonly unknown[];
-  readonly hasMore: boolean;
-  /** Of the next page; null when there is none. */
-  readonly nextPath: string | null;
-}
-
-/** @param pathOf the page after an id; the first page holds what the event shows, too */
+/**
+ * A list the event shows the beginning of, as far as its pages were answered.
+ * @param pathOf the page after an id; the first page holds what the event shows, too
+ * @returns the path of the page that was not answered; null when there is none
+ */
 export function pagesOf(
   answers: Answers,
   pathOf: (after: string | null) => string,
-): PagedList | null {
+): { readonly data: readonly unknown[]; readonly nextPath: string | null } {
   const data: unknown[] = [];
   let after: string | null = null;
   for (;;) {
     const path = pathOf(after);
     const answer = page.safeParse(answers.get(path));
-    if (!answer.success) {
-      return data.length === 0 ? null : { data, hasMore: true, nextPath: path };
-    }
+    if (!answer.success) return { data, nextPath: path };
     data.push(...answer.data.data);
     const last = answer.data.data.at(-1)?.id;
     if (!answer.data.has_more || last === undefined || last === after) {
-      return { data, hasMore: false, nextPath: null };
+      return { data, nextPath: null };
     }
     after = last;
   }
@@ -118,21 +112,25 @@ const optional = z.object({ currency_options: z.record(z.string(), z.unknown()) 
 export function withAnswers(object: Readonly<Record<string, unknown>>, answers: Answers) {
   const { id, lines, items } = object;
   if (answers.size === 0 || typeof id !== "string") return object;
-  if (isCut(lines)) {
-    const all = pagesOf(answers, (after) => paths.invoiceLines(id, after));
-    if (all !== null) return { ...object, lines: { data: all.data, has_more: all.hasMore } };
-  }
-  if (typeof items !== "object" || items === null || !("data" in items)) return object;
-  const all = isCut(items) ? pagesOf(answers, (after) => paths.subscriptionItems(id, after)) : null;
-  const { data, hasMore } = all ?? { data: items.data, hasMore: isCut(items) };
-  if (!Array.isArray(data)) return object;
-  return {
-    ...object,
-    items: {
-      data: data.map((item: unknown) => withPrice(item, object.currency, answers)),
-      has_more: hasMore,
-    },
-  };
+  const ofInvoice = wholeList(lines, answers, (after) => paths.invoiceLines(id, after));
+  if (ofInvoice !== lines) return { ...object, lines: ofInvoice };
+  const list = wholeList(items, answers, (after) => paths.subscriptionItems(id, after));
+  if (typeof list !== "object" || list === null || !("data" in list)) return object;
+  if (!Array.isArray(list.data)) return object;
+  const data = list.data.map((item: unknown) => withPrice(item, object.currency, answers));
+  return { ...object, items: { data, has_more: isCut(list) } };
+}
+
+/** The list itself where it is not cut, or nothing more was answered. */
+function wholeList(
+  list: unknown,
+  answers: Answers,
+  pathOf: (after: string | null) => string,
+): unknown {
+  if (!isCut(list)) return list;
+  const { data, nextPath } = pagesOf(answers, pathOf);
+  const isAsShown = data.length === 0 && nextPath !== null;
+  return isAsShown ? list : { data, has_more: nextPath !== null };
 }
 
 function withPrice(item: unknown, currency: unknown, answers: Answers): unknown {
@@ -151,7 +149,8 @@ function optionsOf(price: z.output<typeof anyPrice>, currency: string, answers: 
   return optional.safeParse(answers.get(path)).data;
 }
 
-function isCut(list: unknown): boolean {
+/** Whether an event shows only its beginning. */
+export function isCut(list: unknown): boolean {
   return typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
 }
 

@@ -1,10 +1,17 @@
 /** What an event leaves out and Stripe's API has: asked when the integration has an `api_key`. */
 import type { Known, Question } from "../provider.js";
-import { type Answers, pagesOf, paths, withAnswers } from "./answers.js";
+import { type Answers, isCut, keptAndAnswered, pagesOf, paths, withAnswers } from "./answers.js";
+import {
+  type GivenDiscount,
+  incompleteCoupons,
+  type KnownDiscounts,
+  knownDiscounts,
+  unknownDiscounts,
+} from "./discounts.js";
 import { isPaidInPart } from "./invoices.js";
-import { namedProducts } from "./products.js";
+import { periodOf, type Price, priceIn } from "./prices.js";
 import { reportsAllLines } from "./purchases.js";
-import { gapsOfSubscription } from "./history/subscription-gaps.js";
+import { discountsOf, isWorth, ofWhole, subscriptionShape } from "./subscriptions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** Pages of 100 lines or items: rounds of questions are bounded, see `limits`. */
@@ -19,8 +26,8 @@ export function asks(
 ): Question[] {
   if (typeof object.id !== "string") return [];
   const asked = [
-    ...neededBy(event, object.id, object, known),
-    ...namedProducts(object)
+    ...neededBy(event.type, object.id, object, known),
+    ...[...namedProducts(object)]
       .slice(0, productsMax)
       .map((product) => optional(paths.product(product))),
     ...feeOf(event.type, object),
@@ -32,30 +39,74 @@ export function asks(
 }
 
 function neededBy(
-  { type }: { readonly type: string },
+  type: string,
+  id: string,
+  object: Readonly<Record<string, unknown>>,
+  known: Pick<Known, "kept" | "answers">,
+): Question[] {
+  if (type.startsWith("customer.subscription.")) return neededForMrr(type, id, object, known);
+  if (!type.startsWith("invoice.") || object.object !== "invoice") return [];
+  const isPaid = object.status === "paid" || object.paid === true || isPaidInPart(object);
+  if (!isPaid) return [];
+  return nextPage(object.lines, known.answers, (after) => paths.invoiceLines(id, after));
+}
+
+/** What the event leaves out of the price of a subscription that counts. */
+function neededForMrr(
+  type: string,
   id: string,
   object: Readonly<Record<string, unknown>>,
   { kept, answers }: Pick<Known, "kept" | "answers">,
 ): Question[] {
-  if (type.startsWith("invoice.") && object.object === "invoice") {
-    const isPaid = object.status === "paid" || object.paid === true || isPaidInPart(object);
-    return isPaid ? nextPage(object.lines, answers, (after) => paths.invoiceLines(id, after)) : [];
+  const { data: subscription } = subscriptionShape.safeParse(withAnswers(object, answers));
+  if (!subscription || type === "customer.subscription.deleted" || !isWorth(subscription)) {
+    return [];
   }
-  if (!type.startsWith("customer.subscription.")) return [];
-  const gaps = gapsOfSubscription(type, withAnswers(object, answers), kept, answers);
+  const { currency = null, items } = subscription;
+  const counted = items.data.flatMap(({ price }) => (price && periodOf(price) ? [price] : []));
+  const known = knownDiscounts(discountsOf(subscription), keptAndAnswered(kept, answers));
+  const charged = currency ?? counted[0]?.currency ?? "";
+  const ofItems = items.data.flatMap(({ discounts }) => discounts ?? []);
+  const whole = discountGaps(ofWhole(subscription), known, charged, answers);
+  const own = discountGaps(ofItems, known, charged, answers);
   return [
-    ...(gaps.items
-      ? nextPage(object.items, answers, (after) => paths.subscriptionItems(id, after))
-      : []),
-    ...gaps.tiers.map((price) => required(paths.price(price), dayMs)),
-    ...gaps.options.map(({ price, currency, isTiered }) =>
-      required(paths.priceIn(price, currency, isTiered), dayMs),
-    ),
-    ...(gaps.discounts ? [required(paths.subscriptionDiscounts(id), 0)] : []),
-    ...(gaps.itemDiscounts ? [required(paths.itemDiscounts(id), 0)] : []),
+    ...nextPage(object.items, answers, (after) => paths.subscriptionItems(id, after)),
+    ...counted.flatMap((price) => neededOfPrice(price, currency)),
+    ...(whole.isOpen ? [required(paths.subscriptionDiscounts(id), 0)] : []),
+    ...(own.isOpen ? [required(paths.itemDiscounts(id), 0)] : []),
     // What a coupon takes off changes only where it is deleted and its id given to another.
-    ...gaps.coupons.map((coupon) => required(paths.coupon(coupon), dayMs)),
+    ...[...new Set([...whole.coupons, ...own.coupons])].map((coupon) =>
+      required(paths.coupon(coupon), dayMs),
+    ),
   ];
+}
+
+/** Its tiers, or its amount in the subscription's currency, where they are not there. */
+function neededOfPrice(price: Price, currency: string | null): Question[] {
+  const charged = priceIn(price, currency);
+  const isTiered = price.billing_scheme === "tiered";
+  const lacksTiers = isTiered && !charged?.tiers;
+  if (typeof price.id !== "string" || (charged !== null && !lacksTiers)) return [];
+  const path =
+    currency === null || price.currency === currency
+      ? paths.price(price.id)
+      : paths.priceIn(price.id, currency.toLowerCase(), isTiered);
+  return [required(path, dayMs)];
+}
+
+/** Open: a discount is named that nothing reported, or its coupon was deleted. */
+function discountGaps(
+  given: readonly GivenDiscount[],
+  known: KnownDiscounts,
+  currency: string,
+  answers: Answers,
+): { readonly isOpen: boolean; readonly coupons: readonly string[] } {
+  const unknown = unknownDiscounts(given, known);
+  const coupons = [...unknown.coupons, ...incompleteCoupons(given, known, currency)];
+  // A coupon that was deleted goes on for those who have it, and is reported with their discounts
+  // only.
+  const isGone = coupons.some((coupon) => answers.get(paths.coupon(coupon)) === null);
+  return { isOpen: unknown.discounts.length > 0 || isGone, coupons };
 }
 
 function nextPage(
@@ -63,13 +114,17 @@ function nextPage(
   answers: Answers,
   pathOf: (after: string | null) => string,
 ): Question[] {
-  const isCut =
-    typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
-  if (!isCut) return [];
-  const pages = pagesOf(answers, pathOf);
-  if (pages === null) return [required(pathOf(null), 0)];
-  const isLast = pages.nextPath === null || pages.data.length >= pagesMax * 100;
-  return isLast || pages.nextPath === null ? [] : [required(pages.nextPath, 0)];
+  if (!isCut(list)) return [];
+  const { data, nextPath } = pagesOf(answers, pathOf);
+  return nextPath === null || data.length >= pagesMax * 100 ? [] : [required(nextPath, 0)];
+}
+
+/** Ids of products that are named: fields `product`, however deep. */
+function namedProducts(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== "object" || value === null) return found;
+  if ("product" in value && typeof value.product === "string") found.add(value.product);
+  for (const inner of Object.values(value)) namedProducts(inner, found);
+  return found;
 }
 
 /** A charge names the balance transaction that has its fee. */

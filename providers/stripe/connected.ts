@@ -1,16 +1,19 @@
 /**
- * Products of connected accounts. Their merchants may choose the ids of their products, so each
- * account's are its own: the SKU has the account's id in front, as its customers have.
+ * Connected accounts. Their merchants may choose the ids of products and coupons, so each account's
+ * are its own and have its id in front, as its customers have.
  */
 import type { FactBody, Line } from "../../schemas/records/records.js";
 
 /** @param account acct_…; null: the platform's own, whose ids stand as they are */
+export function idIn(account: string | null, id: string): string {
+  return account === null ? id : `${account}:${id}`;
+}
+
 export function withOwnSkus(body: FactBody, account: string | null): FactBody {
   if (account === null) return body;
-  const skuOf = (product: string): string => (product === "" ? "" : `${account}:${product}`);
   const own = <Named extends Pick<Line, "external_id">>(named: Named): Named => ({
     ...named,
-    external_id: skuOf(named.external_id),
+    external_id: named.external_id && idIn(account, named.external_id),
   });
   if ("Sku" in body) return { Sku: own(body.Sku) };
   if ("Purchase" in body) {

@@ -1,20 +1,19 @@
 /** From an event's type to what it reports. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import type { FactBody } from "../../schemas/records/records.js";
-import { anyObject } from "../any-object.js";
-import { ignored, isUnreported, malformed, rejected } from "../outcomes.js";
+import { anyObject } from "../fields.js";
+import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
+import { productsIn } from "../products.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
-import { withOwnSkus } from "./connected.js";
+import { idIn, withOwnSkus } from "./connected.js";
 import { readCustomer } from "./customers.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
 import { field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
-import { productsIn } from "./products.js";
 import { readInvoicePayment, readSession } from "./purchases.js";
 import { readCreditNote, readRefund } from "./refunds.js";
 import { inNamesOfToday } from "./renames.js";
@@ -81,7 +80,10 @@ const envelopeShape = compiled(
     type: z.string(),
     created: field.time,
     api_version: z.string().nullish(),
-    account: z.string().nullish(),
+    account: z
+      .string()
+      .nullish()
+      .transform((given) => given || null),
     data: z.object({
       object: anyObject.transform(inNamesOfToday),
       previous_attributes: anyObject.nullish(),
@@ -108,22 +110,23 @@ export function decode(body: unknown, known?: Known): Decoded {
   }
   const envelope = readEnvelope(body);
   if (!envelope.success) return malformed(envelope.error);
-  const { type, created: at, api_version: apiVersion = null, data } = envelope.data;
-  const account = envelope.data.account ?? null;
+  const { type, created: at, api_version: apiVersion = null, account, data } = envelope.data;
   const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
   const read = readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const previous = data.previous_attributes ?? {};
   const object = withAnswers(data.object, answers);
   const about = { type, at, apiVersion, account };
-  const reported = read({ ...about, object, previous, kept, answers });
-  const named = [...productsIn(object), ...productsIn([...answers.values()])];
-  const names: FactBody[] = named.map((Sku) => ({ Sku }));
-  if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
-    return reported;
-  const bodies = [...(isUnreported(reported) ? [] : reported), ...names];
-  const facts = bodies.map((each) => ({ happenedAt: at, body: withOwnSkus(each, account) }));
+  const names = productsIn([object, ...answers.values()], isProduct);
+  const reported = withNames(read({ ...about, object, previous, kept, answers }), names);
+  if (isUnreported(reported)) return reported;
+  const facts = reported.map((fact) => ({ happenedAt: at, body: withOwnSkus(fact, account) }));
   return { outcome: "facts", facts };
+}
+
+/** Whole in its own events, and wherever its field was expanded. */
+function isProduct(value: object, id: string): boolean {
+  return "object" in value && value.object === "product" && id !== "";
 }
 
 export function asks(body: unknown, known: Known): Question[] {
@@ -131,7 +134,7 @@ export function asks(body: unknown, known: Known): Question[] {
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { type, account, data } = envelope.data;
   const own = { ...known, kept: keptIn(account, known.kept) };
-  return asksOf({ type, account: account ?? null }, data.object, own);
+  return asksOf({ type, account }, data.object, own);
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */
@@ -141,8 +144,8 @@ export function keeps(body: unknown): KeptObject[] {
   const { type, account, created, data } = envelope.data;
   return keptDiscounts(type, data.object, created).map((kept) => ({
     ...kept,
-    id: nameIn(account, kept.id),
-    refers: kept.refers.map((id) => nameIn(account, id)),
+    id: idIn(account, kept.id),
+    refers: kept.refers.map((id) => idIn(account, id)),
   }));
 }
 
@@ -150,20 +153,15 @@ export function needs(body: unknown): string[] {
   const envelope = readEnvelope(body);
   if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
   const { account, data } = envelope.data;
-  return neededBySubscription(data.object).map((id) => nameIn(account, id));
-}
-
-/** Merchants choose the ids of their coupons: each connected account has its own `SUMMER`. */
-function nameIn(account: string | null | undefined, id: string): string {
-  return account ? `${account}:${id}` : id;
+  return neededBySubscription(data.object).map((id) => idIn(account, id));
 }
 
 /** By the ids the account's own objects name them with. */
 function keptIn(
-  account: string | null | undefined,
+  account: string | null,
   kept: ReadonlyMap<string, unknown>,
 ): ReadonlyMap<string, unknown> {
-  const prefix = nameIn(account, "");
+  const prefix = idIn(account, "");
   const own = [...kept].filter(([id]) => id.startsWith(prefix));
   return new Map(own.map(([id, object]) => [id.slice(prefix.length), object]));
 }

@@ -1,14 +1,9 @@
 /** Recurring discounts: what they are and until when. */
 import { z } from "zod";
-import {
-  fraction,
-  multiplyFractions,
-  parseFraction,
-  subtractFractions,
-} from "../../schemas/money/monthly.js";
+import { fraction, parseFraction } from "../../schemas/money/monthly.js";
 import type { Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
-import type { Reduction } from "../reductions.js";
+import { factorOf, type Reduction } from "../reductions.js";
 import { field, unavailable } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -44,7 +39,7 @@ export function keptDiscounts(type: string, object: unknown, reportedAt: number)
   if (!/^customer\.discount\.(created|updated)$/.test(type)) return [];
   const discount = discountShape.safeParse(object);
   if (!discount.success || typeof discount.data.id !== "string") return [];
-  const coupon = discount.data.coupon ?? discount.data.source?.coupon;
+  const coupon = couponIn(discount.data);
   return [
     {
       id: discount.data.id,
@@ -59,7 +54,7 @@ export function keptDiscounts(type: string, object: unknown, reportedAt: number)
 export function neededDiscounts(given: readonly GivenDiscount[]): string[] {
   return given.flatMap((one) => {
     if (typeof one === "string") return [one];
-    const coupon = one.coupon ?? one.source?.coupon;
+    const coupon = couponIn(one);
     return typeof coupon === "string" ? [couponId(coupon)] : [];
   });
 }
@@ -73,7 +68,7 @@ export function unknownDiscounts(
   const coupons: string[] = [];
   for (const one of given) {
     const discount = typeof one === "string" ? known.discount(one) : one;
-    const coupon = discount?.coupon ?? discount?.source?.coupon;
+    const coupon = discount && couponIn(discount);
     if (discount === null && typeof one === "string") discounts.push(one);
     else if (typeof coupon === "string" && known.coupon(coupon) === null) coupons.push(coupon);
   }
@@ -103,11 +98,15 @@ export function incompleteCoupons(
   });
 }
 
+function couponIn({ coupon, source }: Discount) {
+  return coupon ?? source?.coupon;
+}
+
 /** As an event reported it, and beside that what Stripe answers. */
 function couponOf(one: GivenDiscount, known: KnownDiscounts): Coupon | null {
   const discount = typeof one === "string" ? known.discount(one) : one;
-  const named = discount?.coupon ?? discount?.source?.coupon ?? null;
-  const coupon = typeof named === "string" ? known.coupon(named) : named;
+  const named = discount && couponIn(discount);
+  const coupon = typeof named === "string" ? known.coupon(named) : (named ?? null);
   const answered = coupon && known.answered(coupon.id ?? "");
   if (!coupon || !answered) return coupon;
   return {
@@ -191,10 +190,7 @@ function readCoupon(coupon: Coupon, endsAt: number | null, currency: string): Re
   const products = coupon.applies_to?.products ?? null;
   const percent =
     typeof coupon.percent_off === "number" ? parseFraction(`${coupon.percent_off}`) : null;
-  if (percent !== null) {
-    const left = subtractFractions(fraction(100n), percent);
-    return { endsAt, products, factor: multiplyFractions(left, hundredth), amountOff: 0n };
-  }
+  if (percent !== null) return { endsAt, products, factor: factorOf(percent), amountOff: 0n };
   const amount = amountOff(coupon, currency);
   if (amount === null || amount === undefined) return null;
   return { endsAt, products, factor: fraction(1n), amountOff: isoMinor(amount, currency) };
@@ -205,5 +201,3 @@ function amountOff(coupon: Coupon, currency: string): bigint | null | undefined 
     ? coupon.amount_off
     : coupon.currency_options?.[currency.toLowerCase()]?.amount_off;
 }
-
-const hundredth = fraction(1n, 100n);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { anyCaseCurrency } from "../fields.js";
+import { idIn } from "./connected.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 
 export interface StripeEvent {
@@ -33,11 +34,8 @@ export function unavailable(what: string): Unreported {
 }
 
 /** Customers of a connected account are other people than the platform's own with that id. */
-export function accountKey(event: StripeEvent, customer: string): string;
-export function accountKey(event: StripeEvent, customer: string | null): string | null;
-export function accountKey(event: StripeEvent, customer: string | null): string | null {
-  if (customer === null || event.account === null) return customer;
-  return `${event.account}:${customer}`;
+export function accountKey({ account }: StripeEvent, customer: string | null): string | null {
+  return customer === null ? null : idIn(account, customer);
 }
 
 const amountMax = Number(limits.amountMinorMax);

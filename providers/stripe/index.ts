@@ -8,7 +8,7 @@ import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
-import { signTimed, verifyTimed } from "../signatures.js";
+import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
 
 const credentials = z.strictObject({
@@ -32,21 +32,7 @@ export function createStripe(settings: {
         "Optional. Stripe dashboard > Developers > API keys: a restricted key with read access",
     },
     subscribeTo: knownTypes,
-    verify: (delivery, given, now) =>
-      verifyTimed(
-        signature,
-        delivery,
-        given.map(({ signing_secret: secret }) => secret),
-        settings.toleranceSeconds,
-        now,
-      ),
-    sign: (body, { signing_secret: secret }, now) => ({
-      headers: {
-        "content-type": "application/json; charset=utf-8",
-        [signature.header]: signTimed(signature, body, secret, now),
-      },
-      body,
-    }),
+    ...timedSignatures(signature, settings.toleranceSeconds),
     heading: (body) => {
       const parsed = headingShape.safeParse(body);
       if (!parsed.success) return null;

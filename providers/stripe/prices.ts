@@ -1,21 +1,18 @@
 /** What a subscription item costs for one of its periods. */
 import { z } from "zod";
 import {
-  addFractions,
   type BillingPeriod,
   type Fraction,
   fraction,
   multiplyFractions,
   parseFraction,
-  zeroFraction,
 } from "../../schemas/money/monthly.js";
+import { priceText } from "../fields.js";
+import { tieredAmount } from "../tiers.js";
 import { field } from "./event.js";
 
 /** Integer and decimal text report one amount; the text has the fractions of a minor unit. */
-const decimal = z
-  .string()
-  .refine((text) => (parseFraction(text)?.numerator ?? -1n) >= 0n, "no amount")
-  .nullish();
+const decimal = priceText.nullish();
 const wholeUnits = z.int().nonnegative().nullish();
 const interval = z.enum(["day", "week", "month", "year"]);
 const count = z.int().positive().nullish();
@@ -30,7 +27,7 @@ const tierShape = z.object({
   flat_amount: wholeUnits,
   flat_amount_decimal: decimal,
 });
-const tiers = {
+const tiersOfPrice = {
   billing_scheme: z.string().nullish(),
   tiers: z.array(tierShape).nullish(),
   tiers_mode: z.string().nullish(),
@@ -40,7 +37,7 @@ const tiers = {
 const optionShape = z.object({
   unit_amount: wholeUnits,
   unit_amount_decimal: decimal,
-  tiers: tiers.tiers,
+  tiers: tiersOfPrice.tiers,
 });
 
 export const priceShape = z.object({
@@ -54,7 +51,7 @@ export const priceShape = z.object({
     .object({ interval, interval_count: count, usage_type: z.string().nullish() })
     .nullish(),
   currency_options: z.record(z.string(), optionShape).nullish(),
-  ...tiers,
+  ...tiersOfPrice,
 });
 export type Price = z.output<typeof priceShape>;
 
@@ -70,7 +67,7 @@ export const planShape = z
     interval,
     interval_count: count,
     usage_type: z.string().nullish(),
-    ...tiers,
+    ...tiersOfPrice,
   })
   .transform((plan): Price => ({
     ...plan,
@@ -110,7 +107,12 @@ export function periodOf(price: Price): BillingPeriod | null {
 export function periodAmount(price: Price, quantity: bigint): Fraction | null {
   const billed = billedQuantity(price, quantity);
   if (price.billing_scheme === "tiered") {
-    return price.tiers ? tieredAmount(price.tiers, price.tiers_mode ?? "", billed) : null;
+    const tiers = price.tiers?.map((tier) => ({
+      upTo: typeof tier.up_to === "number" ? BigInt(tier.up_to) : null,
+      unit: amountOf(tier.unit_amount_decimal, tier.unit_amount),
+      flat: amountOf(tier.flat_amount_decimal, tier.flat_amount),
+    }));
+    return tiers ? tieredAmount(tiers, price.tiers_mode === "volume", billed) : null;
   }
   const unit = amountOf(price.unit_amount_decimal, price.unit_amount);
   return unit && multiplyFractions(unit, fraction(billed));
@@ -122,34 +124,6 @@ function billedQuantity(price: Price, quantity: bigint): bigint {
   if (!packages) return quantity;
   const size = BigInt(packages.divide_by);
   return packages.round === "up" ? (quantity + size - 1n) / size : quantity / size;
-}
-
-/**
- * Volume: every unit at the price of the tier the quantity falls in. Graduated: each tier prices
- * its own units. A tier's flat amount is due once any unit falls in it, the first one's always.
- */
-function tieredAmount(
-  given: readonly z.output<typeof tierShape>[],
-  mode: string,
-  quantity: bigint,
-): Fraction {
-  let below = 0n;
-  let total = zeroFraction;
-  for (const tier of given) {
-    const upTo = tier.up_to === null || tier.up_to === undefined ? quantity : BigInt(tier.up_to);
-    const last = quantity <= upTo;
-    const units = mode === "volume" ? quantity : (last ? quantity : upTo) - below;
-    if (last || mode !== "volume") total = addFractions(total, tierAmount(tier, units));
-    if (last) break;
-    below = upTo;
-  }
-  return total;
-}
-
-function tierAmount(tier: z.output<typeof tierShape>, units: bigint): Fraction {
-  const unit = amountOf(tier.unit_amount_decimal, tier.unit_amount) ?? zeroFraction;
-  const flat = amountOf(tier.flat_amount_decimal, tier.flat_amount) ?? zeroFraction;
-  return addFractions(multiplyFractions(unit, fraction(units)), flat);
 }
 
 function amountOf(text: string | null | undefined, whole: number | null | undefined) {

@@ -17,6 +17,7 @@ import {
   type Worth,
   worthOf,
 } from "../worth.js";
+import { idIn } from "./connected.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -25,7 +26,7 @@ import {
   neededDiscounts,
   readReductions,
 } from "./discounts.js";
-import { accountKey, field, reader, type StripeEvent, unavailable } from "./event.js";
+import { field, reader, type StripeEvent, unavailable } from "./event.js";
 import { isoMinorFraction } from "./money.js";
 import { periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
 
@@ -85,7 +86,7 @@ export const readSubscription = reader(shape, (subscription, event) => {
   const counts = phase !== "ended" && isWorth(subscription);
   const worth = counts ? worthFrom(subscription, at, event.kept) : nothingFrom(at);
   if ("outcome" in worth) return worth;
-  const account = accountKey(event, subscription.customer);
+  const account = idIn(event.account, subscription.customer);
   return [
     { Subscription: { subscription: subscription.id, account, country: null, phase, ...worth } },
   ];
