@@ -38,7 +38,7 @@ export class FreshAnswers {
     ask: () => Promise<Asked>,
   ): Promise<Asked> {
     if (freshForMs <= 0) return ask();
-    const name = nameOf(integration, question);
+    const name = `${integration} ${question}`;
     const kept = this.#kept.get(name);
     if (kept !== undefined && kept.until > this.#clock()) return kept.asked;
     const begun = this.#asking.get(name);
@@ -68,8 +68,4 @@ interface Asking {
   readonly asked: Promise<Asked>;
   /** Of who asked first. */
   readonly signal: AbortSignal;
-}
-
-function nameOf(integration: string, question: string): string {
-  return `${integration} ${question}`;
 }

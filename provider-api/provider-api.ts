@@ -7,7 +7,7 @@ import type { Config } from "../config.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import { FreshAnswers } from "./fresh-answers.js";
 import type { Metrics } from "../runtime/metrics.js";
-import { ApiLine, type Asked, type Patience } from "./integration-client.js";
+import { ApiLine, type Asked, type AskedFor, type Patience } from "./integration-client.js";
 
 /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
 const apiLinesMax = 1_000;
@@ -22,12 +22,8 @@ export interface Asker {
   readonly integration: { readonly id: string; readonly credentials: unknown } | null;
 }
 
-interface Asking {
-  readonly path: string;
+interface Asking extends AskedFor {
   readonly freshForMs: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** For one try, where it may take longer than usual. */
-  readonly answerMsMax?: number;
 }
 
 export interface ProviderApis {
@@ -61,25 +57,24 @@ export function openProviderApis(
     bytesMax: apiAnswerKeptBytesMax,
   });
 
-  function lineFor(provider: Provider, credentials: unknown): ApiLine {
+  /** Null: there is nobody to ask. */
+  function lineOf({ provider, integration }: Asker): ApiLine | null {
     const { api, token } = provider;
-    if (api === undefined) throw new Error(`${token} has no API`);
-    return new ApiLine(api, credentials, apiUrl(config, token), patience);
-  }
-
-  function lineOf(provider: Provider, integration: { id: string; credentials: unknown }): ApiLine {
-    const known = lines.get(integration.id);
+    if (integration === null || api === undefined) return null;
+    const { id, credentials } = integration;
+    const known = lines.get(id);
     // New credentials begin anew: what the old ones ran into says nothing about them.
-    const same = known !== undefined && known.isFor(integration.credentials);
-    const line = same ? known : lineFor(provider, integration.credentials);
-    lines.set(integration.id, line);
+    if (known?.isFor(credentials)) return known;
+    const line = new ApiLine(api, credentials, apiUrl(config, token), patience);
+    lines.set(id, line);
     return line;
   }
 
   return {
-    async ask({ provider, integration }, question, signal) {
-      if (integration === null || provider.api === undefined) return { outcome: "silent" };
-      const line = lineOf(provider, integration);
+    async ask(asker, question, signal) {
+      const { provider, integration } = asker;
+      const line = lineOf(asker);
+      if (line === null || integration === null) return { outcome: "silent" };
       const named = { name: nameOf(question), freshForMs: question.freshForMs };
       return fresh.get(integration.id, named, signal, async () => {
         const asked = await line.ask(question, signal);
@@ -89,9 +84,8 @@ export function openProviderApis(
         return asked;
       });
     },
-    inTurn({ provider, integration }, work) {
-      if (integration === null || provider.api === undefined) return work();
-      return lineOf(provider, integration).events.execute(work);
+    inTurn(asker, work) {
+      return lineOf(asker)?.events.execute(work) ?? work();
     },
   };
 }

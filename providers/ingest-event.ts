@@ -13,7 +13,9 @@ import {
   eventTypes,
   flatToRecord,
   ingestTokens,
+  providerRefusal,
   readRecord,
+  refuse,
   tooFarAhead,
 } from "./record.js";
 import { recordToFacts } from "./record-facts.js";
@@ -53,9 +55,9 @@ export function readIngestEvent(
 ): IngestEvent | RecordRefusal {
   if (!isObject(value)) return refuse("body_not_an_object", "body", "must be a JSON object");
   const received = { receivedAt, firstReceivedAt, environment };
-  return Object.hasOwn(value, "payload")
-    ? readNative(value, providers, received)
-    : readFormA(value, received);
+  if (Object.hasOwn(value, "payload")) return readNative(value, providers, received);
+  const reading = readRecord(value, receivedAt, environment);
+  return reading.ok ? fromRecord("record", reading.record, received) : reading;
 }
 
 interface Received {
@@ -63,11 +65,6 @@ interface Received {
   readonly receivedAt: number;
   readonly firstReceivedAt: number;
   readonly environment: Environment;
-}
-
-function readFormA(value: JsonObject, received: Received): IngestEvent | RecordRefusal {
-  const reading = readRecord(value, received.receivedAt, received.environment);
-  return reading.ok ? fromRecord("record", reading.record, received) : reading;
 }
 
 function readNative(
@@ -83,7 +80,11 @@ function readNative(
       : refuse("field_unknown", other, "is no field of this form");
   }
   const provider = ingestTokens.find((known) => known === token);
-  if (provider === undefined) return providerRefusal(token);
+  if (provider === undefined) {
+    return token === undefined
+      ? refuse("field_missing", "provider", "is required")
+      : providerRefusal("provider", token);
+  }
   if (eventType === undefined) return refuse("field_missing", "event_type", "is required");
   if (typeof eventType !== "string") {
     return refuse("event_type_unknown", "event_type", "must be a string");
@@ -95,14 +96,8 @@ function readNative(
     return readWhole({ provider, eventType, payload, adapter, heading, received });
   }
   const types = { ...neutralTypes, ...adapter?.flatTypes };
-  const reading = flatToRecord(
-    provider,
-    eventType,
-    payload,
-    types,
-    received.receivedAt,
-    received.environment,
-  );
+  const { receivedAt, environment } = received;
+  const reading = flatToRecord(provider, eventType, payload, types, receivedAt, environment);
   if (!reading.ok) return reading;
   const record = withOwnPayment(reading.record, adapter?.flatPayments ?? {}, eventType);
   return { ...fromRecord("native", record, received), eventType };
@@ -157,20 +152,16 @@ function readWhole(given: {
   readonly received: Received;
 }): IngestEvent | RecordRefusal {
   const { provider, eventType, payload, adapter, heading, received } = given;
-  if (eventType !== heading.nativeType) {
-    return refuse("event_type_conflict", "event_type", `is not ${heading.nativeType}, as payload`);
+  const { nativeId, nativeType, sandbox, accountHint } = heading;
+  if (eventType !== nativeType) {
+    return refuse("event_type_conflict", "event_type", `is not ${nativeType}, as payload`);
   }
-  const { nativeId } = heading;
-  const decoded = adapter.decode(payload, {
-    kept: new Map(),
-    answers: new Map(),
-    nativeId,
-    ...received,
-  });
+  const known = { kept: new Map(), answers: new Map(), nativeId, ...received };
+  const decoded = adapter.decode(payload, known);
   if (decoded.outcome === "rejected") return refuse(decoded.reason, "payload", decoded.detail);
   if (decoded.outcome === "ignored" && !adapter.subscribeTo.includes(eventType)) {
-    const known = adapter.subscribeTo.join(", ");
-    return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${known}`);
+    const types = adapter.subscribeTo.join(", ");
+    return refuse("event_type_unknown", "event_type", `of ${provider} must be one of: ${types}`);
   }
   const reported: Reported = decoded.outcome === "facts" ? decoded : { facts: [] };
   const { facts, mirrorOf = null } = reported;
@@ -181,9 +172,9 @@ function readWhole(given: {
     form: "native",
     provider,
     eventType,
-    eventId: heading.nativeId,
-    sandbox: heading.sandbox,
-    accountHint: heading.accountHint,
+    eventId: nativeId,
+    sandbox,
+    accountHint,
     record: null,
     mirrorOf,
     facts: () => facts,
@@ -205,20 +196,8 @@ function dateRefusal(
   return null;
 }
 
-function providerRefusal(token: unknown): RecordRefusal {
-  if (token === undefined) return refuse("field_missing", "provider", "is required");
-  if (token === "paddle") {
-    return refuse("provider_not_ingestable", "provider", "paddle is taken by its webhook only");
-  }
-  return refuse("provider_unknown", "provider", `must be one of: ${ingestTokens.join(", ")}`);
-}
-
 type JsonObject = Readonly<Record<string, unknown>>;
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function refuse(code: string, param: string, problem: string): RecordRefusal {
-  return { ok: false, code, param, message: `${param} ${problem}` };
 }

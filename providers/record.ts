@@ -241,7 +241,6 @@ function minorOf(
 }
 
 const codes: Readonly<Record<string, readonly [code: string, message: string]>> = {
-  provider: ["provider_unknown", `must be one of: ${ingestTokens.join(", ")}`],
   event_type: ["event_type_unknown", `must be one of: ${eventTypes.join(", ")}`],
   amount: ["amount_not_a_number", "must be a JSON number"],
   currency: ["currency_unknown", "must be a currency of ISO 4217"],
@@ -261,11 +260,15 @@ function refusalOf(error: z.ZodError, value: unknown, prefix: string): RecordRef
   const given = fieldOf(value, field);
   if (field === "") return refuse("body_not_an_object", param || "body", "must be a JSON object");
   if (given === undefined) return refuse("field_missing", param, "is required");
-  if (field === "provider" && given === "paddle") {
-    return refuse("provider_not_ingestable", param, "paddle is taken by its webhook only");
-  }
+  if (field === "provider") return providerRefusal(param, given);
   const [code, message] = codes[field] ?? ["field_invalid", issue.message];
   return refuse(code, param, message);
+}
+
+export function providerRefusal(param: string, given: unknown): RecordRefusal {
+  return given === "paddle"
+    ? refuse("provider_not_ingestable", param, "paddle is taken by its webhook only")
+    : refuse("provider_unknown", param, `must be one of: ${ingestTokens.join(", ")}`);
 }
 
 function fieldOf(value: unknown, field: string): unknown {
@@ -273,6 +276,6 @@ function fieldOf(value: unknown, field: string): unknown {
   return Object.entries(value).find(([key]) => key === field)?.[1];
 }
 
-function refuse(code: string, param: string, problem: string): RecordRefusal {
+export function refuse(code: string, param: string, problem: string): RecordRefusal {
   return { ok: false, code, param, message: `${param} ${problem}` };
 }

@@ -5,15 +5,26 @@ import { anyObject } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
 import type { Decoded, KeptObject, Known } from "../provider.js";
-import { readAddress } from "./addresses.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
-import { field, type Reader } from "./event.js";
+import { field, type Reader, reader } from "./event.js";
 import { readSubscription } from "./subscriptions.js";
 import { readTransaction } from "./transactions.js";
 
 /** Names of products, which are read from every event of this table. */
 const readNames: Reader = () => ignored("it names no product");
+
+const addressShape = z.object({
+  customer_id: field.id.nullish(),
+  country_code: z.string().nullish(),
+});
+
+/** Where a customer is. */
+const readAddress = reader(addressShape, ({ customer_id: account, country_code: country }) => {
+  const isKnown = /^[A-Z]{2}$/.test(country ?? "");
+  if (!account || !country || !isKnown) return ignored("it names no customer and country");
+  return [{ Customer: { account, country } }];
+});
 
 const readers: ReadonlyMap<string, Reader> = new Map([
   ["transaction.completed", readTransaction],

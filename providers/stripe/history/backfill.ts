@@ -5,15 +5,13 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { canonicalJson } from "../../../schemas/canonical-json.js";
-import type { FactBody } from "../../../schemas/records/records.js";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
 import { apiVersion } from "../api.js";
 import { refundedAsListed } from "../charges.js";
 import { decode } from "../decode.js";
-import { subscriptionHistory } from "./subscriptions.js";
+import { type HistoryObject, object, type Reported, subscriptionHistory } from "./subscriptions.js";
 import { isPaidInPart } from "../invoices.js";
 import { reportsAllLines } from "../purchases.js";
-import { type HistoryObject, type Reported, object } from "./history-object.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -195,16 +193,15 @@ function listedPayment(charge: HistoryObject): ListedPayment[] {
   );
   const decoded = decode(reported.body);
   if (decoded.outcome !== "facts") return [];
-  const bodies = decoded.facts.map(({ body }) => body);
-  const payment = bodies.find(isPayment)?.Payment;
-  if (payment === undefined) return [];
-  const { at, currency, amount } = payment;
   const refunded = refundedAsListed(charge) ?? 0n;
-  return [{ payment: payment.payment, at, currency, amount, refunded }];
-}
-
-function isPayment(body: FactBody): body is Extract<FactBody, { Payment: unknown }> {
-  return "Payment" in body;
+  const paid = decoded.facts.flatMap(({ body }) => ("Payment" in body ? [body.Payment] : []));
+  return paid.map(({ payment, at, currency, amount }) => ({
+    payment,
+    at,
+    currency,
+    amount,
+    refunded,
+  }));
 }
 
 function seconds(atMs: number): string {

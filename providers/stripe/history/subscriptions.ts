@@ -4,7 +4,28 @@
  * reported as if the last had always been its price.
  */
 import { z } from "zod";
-import type { HistoryObject, Reported } from "./history-object.js";
+
+/** An object of Stripe's lists. */
+export const object = z.looseObject({
+  id: z.string().min(1),
+  created: z.number(),
+  // Refunds have none.
+  livemode: z.boolean().optional(),
+});
+export type HistoryObject = z.output<typeof object>;
+
+/** What an object reports, before its event gets an id. */
+export interface Reported {
+  readonly type: string;
+  /** ms since 1970: orders the readings of one thing */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly previous?: Readonly<Record<string, unknown>>;
+  /** As first read, for good: a later reading of the same past knows no better. Its name. */
+  readonly once?: string;
+  /** It may have been so before, and otherwise in between: each reading reports it anew. */
+  readonly mayRecur?: boolean;
+}
 
 const updated = "customer.subscription.updated";
 /** Stripe ends or pauses what nobody pays for some time after its trial's end, mostly seconds. */
