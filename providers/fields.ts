@@ -30,3 +30,8 @@ export const isoTime = z
   .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/)
   .transform((text) => Date.parse(text))
   .refine((time) => !Number.isNaN(time), "no time");
+
+export const timeMsMax = 253_402_300_799_999; // 9999-12-31
+
+/** ms since 1970, as a number. */
+export const timeMs = z.int().nonnegative().max(timeMsMax);

@@ -4,7 +4,7 @@
  */
 import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { intermediateMark, leafMark } from "../../providers/apple/chain.js";
-import { element, oidElement, tag } from "../../providers/apple/der.js";
+import { element, oidElement, tag } from "./der.js";
 import type { Signer } from "../../providers/apple/jws.js";
 
 export interface TestChainOptions {

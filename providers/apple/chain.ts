@@ -6,21 +6,25 @@
  */
 import { type KeyObject, X509Certificate } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { isIssuedBy } from "./certificate.js";
-import { hasExtension, hasKeyOverP256, oidElement } from "./der.js";
+import { hasExtension, isIssuedBy } from "./certificate.js";
 import { chainOf, type Jws } from "./jws.js";
 
-/** Apple: “Mac App Store Receipt Signing”, “Worldwide Developer Relations intermediate”. */
-export const leafMark = oidElement("1.2.840.113635.100.6.11.1");
-export const intermediateMark = oidElement("1.2.840.113635.100.6.2.1");
+/** Apple: “Mac App Store Receipt Signing”, 1.2.840.113635.100.6.11.1. */
+export const leafMark = Buffer.from("060a2a864886f76364060b01", "hex");
+/** “Worldwide Developer Relations intermediate”, 1.2.840.113635.100.6.2.1. */
+export const intermediateMark = Buffer.from("060a2a864886f76364060201", "hex");
 
-interface Chain {
+interface Validity {
+  /** ms since 1970 */
+  readonly validFrom: number;
+  readonly validTo: number;
+}
+
+/** With the validity of all three together. */
+interface Chain extends Validity {
   /** The root's DER in base64: one of those that were trusted. */
   readonly root: string;
   readonly key: KeyObject;
-  /** ms since 1970, of all three together. */
-  readonly validFrom: number;
-  readonly validTo: number;
 }
 
 /** The key a header shows: usable at once, believed when the chain holds. */
@@ -80,9 +84,11 @@ export class VerifiedChains {
     const issuer = known ?? readIssuer(intermediateDer, authority);
     if (issuer === null) return null;
     const isLeafSigned = isIssuedBy(leafDer, issuer.key);
-    const leaf = hasKeyOverP256(leafDer) ? readCertificate(leafDer) : null;
+    const leaf = readCertificate(leafDer);
     if (!leaf?.x509.checkIssued(issuer.x509)) return null;
     const { key } = leaf;
+    // ES256 is over P-256 and nothing else.
+    if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") return null;
     const held = { root, key, ...validityOf([issuer, leaf]) };
     const chain = Promise.all([isLeafSigned, isIssuerSigned]).then(([isLeaf, isIssuer]) => {
       if (isIssuer) this.#issuers.set(name, issuer);
@@ -104,12 +110,6 @@ export class VerifiedChains {
     this.#checking.delete(headerText);
     if (chain !== null) this.#claims.set(headerText, claim);
   }
-}
-
-interface Validity {
-  /** ms since 1970 */
-  readonly validFrom: number;
-  readonly validTo: number;
 }
 
 /** With the validity of those above it, where it is an intermediate. */

@@ -9,7 +9,7 @@ import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
 import { decode, knownTypes } from "./decode.js";
 import { type Signer, signNotification } from "./jws.js";
-import { appOf, field, readNotification, readPayload } from "./notification.js";
+import { appOf, id, readNotification, readPayload } from "./notification.js";
 import { verifySignature } from "./signature.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
@@ -49,4 +49,4 @@ export function createApple(): Provider<AppleCredentials, Signer> {
   };
 }
 
-const hintShape = compiled(z.object({ originalTransactionId: field.id }));
+const hintShape = compiled(z.object({ originalTransactionId: id }));

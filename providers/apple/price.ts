@@ -5,9 +5,8 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { exponentOf } from "../../schemas/money/currencies.js";
-import { divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
-import { anyCaseCurrency } from "../fields.js";
-import { field } from "./notification.js";
+import { divideRounded, rescale } from "../../schemas/money/decimal.js";
+import { anyCaseCurrency, timeMs } from "../fields.js";
 
 /** Thousandths of the currency's unit: 10990 is 10.99 USD. */
 export const milliunits = z
@@ -39,7 +38,7 @@ export const pricedFields = {
   quantity: count.nullish().catch(null),
   multiSeatInfo: seats.nullish(),
   offerDiscountType: z.string().nullish(),
-  revocationDate: field.time.nullish(),
+  revocationDate: timeMs.nullish(),
   /** Thousandths of a percent: 50000 is half. */
   revocationPercentage: z.int().min(0).max(100_000).nullish(),
 };
@@ -84,5 +83,5 @@ function revokedShare(priced: Priced): { part: bigint; whole: bigint } {
 
 /** Exact wherever Apple's prices have no more decimals than the currency, which is everywhere. */
 export function minorOf(thousandths: bigint, code: string): bigint {
-  return divideRounded(thousandths * powerOfTen(exponentOf(code) ?? 0), 1000n);
+  return rescale({ digits: thousandths, scale: 3 }, exponentOf(code) ?? 0).digits;
 }

@@ -7,12 +7,13 @@
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
+import { timeMs } from "../fields.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
 import type { Claim, VerifiedChains } from "./chain.js";
 import type { AppleCredentials } from "./credentials.js";
 import { isSignedBy, type Jws, payloadOf, readJws } from "./jws.js";
-import { appOf, field, isOfAppStore, keepReading, notificationShape } from "./notification.js";
+import { appOf, isOfAppStore, readText } from "./notification.js";
 import { appleRootG3 } from "./roots.js";
 
 /**
@@ -37,7 +38,7 @@ export async function verifySignature(
   if (claim === null) return refused("signature_mismatch");
   // What it holds is looked at before anybody vouches for it: only to find what else is signed.
   const payload = payloadOf(jws);
-  const read = notificationShape.safeParse(payload);
+  const read = readText(signedPayload, () => payload);
   // Null for a kind to come, which is of no part known here: nothing is read of it, but kept.
   const app = read.success ? appOf(read.data) : null;
   if (!read.success || (app !== null && !isOfAppStore(app.environment))) {
@@ -67,9 +68,7 @@ export async function verifySignature(
     const isNumbered = own.app_apple_id !== undefined && app.environment === "Production";
     return !isNumbered || app.appAppleId === own.app_apple_id;
   });
-  if (!accepted) return refused("signature_mismatch");
-  keepReading(signedPayload, read);
-  return { ok: true, verdict: "signature" };
+  return accepted ? { ok: true, verdict: "signature" } : refused("signature_mismatch");
 }
 
 const bodyShape = compiled(z.object({ signedPayload: z.string().optional() }));
@@ -89,8 +88,8 @@ interface Part {
 const partShape = compiled(
   z
     .object({
-      signedDate: field.time.optional(),
-      receiptCreationDate: field.time.optional(),
+      signedDate: timeMs.optional(),
+      receiptCreationDate: timeMs.optional(),
       bundleId: z.string().optional(),
       environment: z.string().optional(),
       receiptType: z.string().optional(),

@@ -6,19 +6,20 @@ import { alpha2OfAlpha3 } from "../../schemas/countries.js";
 import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
-import { field } from "./notification.js";
+import { timeMs } from "../fields.js";
+import { id } from "./notification.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
 export const transactionShape = compiled(
   z.object({
-    transactionId: field.id,
-    originalTransactionId: field.id,
+    transactionId: id,
+    originalTransactionId: id,
     /** The subscription this one took the place of, such as the one app's of a bundle's. */
-    previousOriginalTransactionId: field.id.nullish(),
-    productId: field.id,
+    previousOriginalTransactionId: id.nullish(),
+    productId: id,
     type: z.string(),
-    purchaseDate: field.time,
-    expiresDate: field.time.nullish(),
+    purchaseDate: timeMs,
+    expiresDate: timeMs.nullish(),
     ...pricedFields,
     storefront: z
       .string()
@@ -93,8 +94,8 @@ export function subscriptionFact(
 ): FactBody | null {
   const period = periodOf(transaction);
   if (period === null) return null;
-  const { originalTransactionId: id, productId: product } = transaction;
-  const items = monthlyItem(id, product, monthlyFraction(fraction(price.amount), period));
+  const { originalTransactionId: subscription, productId: product } = transaction;
+  const items = monthlyItem(subscription, product, monthlyFraction(fraction(price.amount), period));
   const currency = items.length === 0 ? "" : price.currency;
   return stateOf(transaction, { phase, steps: [{ at, items }], currency });
 }

@@ -6,7 +6,7 @@ import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/mon
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, ProviderToken } from "../provider.js";
-import { monthlyItem, nothingFrom } from "../worth.js";
+import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
 import {
   countryOf,
   currenciesOf,
@@ -78,8 +78,8 @@ export function decode(body: unknown): Decoded {
 function readPeriod(event: RevenueCatEvent): Reported {
   const { purchased_at_ms: at, expiration_at_ms: end } = event;
   const account = accountOf(event);
-  if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
-  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  if (typeof at !== "number") return noPurchaseTime;
+  if (account === null) return noAccount;
   const price = paidFor(event);
   if ("outcome" in price) return price;
   if (price.amount < 0n) return rejected("malformed", "event.price: negative");
@@ -93,17 +93,12 @@ function readPeriod(event: RevenueCatEvent): Reported {
   if ("outcome" in paid) return paid;
   const monthly = period && monthlyFraction(fraction(price.amount), period);
   const items = monthly ? monthlyItem(subscription, event.product_id ?? "", monthly) : [];
-  const state: FactBody = {
-    Subscription: {
-      subscription,
-      account,
-      country: countryOf(event),
-      currency: items.length === 0 ? "" : price.currency,
-      phase: event.type === "INITIAL_PURCHASE" ? "started" : "changed",
-      steps: [{ at, items }],
-    },
-  };
-  return [...paid, state];
+  const currency = items.length === 0 ? "" : price.currency;
+  const phase = event.type === "INITIAL_PURCHASE" ? "started" : "changed";
+  return [
+    ...paid,
+    stateOf(event, { subscription, account, phase, currency, steps: [{ at, items }] }),
+  ];
 }
 
 /**
@@ -116,7 +111,7 @@ function periodOf(event: RevenueCatEvent, at: number, end: number): BillingPerio
 
 function readPurchase(event: RevenueCatEvent): Reported {
   const { purchased_at_ms: at } = event;
-  if (typeof at !== "number") return rejected("malformed", "event.purchased_at_ms: missing");
+  if (typeof at !== "number") return noPurchaseTime;
   const price = paidFor(event);
   if ("outcome" in price) return price;
   if (price.amount < 0n) return rejected("malformed", "event.price: negative");
@@ -164,11 +159,8 @@ function readProductChange(event: RevenueCatEvent): Reported {
     return ignored("announced: the next period shows the new product");
   }
   const account = accountOf(event);
-  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
-  const country = countryOf(event);
-  return [
-    { Subscription: { subscription, account, country, phase: "started", ...nothingFrom(end) } },
-  ];
+  if (account === null) return noAccount;
+  return [stateOf(event, { subscription, account, phase: "started", ...nothingFrom(end) })];
 }
 
 /**
@@ -177,26 +169,24 @@ function readProductChange(event: RevenueCatEvent): Reported {
  */
 function readExpiration(event: RevenueCatEvent): Reported {
   const account = accountOf(event);
-  if (account === null) return rejected("malformed", "event.original_app_user_id: missing");
+  if (account === null) return noAccount;
   const subscription = subscriptionOf(event);
   if (subscription === null) {
     return isGiven(event) ? ignored("it was given away: nothing ends") : noTransaction;
   }
-  return [
-    {
-      Subscription: {
-        subscription,
-        account,
-        country: countryOf(event),
-        phase: event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired",
-        ...nothingFrom(event.expiration_at_ms ?? event.event_timestamp_ms),
-      },
-    },
-  ];
+  const phase = event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired";
+  const at = event.expiration_at_ms ?? event.event_timestamp_ms;
+  return [stateOf(event, { subscription, account, phase, ...nothingFrom(at) })];
+}
+
+function stateOf(event: RevenueCatEvent, state: Omit<SubscriptionFact, "country">): FactBody {
+  return { Subscription: { ...state, country: countryOf(event) } };
 }
 
 const free: Price = { amount: 0n, currency: "", tax: null, fee: null };
 const noTransaction = rejected("malformed", "event.transaction_id: missing");
+const noAccount = rejected("malformed", "event.original_app_user_id: missing");
+const noPurchaseTime = rejected("malformed", "event.purchased_at_ms: missing");
 const unknownPrice = rejected("price_unknown", "The store did not report RevenueCat the price");
 
 /** A trial is free even if it has a price; a promotional purchase need not have one. */

@@ -1,15 +1,9 @@
 /** The fields of a RevenueCat event that move money or MRR, turned into ours. */
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
-import {
-  type Decimal,
-  divideRounded,
-  parseDecimal,
-  powerOfTen,
-} from "../../schemas/money/decimal.js";
+import { type Decimal, parseDecimal, powerOfTen, rescale } from "../../schemas/money/decimal.js";
+import { timeMs } from "../fields.js";
 import { contradictory, rejected, type Unreported } from "../outcomes.js";
-
-const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
 /** A JSON number as its shortest decimal form says, so that 19.99 is 1999 cents. */
 const decimal = z
@@ -21,18 +15,17 @@ const decimal = z
     return z.NEVER;
   })
   .nullish();
-const time = z.int().nonnegative().max(timeMsMax);
 const id = z.string().min(1).max(255);
 
 /** Of every type that is read. */
 export const eventShape = z.object({
   type: z.string(),
-  event_timestamp_ms: time,
+  event_timestamp_ms: timeMs,
   environment: z.string().nullish(),
   store: z.string().nullish(),
   period_type: z.string().nullish(),
-  purchased_at_ms: time.nullish(),
-  expiration_at_ms: time.nullish(),
+  purchased_at_ms: timeMs.nullish(),
+  expiration_at_ms: timeMs.nullish(),
   product_id: id.nullish(),
   /** Null of what passed through no store, such as access that was given away. */
   transaction_id: id.nullish(),
@@ -76,9 +69,9 @@ export function priceOf(event: RevenueCatEvent): Price | Unreported | null {
   const exponent = exponentOf(currency);
   if (exponent === null) return unknownCurrency;
   const part = (share: Decimal | null | undefined): bigint | null =>
-    share && isShare(share) ? minorOf(multiplied(value, share), exponent) : null;
+    share && isShare(share) ? rescale(multiplied(value, share), exponent).digits : null;
   return {
-    amount: minorOf(value, exponent),
+    amount: rescale(value, exponent).digits,
     currency,
     tax: part(event.tax_percentage),
     fee: part(event.commission_percentage),
@@ -108,10 +101,6 @@ export function countryOf({ country_code: code }: RevenueCatEvent): string | nul
 /** Tax and fee are optional: an odd percentage (they are fractions, 0 to 1) must not cost it. */
 function isShare({ digits, scale }: Decimal): boolean {
   return digits >= 0n && digits <= powerOfTen(scale);
-}
-
-function minorOf({ digits, scale }: Decimal, exponent: number): bigint {
-  return divideRounded(digits * powerOfTen(exponent), powerOfTen(scale));
 }
 
 function multiplied(one: Decimal, other: Decimal): Decimal {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { hasExtension, oidElement } from "../../../providers/apple/der.js";
+import { hasExtension } from "../../../providers/apple/certificate.js";
+import { oidElement } from "../../../ops/payloads/der.js";
 import { createApple } from "../../../providers/apple/index.js";
 import {
   appleNotification,
