@@ -31,6 +31,8 @@ export const isoTime = z
   .transform((text) => Date.parse(text))
   .refine((time) => !Number.isNaN(time), "no time");
 
+export const idText = z.string().min(1).max(255);
+
 export const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
 /** ms since 1970, as a number. */

@@ -159,6 +159,8 @@ export interface Known {
   readonly environment?: Environment;
 }
 
+export const nothingKnown: Known = { kept: new Map(), answers: new Map() };
+
 /** How the provider's API is reached; left out where nothing is ever asked. */
 export interface ProviderApi<Credentials> {
   /** Scheme and host; a setting `<TOKEN>_API_URL` replaces it. */

@@ -4,12 +4,13 @@
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
+import { idText } from "../fields.js";
 import type { Provider } from "../provider.js";
 import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
 import { decode, knownTypes } from "./decode.js";
 import { type Signer, signNotification } from "./jws.js";
-import { appOf, id, readNotification, readPayload } from "./notification.js";
+import { appOf, readNotification, readPayload } from "./notification.js";
 import { verifySignature } from "./signature.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
@@ -49,4 +50,4 @@ export function createApple(): Provider<AppleCredentials, Signer> {
   };
 }
 
-const hintShape = compiled(z.object({ originalTransactionId: id }));
+const hintShape = compiled(z.object({ originalTransactionId: idText }));

@@ -8,8 +8,6 @@ import { compiled } from "../compiled.js";
 import { timeMs } from "../fields.js";
 import { payloadOf, readJws } from "./jws.js";
 
-export const id = z.string().min(1).max(255);
-
 /** Which app and which of Apple's environments a part of a notification is of. */
 const appShape = z.object({
   bundleId: z.string(),
@@ -51,10 +49,10 @@ export function readNotification(body: unknown): Reading {
   return text === undefined ? notificationShape.safeParse(text) : readText(text, readPayload);
 }
 
-/** @param text a `signedPayload`; @param payloadOf what the JWS holds */
-export function readText(text: string, payloadOf: (text: string) => unknown): Reading {
+/** @param text a `signedPayload`; @param read what the JWS holds */
+export function readText(text: string, read: (text: string) => unknown): Reading {
   if (latest?.text !== text) {
-    latest = { text, reading: notificationShape.safeParse(payloadOf(text)) };
+    latest = { text, reading: notificationShape.safeParse(read(text)) };
   }
   return latest.reading;
 }

@@ -6,17 +6,16 @@ import { alpha2OfAlpha3 } from "../../schemas/countries.js";
 import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
-import { timeMs } from "../fields.js";
-import { id } from "./notification.js";
+import { idText, timeMs } from "../fields.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
 export const transactionShape = compiled(
   z.object({
-    transactionId: id,
-    originalTransactionId: id,
+    transactionId: idText,
+    originalTransactionId: idText,
     /** The subscription this one took the place of, such as the one app's of a bundle's. */
-    previousOriginalTransactionId: id.nullish(),
-    productId: id,
+    previousOriginalTransactionId: idText.nullish(),
+    productId: idText,
     type: z.string(),
     purchaseDate: timeMs,
     expiresDate: timeMs.nullish(),
@@ -94,8 +93,8 @@ export function subscriptionFact(
 ): FactBody | null {
   const period = periodOf(transaction);
   if (period === null) return null;
-  const { originalTransactionId: subscription, productId: product } = transaction;
-  const items = monthlyItem(subscription, product, monthlyFraction(fraction(price.amount), period));
+  const { originalTransactionId: id, productId: product } = transaction;
+  const items = monthlyItem(id, product, monthlyFraction(fraction(price.amount), period));
   const currency = items.length === 0 ? "" : price.currency;
   return stateOf(transaction, { phase, steps: [{ at, items }], currency });
 }

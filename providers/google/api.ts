@@ -2,10 +2,10 @@
  * The Google Play Developer API: a service account's key asks for an access token, good for an
  * hour. Source: developers.google.com/identity/protocols/oauth2/service-account#httprest.
  */
-import { createPrivateKey, sign } from "node:crypto";
+import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import type { ProviderApi } from "../provider.js";
-import { signedText } from "./token.js";
+import { signedJwt } from "./token.js";
 
 /**
  * The fields of the key's file that are used; the file may have others. A person who may enter a
@@ -74,12 +74,8 @@ export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
 function assertionOf(key: ServiceAccountKey, now: number): string {
   const iat = Math.floor(now / 1000);
   const kid = key.private_key_id === undefined ? {} : { kid: key.private_key_id };
-  const signed = signedText(
-    { alg: "RS256", typ: "JWT", ...kid },
-    { iss: key.client_email, scope, aud: key.token_uri, iat, exp: iat + assertionSeconds },
-  );
-  const signature = sign("RSA-SHA256", Buffer.from(signed), key.private_key);
-  return `${signed}.${signature.toString("base64url")}`;
+  const { client_email: iss, token_uri: aud, private_key: signer } = key;
+  return signedJwt(kid, { iss, scope, aud, iat, exp: iat + assertionSeconds }, signer);
 }
 
 function isPrivateKey(pem: string): boolean {

@@ -1,35 +1,34 @@
 /** From a notification and what Google answers about it to facts. */
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, isUnreported, malformed, rejected, type Unreported } from "../outcomes.js";
-import type { Decoded, KeptObject, Known } from "../provider.js";
+import { type Decoded, type KeptObject, type Known, nothingKnown } from "../provider.js";
 import { nameIn } from "./catalogue.js";
 import { chainOf, keptChain, keptId } from "./chain.js";
-import {
-  isPurchaseNotification,
-  type PurchaseNotification,
-  readNotification,
-  readPush,
-  purchaseNotification,
-  typeOf,
-} from "./notification.js";
+import { type PurchaseNotification, purchaseNotification, readPush } from "./notification.js";
 import { ordersIn } from "./order-answers.js";
-import { keptOrders, ordersId, ordersNamedBefore } from "./named-orders.js";
 import { type Order, readOrder, showsRefund } from "./orders.js";
 import { productPath, subscriptionPath } from "./paths.js";
 import { pricedPeriods } from "./periods.js";
-import { productOrderIds, productPurchaseShape } from "./products.js";
-import { lacksOrder, latestOrdersOf, orderIdsOf, purchaseShape } from "./purchase.js";
+import {
+  keptOrders,
+  lacksOrder,
+  latestOrdersOf,
+  orderIdsOf,
+  ordersId,
+  productOrderIds,
+  productPurchaseShape,
+  purchaseShape,
+} from "./purchase.js";
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
 import { readPurchase } from "./subscriptions.js";
 
 export function decode(body: unknown, known: Known = nothingKnown): Decoded {
-  const push = readPush(body);
-  if (push === null) return rejected("malformed", "no push of Cloud Pub/Sub");
-  const notification = readNotification(push);
+  const notification = readPush(body)?.notification;
+  if (notification === undefined) return rejected("malformed", "no push of Cloud Pub/Sub");
   if ("unreadable" in notification) return rejected("malformed", notification.unreadable);
-  if (!isPurchaseNotification(notification)) {
-    return ignored(`${typeOf(notification)} reports no money and no MRR`);
+  if (notification.kind === "other") {
+    return ignored(`${notification.type} reports no money and no MRR`);
   }
   const reported =
     notification.kind === "subscription"
@@ -44,8 +43,6 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
     ...(isTest === null ? {} : { sandbox: isTest }),
   };
 }
-
-const nothingKnown: Known = { kept: new Map(), answers: new Map() };
 
 /**
  * The account of the purchase's chain, for when Google no longer answers for its beginning, and the
@@ -84,7 +81,7 @@ interface Reported {
 }
 
 function readSubscription(notification: PurchaseNotification, known: Known): Reported | Unreported {
-  const { packageName, token, order } = notification;
+  const { packageName, token } = notification;
   const answer = known.answers.get(subscriptionPath(packageName, token));
   if (answer === undefined) return unavailable("the purchase");
   // A chargeback may come after Google has forgotten the purchase; its order it remembers.
@@ -94,31 +91,18 @@ function readSubscription(notification: PurchaseNotification, known: Known): Rep
   const { account, before } = chainOf(packageName, token, known);
   if (account === null) return unavailable("the purchase it replaced");
 
-  const others = [...[order ?? []].flat(), ...ordersNamedBefore(token, known)];
-  const ids = orderIdsOf(purchase.data, others);
+  const ids = orderIdsOf(purchase.data, notification, known);
   if ("outcome" in ids) return ids;
   if (ids.length === 0 && lacksOrder(purchase.data)) {
     return rejected("order_unknown", "Google names no order of a purchase that counts");
   }
-  const orders = ordersIn(packageName, ids, known);
+  const orders = confirmedOrders(notification, ids, latestOrdersOf(purchase.data), known);
   if (isUnreported(orders)) return orders;
-  const found = new Set(orders.map(({ orderId }) => orderId));
-  if (!latestOrdersOf(purchase.data).every((id) => found.has(id))) return orderUnknown();
-  const unconfirmed = unconfirmedIn(orders, notification);
-  if (unconfirmed !== null) return unconfirmed;
   const periods = pricedPeriods(orders, (line) =>
     known.answers.get(cataloguePath(packageName, line)),
   );
   if (isUnreported(periods)) return periods;
-  const { at: reportedAt, type } = notification;
-  const subject = {
-    token,
-    account,
-    before,
-    reportedAt,
-    readAt: known.receivedAt ?? reportedAt,
-    type,
-  };
+  const subject = { notification, account, before, readAt: known.receivedAt ?? notification.at };
   const changes = readPurchase(subject, purchase.data, periods);
   if (isUnreported(changes)) return changes;
   const buyer = { account, country: purchase.data.regionCode };
@@ -142,11 +126,8 @@ function readProduct(notification: PurchaseNotification, known: Known): Reported
   const { regionCode, testPurchaseContext: test } = purchase.data;
   const ids = productOrderIds(purchase.data, order);
   if (ids.length === 0) return ignored("a purchase without an order: nothing was paid");
-  const orders = ordersIn(packageName, ids, known);
+  const orders = confirmedOrders(notification, ids, ids, known);
   if (isUnreported(orders)) return orders;
-  const unconfirmed =
-    orders.length < ids.length ? orderUnknown() : unconfirmedIn(orders, notification);
-  if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: token, country: regionCode };
   return {
     facts: [
@@ -159,38 +140,41 @@ function readProduct(notification: PurchaseNotification, known: Known): Reported
 
 /** Of a purchase Google no longer answers for; who bought is known from earlier readings. */
 function readOrdersOf(notification: PurchaseNotification, known: Known): Reported | Unreported {
-  const { packageName, order } = notification;
+  const { order } = notification;
   if (order === null) {
     return rejected("purchase_unknown", "Google knows no such purchase, or no longer");
   }
-  const orders = ordersIn(packageName, [order], known);
+  const orders = confirmedOrders(notification, [order], [order], known);
   if (isUnreported(orders)) return orders;
-  const unconfirmed = unconfirmedIn(orders, notification);
-  if (unconfirmed !== null) return unconfirmed;
   const buyer = { account: null, country: null };
   return { facts: orders.flatMap((one) => readOrder(one, buyer)), isTest: null };
 }
 
 /**
- * What is reported as voided must show it: an answer of before the refund was processed, taken for
- * all there is, would lose it, since no other notification reports it. A subscription voided as a
- * whole may have been returned in part: what was left of its period.
+ * The orders that exist, those needed among them. What is reported as voided must show it: an
+ * answer of before the refund was processed, taken for all there is, would lose it, since no other
+ * notification reports it. A subscription voided as a whole may have been returned in part: what
+ * was left of its period.
  */
-function unconfirmedIn(
-  orders: readonly Order[],
-  { order: voided, isWhole, kind }: PurchaseNotification,
-): Unreported | null {
-  if (voided === null) return null;
-  const order = orders.find(({ orderId }) => orderId === voided);
-  if (order === undefined) return orderUnknown();
+function confirmedOrders(
+  { packageName, order: voided, isWhole, kind }: PurchaseNotification,
+  ids: readonly string[],
+  needed: readonly string[],
+  known: Known,
+): readonly Order[] | Unreported {
+  const orders = ordersIn(packageName, ids, known);
+  if (isUnreported(orders)) return orders;
+  const found = new Map(orders.map((order) => [order.orderId, order]));
+  if (!needed.every((id) => found.has(id))) return orderUnknown;
+  if (voided === null) return orders;
+  const order = found.get(voided);
+  if (order === undefined) return orderUnknown;
   return showsRefund(order, isWhole && kind === "product")
-    ? null
+    ? orders
     : rejected("refund_unconfirmed", "Google shows no refund yet, or not all of it, of an order");
 }
 
-function orderUnknown(): Unreported {
-  return rejected("order_unknown", "Google names an order and does not answer for it");
-}
+const orderUnknown = rejected("order_unknown", "Google names an order and does not answer for it");
 
 /**
  * The catalogue's names; where it has no such product (any more), the title in the order, though

@@ -10,7 +10,7 @@ import { googleApi, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";
 import { decode, keepsAnswered, needs } from "./decode.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
-import { namedTypes, readNotification, readPush, typeOf } from "./notification.js";
+import { namedTypes, readPush } from "./notification.js";
 import { asks } from "./questions.js";
 import { tokenHeader, tokenOf, type TokenSigner, verifyToken } from "./token.js";
 
@@ -67,12 +67,12 @@ export function createGoogle(
     heading: (body) => {
       const push = readPush(body);
       if (push === null) return null;
-      const notification = readNotification(push);
-      const isReadable = !("unreadable" in notification);
-      const token = "token" in notification ? notification.token : null;
+      const { messageId, notification } = push;
+      const { type, token } =
+        "unreadable" in notification ? { type: unreadableType, token: null } : notification;
       return {
-        nativeId: push.messageId,
-        nativeType: isReadable ? typeOf(notification) : unreadableType,
+        nativeId: messageId,
+        nativeType: type,
         sandbox: null,
         accountHint: token === null ? null : digestOf(token),
       };
@@ -119,7 +119,6 @@ function verifyPush(
 
 /** @returns null for what cannot be read: it belongs to nobody else either */
 function packageIn(bytes: Buffer): string | null {
-  const push = readPush(jsonValue(bytes));
-  const notification = push && readNotification(push);
+  const notification = readPush(jsonValue(bytes))?.notification;
   return notification && !("unreadable" in notification) ? notification.packageName : null;
 }

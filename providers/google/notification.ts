@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
+import { timeMsMax } from "../fields.js";
 import { issueText } from "../../schemas/issues.js";
 import { jsonValue } from "../../schemas/json.js";
 
@@ -11,6 +12,8 @@ interface Reported {
   readonly packageName: string;
   /** `eventTimeMillis`, ms since 1970 */
   readonly at: number;
+  /** The native type, as Google's reference has it. */
+  readonly type: string;
 }
 
 /** Something happened to a purchase: what, Google has to be asked. */
@@ -18,17 +21,16 @@ export interface PurchaseNotification extends Reported {
   readonly kind: "subscription" | "product";
   /** The purchase token. */
   readonly token: string;
-  /** `notificationType`; null where an order was voided */
-  readonly type: number | null;
   /** The order that was voided; null for all else. */
   readonly order: string | null;
   /** Nothing of that order is left. */
   readonly isWhole: boolean;
 }
 
-export type Notification =
+/** Others move neither money nor MRR. */
+type Notification =
   | PurchaseNotification
-  | (Reported & { readonly kind: "other"; readonly name: string });
+  | (Reported & { readonly kind: "other"; readonly token: string | null });
 
 /** Names of `subscriptionNotification.notificationType`, as Google's reference has them. */
 const subscriptionTypes: ReadonlyMap<number, string> = new Map([
@@ -64,19 +66,6 @@ export const namedTypes: readonly string[] = [
   voidedType,
 ];
 
-export function typeOf(notification: Notification): string {
-  if (notification.kind === "other") return notification.name;
-  const { kind, type } = notification;
-  if (type === null) return voidedType;
-  return kind === "subscription"
-    ? nameOf(subscriptionTypes, type, "SUBSCRIPTION")
-    : nameOf(productTypes, type, "ONE_TIME_PRODUCT");
-}
-
-function nameOf(names: ReadonlyMap<number, string>, type: number, family: string): string {
-  return names.get(type) ?? `${family}_${type}`;
-}
-
 const name = z.string().min(1);
 const pushShape = compiled(
   z
@@ -90,6 +79,7 @@ const pushShape = compiled(
     })
     .transform(({ message }, context) => {
       const messageId = message.messageId ?? message.message_id;
+      // base64; empty where the message has only attributes
       if (messageId !== undefined) return { messageId, data: message.data ?? "" };
       context.addIssue({ code: "custom", message: "no messageId" });
       return z.NEVER;
@@ -99,23 +89,22 @@ const pushShape = compiled(
 export interface Push {
   /** The same for every redelivery. */
   readonly messageId: string;
-  /** base64; empty where the message has only attributes */
-  readonly data: string;
+  readonly notification: Notification | Unreadable;
 }
 
 /** @returns null for what is no push of Pub/Sub */
 export function readPush(body: unknown): Push | null {
-  return pushShape.safeParse(body).data ?? null;
+  const push = pushShape.safeParse(body).data;
+  return push ? { messageId: push.messageId, notification: readNotification(push.data) } : null;
 }
 
 /** What stands in a path of the API: printable, so that it can be encoded. */
 export const apiName = z.string().regex(/^[\x21-\x7e]{1,2048}$/, "not a printable name");
 
-const dateMsMax = 253_402_300_799_999; // 9999-12-31
 const time = z
   .union([z.string().regex(/^\d{1,15}$/), z.int().nonnegative()])
   .transform(Number)
-  .refine((at) => at <= dateMsMax, "no time");
+  .refine((at) => at <= timeMsMax, "no time");
 const notificationShape = compiled(
   z.object({
     packageName: apiName,
@@ -143,67 +132,51 @@ const subscriptionProduct = 1;
 /** `voidedPurchaseNotification.refundType`; 2 is some of several pieces */
 const wholeRefund = 1;
 
-export type Unreadable = { readonly unreadable: string };
+/** What is wrong with it; such a message can never be read and must still be taken. */
+type Unreadable = { readonly unreadable: string };
 
-/** @returns what is wrong with it; such a message can never be read and must still be taken */
-export function readNotification({ data }: Push): Notification | Unreadable {
-  const parsed = notificationShape.safeParse(parseData(data));
+function readNotification(data: string): Notification | Unreadable {
+  const parsed = notificationShape.safeParse(jsonValue(Buffer.from(data, "base64")));
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     if (issue === undefined) throw new Error("A failed reading without an issue");
     return { unreadable: issueText(["message.data", ...issue.path].join("."), issue) };
   }
-  const { packageName, eventTimeMillis: at, ...one } = parsed.data;
+  const { packageName, eventTimeMillis: at, testNotification: test } = parsed.data;
+  const { subscriptionNotification: subscription } = parsed.data;
+  const { oneTimeProductNotification: product, voidedPurchaseNotification: voided } = parsed.data;
   const reported = { packageName, at };
-  const { subscriptionNotification: subscription, oneTimeProductNotification: product } = one;
-  const { voidedPurchaseNotification: voided } = one;
   if (subscription) {
-    const { notificationType: type, purchaseToken: token } = subscription;
-    return { ...reported, kind: "subscription", type, token, order: null, isWhole: false };
+    const { notificationType: number, purchaseToken: token } = subscription;
+    const known = subscriptionTypes.get(number);
+    // Of types to come it is not known what they move.
+    const kind = known && !silentSubscriptionTypes.has(number) ? "subscription" : "other";
+    const type = known ?? `SUBSCRIPTION_${number}`;
+    return { ...reported, kind, type, token, order: null, isWhole: false };
   }
   if (product) {
-    const { notificationType: type, purchaseToken: token } = product;
-    return { ...reported, kind: "product", type, token, order: null, isWhole: false };
+    const { notificationType: number, purchaseToken: token } = product;
+    const kind = number === purchasedProduct ? "product" : "other";
+    const type = productTypes.get(number) ?? `ONE_TIME_PRODUCT_${number}`;
+    return { ...reported, kind, type, token, order: null, isWhole: false };
   }
   if (voided) {
     const { purchaseToken: token, orderId: order, productType } = voided;
     const kind = productType === subscriptionProduct ? "subscription" : "product";
     const isWhole = voided.refundType === wholeRefund;
-    return { ...reported, kind, type: null, token, order, isWhole };
+    return { ...reported, kind, type: voidedType, token, order, isWhole };
   }
-  return {
-    ...reported,
-    kind: "other",
-    name: one.testNotification === undefined ? "OTHER" : "TEST",
-  };
+  return { ...reported, kind: "other", type: test === undefined ? "OTHER" : "TEST", token: null };
 }
 
 /** The notification in a body; null where it cannot be read or moves neither money nor MRR. */
 export function purchaseNotification(body: unknown): PurchaseNotification | null {
-  const push = readPush(body);
-  const notification = push && readNotification(push);
-  return notification && !("unreadable" in notification) && isPurchaseNotification(notification)
-    ? notification
-    : null;
+  const notification = readPush(body)?.notification;
+  return !notification || "unreadable" in notification || notification.kind === "other"
+    ? null
+    : notification;
 }
 
 /** Types that report plans, prices to come or purchases never paid: nothing is asked for them. */
 const silentSubscriptionTypes: ReadonlySet<number> = new Set([8, 11, 19, 20, 22]);
 const purchasedProduct = 1;
-
-/** Whether it may have moved money or MRR; of types to come that is not known. */
-export function isPurchaseNotification(
-  notification: Notification,
-): notification is PurchaseNotification {
-  if (notification.kind === "other") return false;
-  const { kind, type } = notification;
-  if (type === null) return true;
-  return kind === "subscription"
-    ? subscriptionTypes.has(type) && !silentSubscriptionTypes.has(type)
-    : type === purchasedProduct;
-}
-
-/** @returns undefined for what is no JSON in base64 */
-function parseData(data: string): unknown {
-  return jsonValue(Buffer.from(data, "base64"));
-}

@@ -7,9 +7,8 @@ import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, type Unreported } from "../outcomes.js";
-import { minorOf, money } from "./money.js";
 import { apiName } from "./notification.js";
-import { country, time } from "./reading.js";
+import { country, minorOf, money, time } from "./reading.js";
 
 /** An order in a state to come is not taken for an unpaid one. */
 const unpaidStates = ["PENDING", "CANCELED"] as const;

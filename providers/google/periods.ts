@@ -8,9 +8,8 @@ import {
 } from "../../schemas/money/monthly.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import { billingPeriodIn } from "./catalogue.js";
-import { minorFractionOf } from "./money.js";
 import { isPaid, type Order, type OrderLine } from "./orders.js";
-import { unavailable } from "./reading.js";
+import { minorFractionOf, unavailable } from "./reading.js";
 
 /** One product from `from` on, until a later period of it or its end. */
 export interface PricedPeriod {

@@ -1,9 +1,14 @@
-/** A subscription purchase as `purchases.subscriptionsv2.get` answers it, and its orders' ids. */
+/**
+ * Purchases as `purchases.subscriptionsv2.get` and `purchases.productsv2` answer them, and the ids
+ * of their orders.
+ */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
 import { rejected, type Unreported } from "../outcomes.js";
-import { apiName } from "./notification.js";
+import type { KeptObject, Known } from "../provider.js";
+import { digestOf } from "./chain.js";
+import { apiName, type PurchaseNotification } from "./notification.js";
 import { country, time } from "./reading.js";
 
 export const purchaseShape = compiled(
@@ -38,11 +43,15 @@ const ordersMax = 1_000;
 /**
  * From the base order to the latest: `GPA.…`, `GPA.…..0` to `GPA.…..n`. What is missing between
  * was never charged, or never existed.
- * @param others an order the notification names, and what the purchase named before
  */
-export function orderIdsOf(purchase: Purchase, others: readonly string[]): string[] | Unreported {
+export function orderIdsOf(
+  purchase: Purchase,
+  { token, order: voided }: PurchaseNotification,
+  known: Known,
+): string[] | Unreported {
+  const named = [...latestOrdersOf(purchase), voided ?? [], ...ordersNamedBefore(token, known)];
   const newest = new Map<string, number>();
-  for (const order of [...latestOrdersOf(purchase), ...others]) {
+  for (const order of named.flat()) {
     const base = baseOf(order);
     newest.set(base, Math.max(newest.get(base) ?? -1, renewalOf(order)));
   }
@@ -75,12 +84,57 @@ const countingStates: ReadonlySet<string> = new Set(
 const renewedId = /^(.+)\.\.(\d{1,9})$/;
 
 /** That of the first order, which those of its renewals begin with. */
-export function baseOf(order: string): string {
+function baseOf(order: string): string {
   return renewedId.exec(order)?.[1] ?? order;
 }
 
 /** -1 of a first order. */
 function renewalOf(order: string): number {
-  const renewal = renewedId.exec(order)?.[2];
-  return renewal === undefined ? -1 : Number.parseInt(renewal, 10);
+  return Number.parseInt(renewedId.exec(order)?.[2] ?? "-1", 10);
+}
+
+export function ordersId(token: string): string {
+  return `orders:${digestOf(token)}`;
+}
+
+function ordersNamedBefore(token: string, { kept }: Pick<Known, "kept">): string[] {
+  return Object.keys(namedShape.safeParse(kept.get(ordersId(token))).data ?? {});
+}
+
+/**
+ * Orders a purchase named while its items were paid for apart: what was kept of a plan or an add-on
+ * until the next renewal pays for all. From then on Google names that one alone, and what was worth
+ * what before could not be read again.
+ */
+export function keptOrders(
+  token: string,
+  purchase: Purchase,
+  known: Pick<Known, "kept">,
+): KeptObject[] {
+  const latest = latestOrdersOf(purchase);
+  const before = new Set(ordersNamedBefore(token, known));
+  const isApart = new Set(latest.map(baseOf)).size > 1;
+  if (!isApart || latest.every((id) => before.has(id))) return [];
+  const object = Object.fromEntries(latest.map((id) => [id, true]));
+  return [{ id: ordersId(token), reportedAt: 0, refers: [], object, merges: true }];
+}
+
+const namedShape = z.record(z.string(), z.unknown());
+
+export const productPurchaseShape = compiled(
+  z.object({
+    /** Absent where nothing was paid: a promotion code, a reward. */
+    orderId: apiName.nullish(),
+    regionCode: country,
+    /** There for a test purchase only. */
+    testPurchaseContext: z.unknown().optional(),
+  }),
+);
+
+/** @param voided the order a notification names; the API no longer answers for some purchases */
+export function productOrderIds(
+  purchase: z.output<typeof productPurchaseShape> | undefined,
+  voided: string | null,
+): string[] {
+  return [...new Set([voided ?? [], purchase?.orderId ?? []].flat())];
 }

@@ -6,7 +6,6 @@ import { isUnreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import { chainOf } from "./chain.js";
 import { type PurchaseNotification, purchaseNotification } from "./notification.js";
-import { ordersNamedBefore } from "./named-orders.js";
 import { ordersIn, ordersToAsk } from "./order-answers.js";
 import type { Order, OrderLine } from "./orders.js";
 import {
@@ -16,8 +15,7 @@ import {
   subscriptionProductPath,
 } from "./paths.js";
 import { isPeriodReported } from "./periods.js";
-import { productOrderIds, productPurchaseShape } from "./products.js";
-import { orderIdsOf, purchaseShape } from "./purchase.js";
+import { orderIdsOf, productOrderIds, productPurchaseShape, purchaseShape } from "./purchase.js";
 
 /** Names and billing periods hardly ever change. */
 const catalogueFreshForMs = 24 * 60 * 60 * 1000;
@@ -30,20 +28,14 @@ export function asks(body: unknown, known: Known): Question[] {
     : ofProduct(notification, known);
 }
 
-function ofSubscription(
-  { packageName, token, order }: PurchaseNotification,
-  known: Known,
-): Question[] {
+function ofSubscription(notification: PurchaseNotification, known: Known): Question[] {
+  const { packageName, token, order } = notification;
   const path = subscriptionPath(packageName, token);
   const questions = [required(path)];
   const answer = known.answers.get(path);
   if (answer === undefined) return questions;
   const purchase = purchaseShape.safeParse(answer).data;
-  const others = [order ?? []].flat();
-  const ids =
-    purchase === undefined
-      ? others
-      : orderIdsOf(purchase, [...others, ...ordersNamedBefore(token, known)]);
+  const ids = purchase ? orderIdsOf(purchase, notification, known) : [order ?? []].flat();
   if ("outcome" in ids) return questions;
   questions.push(...ordersToAsk(packageName, ids, known).map(required));
   if (purchase !== undefined) {

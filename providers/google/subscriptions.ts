@@ -7,27 +7,21 @@ import { eventAheadMs } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
+import type { PurchaseNotification } from "./notification.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
-/** `subscriptionNotification.notificationType` 10 */
-const pausedType = 10;
-
 interface Subject {
-  readonly token: string;
+  readonly notification: PurchaseNotification;
   readonly account: string;
   /** Purchases further back in its chain. */
   readonly before: readonly string[];
-  /** When Play says it happened, ms since 1970. */
-  readonly reportedAt: number;
   /** When it came, or was replayed; Google is asked then, and says what began since. */
   readonly readAt: number;
-  /** Null where the notification is about an order. */
-  readonly type: number | null;
 }
 
 export function readPurchase(
-  { token, account, before, reportedAt, readAt, type }: Subject,
+  { notification: { token, type, at: reportedAt }, account, before, readAt }: Subject,
   purchase: Purchase,
   periods: readonly PricedPeriod[],
 ): FactBody[] | Unreported {
@@ -49,7 +43,7 @@ export function readPurchase(
     if ("outcome" in worth) return worth;
     facts.push(change(token, at === start ? "started" : "changed", worth));
   }
-  if (type === pausedType) facts.push(change(token, "changed", nothingFrom(reportedAt)));
+  if (type === "SUBSCRIPTION_PAUSED") facts.push(change(token, "changed", nothingFrom(reportedAt)));
   if (expiredAt !== null && !isReplaced(purchase)) {
     facts.push(change(token, "ended", nothingFrom(expiredAt)));
   }

@@ -3,7 +3,7 @@
  * service account the merchant chose. It does not sign the body. Source: cloud.google.com/pubsub
  * /docs/authenticate-push-subscriptions. Why by hand: docs/decisions/providers.md.
  */
-import { createHash, type KeyObject, sign, verify } from "node:crypto";
+import { type KeyObject, sign, verify } from "node:crypto";
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
@@ -66,26 +66,17 @@ export interface TokenSigner {
 /** One token serves the deliveries of an hour, as Google's do. */
 export function tokenOf({ kid, privateKey, audience, email }: TokenSigner, now: number): string {
   const iat = Math.floor(now / 1000);
-  const signed = signedText(
-    { alg: "RS256", kid, typ: "JWT" },
-    {
-      aud: audience,
-      azp: subjectOf(email),
-      email,
-      email_verified: true,
-      exp: iat + tokenSeconds,
-      iat,
-      iss: issuers[0],
-      sub: subjectOf(email),
-    },
-  );
-  return `${signed}.${sign(algorithm, Buffer.from(signed), privateKey).toString("base64url")}`;
+  const claims = { email, email_verified: true, iss: issuers[0] };
+  const times = { iat, exp: iat + tokenSeconds };
+  return signedJwt({ kid }, { aud: audience, ...claims, ...times }, privateKey);
 }
 
-export function signedText(header: object, claims: object): string {
-  return [header, claims]
+/** @param header beside algorithm and type */
+export function signedJwt(header: object, claims: object, key: KeyObject | string): string {
+  const signed = [{ alg: "RS256", typ: "JWT", ...header }, claims]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
     .join(".");
+  return `${signed}.${sign(algorithm, Buffer.from(signed), key).toString("base64url")}`;
 }
 
 const tokenShape = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
@@ -125,10 +116,4 @@ function readToken(header: string) {
 /** @returns undefined for what is no JSON in base64url */
 function parsePart(part: string): unknown {
   return jsonValue(Buffer.from(part, "base64url"));
-}
-
-/** Service accounts have a number of 21 digits beside their address. */
-function subjectOf(email: string): string {
-  const digest = createHash("sha256").update(email).digest();
-  return `1${(digest.readBigUInt64BE() % 10n ** 20n).toString().padStart(20, "0")}`;
 }

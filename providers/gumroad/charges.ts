@@ -23,9 +23,7 @@ const chargeShape = z.object({
 });
 export type Charge = z.output<typeof chargeShape>;
 
-/**
- * `reportedAt` counts backwards, so that the earliest stays.
- */
+/** `reportedAt` counts backwards, so that the earliest stays. */
 export function keptCharge(
   sale: Sale,
   record: SaleRecord | null,
@@ -35,7 +33,7 @@ export function keptCharge(
   const cents = record?.price ?? sale.price;
   if (subscription === undefined || cents === 0n) return [];
   const recurring = record?.recurring_charge ?? sale.is_recurring_charge;
-  const isRest = recurring && isRestOfPeriod(at, isMarked(record), plansOf(subscription, kept));
+  const isRest = recurring && isRestOfPeriod(at, markOf(record), plansOf(subscription, kept));
   const id = isRest ? firstRest(subscription) : firstCharge(subscription);
   const country = buyersCountry(sale, record);
   const listed = listedAmount(sale, record)?.toString() ?? null;
@@ -53,7 +51,7 @@ export function firstChargeOf(subscription: string, kept: Known["kept"]): Charge
 }
 
 /** Null without an access token: then the pings about the plan must report. */
-export function isMarked(record: SaleRecord | null): boolean | null {
+export function markOf(record: SaleRecord | null): boolean | null {
   return record?.is_upgrade_purchase ?? null;
 }
 
@@ -74,33 +72,17 @@ export function isRestOfPeriod(at: number, marked: boolean | null, plans: Plans)
 /**
  * From a plan to US cents a charge: the first charge's × its price ÷ the price of the plan that
  * was paid for by it. Null, no plan, is what the membership began with.
- * @returns null while that is not known
+ * @returns with the buyer's country as that charge reports it; null while none is known
  */
-export function translation(
-  subscription: string,
-  kept: Known["kept"],
-  plans: Plans,
-): ((plan: Plan | null) => Fraction) | null {
-  const charge = paidChargeOf(subscription, kept, plans);
+export function translation(subscription: string, kept: Known["kept"], plans: Plans) {
+  const charge = firstChargeOf(subscription, kept) ?? wholeAfterAll(subscription, kept, plans);
   if (charge === null) return null;
   const cents = fraction(BigInt(charge.cents));
-  if (plans.changes.length === 0) return () => cents;
-  const paid = paidPrice(plans, charge);
+  const paid = plans.changes.length === 0 ? null : paidPrice(plans, charge);
   if (paid === 0n) return null;
-  return (plan) => (plan === null ? cents : multiplyFractions(cents, fraction(plan.price, paid)));
-}
-
-/** That of the charge prices are read from; null where it was not reported, or not kept. */
-export function chargedCountry(
-  subscription: string,
-  kept: Known["kept"],
-  plans: Plans,
-): string | null {
-  return paidChargeOf(subscription, kept, plans)?.country ?? null;
-}
-
-function paidChargeOf(subscription: string, kept: Known["kept"], plans: Plans): Charge | null {
-  return firstChargeOf(subscription, kept) ?? wholeAfterAll(subscription, kept, plans);
+  const centsOf = (plan: Plan | null): Fraction =>
+    plan === null || paid === null ? cents : multiplyFractions(cents, fraction(plan.price, paid));
+  return { centsOf, country: charge.country };
 }
 
 /** What was taken for the rest of a period before the ping about its plan came. */

@@ -3,7 +3,13 @@
  */
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
-import type { Decoded, KeptObject, Known, Question } from "../provider.js";
+import {
+  type Decoded,
+  type KeptObject,
+  type Known,
+  nothingKnown,
+  type Question,
+} from "../provider.js";
 import { keptCharge } from "./charges.js";
 import {
   isOfInstalments,
@@ -18,13 +24,13 @@ import {
 import { fieldsOf, membershipShape, resourceOf, saleShape, type Reported } from "./ping.js";
 import { keptPlans } from "./plans.js";
 import { isGift, questionOf, recordOf } from "./record.js";
-import { readDispute, readDisputeWon, readRefund, readSale, type SaleReader } from "./sales.js";
+import { readDispute, readRefund, readSale, type SaleReader } from "./sales.js";
 
 const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
   ["sale", readSale],
   ["refund", readRefund],
-  ["dispute", readDispute],
-  ["dispute_won", readDisputeWon],
+  ["dispute", readDispute(false)],
+  ["dispute_won", readDispute(true)],
 ]);
 
 /** `cancellation` announces an end; `subscription_ended` is it. */
@@ -37,7 +43,7 @@ const membershipReaders: ReadonlyMap<string, MembershipReader> = new Map([
 /** What a merchant should subscribe to. */
 export const knownTypes: readonly string[] = [...saleReaders.keys(), ...membershipReaders.keys()];
 
-export function decode(body: unknown, known?: Known): Decoded {
+export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const fields = fieldsOf(body) ?? {};
   const resource = resourceOf(fields);
   if (resource === null) return rejected("malformed", "resource_name: missing");
@@ -56,8 +62,10 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (readOfSale === undefined) return ignored(`pings of ${resource} report no money and no MRR`);
   const sale = saleShape.safeParse(fields);
   if (!sale.success) return malformed(sale.error);
-  const at = resource === "sale" ? sale.data.sale_timestamp : (known?.firstReceivedAt ?? 0);
-  return factsOf(readOfSale(sale.data, known), at);
+  const record = recordOf(sale.data.sale_id, known);
+  if (record !== null && "outcome" in record) return record;
+  const at = resource === "sale" ? sale.data.sale_timestamp : (known.firstReceivedAt ?? 0);
+  return factsOf(readOfSale(sale.data, record, known), at);
 }
 
 /** Nothing signs a ping: with an access token every sale is looked up before it is booked. */
@@ -78,8 +86,7 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
   const sale = resource === "sale" ? saleShape.safeParse(fields).data : undefined;
   if (sale === undefined || sale.is_preorder_authorization) return [];
   const record = recordOf(sale.sale_id, known);
-  const isUnknown = record !== null && "outcome" in record;
-  if (isUnknown || isGift(sale, record)) return [];
+  if ((record !== null && "outcome" in record) || isGift(sale, record)) return [];
   const once = isPart(sale, record, known.kept) ? keptInstalments(sale) : [];
   // The kind of charge comes first, so that it is there when the charge is found.
   return [...once, ...keptCharge(sale, record, known.kept)];

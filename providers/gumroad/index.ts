@@ -9,7 +9,7 @@ import { bearerApi } from "../bearer-api.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
 import { asks, decode, keepsAnswered, knownTypes, needs } from "./decode.js";
-import { fieldsOf, membershipResources, resourceOf } from "./ping.js";
+import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
   seller_id: z.string().trim().min(1),
@@ -81,7 +81,7 @@ function withSeller(body: Buffer, seller: string): Buffer {
   return Buffer.from(form.toString());
 }
 
-/** What reports one ping of a resource from the next; a retry repeats it. */
+/** What is about a membership, and reports one such ping from the next; a retry repeats it. */
 const momentFields: ReadonlyMap<string, readonly string[]> = new Map([
   ["cancellation", ["cancelled_at"]],
   ["subscription_ended", ["ended_at"]],
@@ -93,10 +93,13 @@ function heading(body: unknown, _headers?: Headers, receivedAt?: number): Headin
   const fields = fieldsOf(body) ?? {};
   const resource = resourceOf(fields);
   const { sale_id: sale, subscription_id: subscription } = fields;
-  const object = isOfMembership(resource) ? subscription : (sale ?? subscription);
+  const moments = momentFields.get(resource ?? "");
+  const object = moments === undefined ? (sale ?? subscription) : subscription;
   if (resource === null || object === undefined) return null;
-  const moments = (momentFields.get(resource) ?? []).map((name) => fields[name] ?? "");
-  const parts = resource === "refund" ? refundParts(fields, receivedAt) : moments;
+  const parts =
+    resource === "refund"
+      ? refundParts(fields, receivedAt)
+      : (moments ?? []).map((name) => fields[name] ?? "");
   const nativeId = [resource, object, ...parts].join(":");
   return {
     nativeId,
@@ -104,10 +107,6 @@ function heading(body: unknown, _headers?: Headers, receivedAt?: number): Headin
     sandbox: fields["test"] === "true" ? true : null,
     accountHint: subscription ?? object,
   };
-}
-
-function isOfMembership(resource: string | null): boolean {
-  return membershipResources.some((known) => known === resource);
 }
 
 /**

@@ -8,19 +8,12 @@ import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
 import { monthlyItem, type SubscriptionFact } from "../worth.js";
-import {
-  chargedCountry,
-  firstChargeOf,
-  isMarked,
-  isRestOfPeriod,
-  neededCharges,
-  translation,
-} from "./charges.js";
+import { firstChargeOf, isRestOfPeriod, markOf, neededCharges, translation } from "./charges.js";
 import { accountOf, type Membership, type Sale, type Reported } from "./ping.js";
 import { changeIn, type Plan, planAt, plansId, plansOf } from "./plans.js";
 import { buyersCountry, isInstalment, type SaleRecord, trialEndOf } from "./record.js";
 
-export type MembershipReader = (membership: Membership, known: Known | undefined) => Reported;
+export type MembershipReader = (membership: Membership, known: Known) => Reported;
 
 /** What pings about the plan do not say of it: it is no membership. */
 export function keptInstalments({ subscription_id: subscription }: Sale): KeptObject[] {
@@ -29,8 +22,8 @@ export function keptInstalments({ subscription_id: subscription }: Sale): KeptOb
     : [{ id: instalments(subscription), reportedAt: 0, refers: [], object: {} }];
 }
 
-export function isOfInstalments(membership: Membership, known: Known | undefined): boolean {
-  return known?.kept.has(instalments(membership.subscription_id)) === true;
+export function isOfInstalments(membership: Membership, known: Known): boolean {
+  return known.kept.has(instalments(membership.subscription_id));
 }
 
 /**
@@ -64,20 +57,11 @@ export function firstPeriod(
   const { subscription_id: subscription, recurrence, sale_timestamp: at } = sale;
   if (subscription === undefined || recurrence === undefined) return [];
   if (recurring && !isFirstKnown(sale, record, recurrence, kept)) return [];
-  const named = { subscription_id: subscription, product_id: sale.product_id };
-  const items = itemsOf(named, fraction(amount), recurrence);
-  return [
-    {
-      Subscription: {
-        subscription,
-        account: accountOf(sale.purchaser_id, sale.email) ?? subscription,
-        country: buyersCountry(sale, record),
-        currency: items.length === 0 ? "" : "USD",
-        phase: recurring ? "changed" : "started",
-        steps: [{ at, items }],
-      },
-    },
-  ];
+  const { product_id, purchaser_id: user_id, email: user_email } = sale;
+  const member = { subscription_id: subscription, product_id, user_id, user_email };
+  const steps = [{ at, items: itemsOf(member, fraction(amount), recurrence) }];
+  const phase = recurring ? "changed" : "started";
+  return [stateOf(member, steps, { phase, country: buyersCountry(sale, record) })];
 }
 
 /** The first charge after a free trial, or of a membership older than the webhook. */
@@ -88,8 +72,8 @@ function isFirstKnown(
   kept: Known["kept"],
 ): boolean {
   const subscription = sale.subscription_id ?? "";
-  if (isRestOfPeriod(sale.sale_timestamp, isMarked(record), plansOf(subscription, kept)))
-    return false;
+  const plans = plansOf(subscription, kept);
+  if (isRestOfPeriod(sale.sale_timestamp, markOf(record), plans)) return false;
   const trialEnd = record && trialEndOf(record);
   if (trialEnd !== null && sale.sale_timestamp < secondChargeAfter(trialEnd, recurrence)) {
     return true;
@@ -104,54 +88,53 @@ function secondChargeAfter(trialEnd: number, recurrence: bigint): number {
 }
 
 /** A plan that becomes valid later is announced: until then the old price is said again. */
-export function readPlanChange(membership: Membership, known: Known | undefined): Reported {
+export function readPlanChange(membership: Membership, known: Known): Reported {
   const { subscription_id: subscription } = membership;
-  const change = changeIn(membership, known?.firstReceivedAt);
+  const change = changeIn(membership, known.firstReceivedAt);
   if (change === null) {
     return rejected("malformed", "effective_as_of, recurrence, old_plan or new_plan is missing");
   }
   const { validFrom: at, reportedAt, before, after } = change;
   if (inTrial(membership, at)) return ignored("nothing is charged for the plan yet");
-  const kept = known?.kept ?? new Map();
-  const plans = plansOf(subscription, kept, change);
-  const price = translation(subscription, kept, plans);
-  if (price === null) return firstSaleUnknown;
-  const itemsOn = (plan: Plan) => itemsOf(membership, price(plan), plan.months);
+  const plans = plansOf(subscription, known.kept, change);
+  const charged = translation(subscription, known.kept, plans);
+  if (charged === null) return firstSaleUnknown;
+  const itemsOn = (plan: Plan) => itemsOf(membership, charged.centsOf(plan), plan.months);
   const steps = [{ at, items: itemsOn(after) }];
   if (at > reportedAt) {
     const isFree = inTrial(membership, reportedAt);
     steps.unshift({ at: reportedAt, items: isFree ? [] : itemsOn(before) });
   }
-  return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
+  return [stateOf(membership, steps, { phase: "changed", country: charged.country })];
 }
 
 /**
  * A cancellation taken back. Where the membership had not ended it is worth what it was, and what
  * was announced goes on waiting; else it is charged the plan it had when it ended.
  */
-export function readRestart(membership: Membership, known: Known | undefined): Reported {
+export function readRestart(membership: Membership, known: Known): Reported {
   const { subscription_id: subscription, restarted_at: at, recurrence } = membership;
   if (at === undefined || recurrence === undefined) {
     return rejected("malformed", "restarted_at or recurrence is missing");
   }
   if (inTrial(membership, at)) return ignored("its trial goes on");
-  const kept = known?.kept ?? new Map();
-  const plans = plansOf(subscription, kept);
-  const price = translation(subscription, kept, plans);
-  if (price === null) return firstSaleUnknown;
+  const plans = plansOf(subscription, known.kept);
+  const charged = translation(subscription, known.kept, plans);
+  if (charged === null) return firstSaleUnknown;
   const { plan, waiting } = planAt(plans, at);
-  const steps = [{ at, items: itemsOf(membership, price(plan), plan?.months ?? recurrence) }];
+  const cents = charged.centsOf(plan);
+  const steps = [{ at, items: itemsOf(membership, cents, plan?.months ?? recurrence) }];
   if (waiting !== null) {
     const { validFrom, after } = waiting;
-    steps.push({ at: validFrom, items: itemsOf(membership, price(after), after.months) });
+    steps.push({ at: validFrom, items: itemsOf(membership, charged.centsOf(after), after.months) });
   }
-  return [stateOf(membership, steps, { country: chargedCountry(subscription, kept, plans) })];
+  return [stateOf(membership, steps, { phase: "changed", country: charged.country })];
 }
 
 export function readEnd(membership: Membership): Reported {
   const { ended_at: at } = membership;
   if (at === undefined) return rejected("malformed", "ended_at: missing");
-  return [stateOf(membership, [{ at, items: [] }], { phase: "ended" })];
+  return [stateOf(membership, [{ at, items: [] }], { phase: "ended", country: null })];
 }
 
 const firstSaleUnknown = rejected(
@@ -159,25 +142,16 @@ const firstSaleUnknown = rejected(
   "No sale of this membership has arrived, so its price in dollars is not known",
 );
 
+type Member = Pick<Membership, "subscription_id" | "product_id" | "user_id" | "user_email">;
+
 function stateOf(
-  membership: Membership,
+  { subscription_id: subscription, user_id, user_email }: Member,
   steps: SubscriptionFact["steps"],
-  {
-    phase = "changed",
-    country = null,
-  }: { readonly phase?: "changed" | "ended"; readonly country?: string | null },
+  state: Pick<SubscriptionFact, "phase" | "country">,
 ): FactBody {
-  const { subscription_id: subscription, user_id, user_email } = membership;
-  return {
-    Subscription: {
-      subscription,
-      account: accountOf(user_id, user_email) ?? subscription,
-      country,
-      currency: steps.some(({ items }) => items.length > 0) ? "USD" : "",
-      phase,
-      steps,
-    },
-  };
+  const account = accountOf(user_id, user_email) ?? subscription;
+  const currency = steps.some(({ items }) => items.length > 0) ? "USD" : "";
+  return { Subscription: { subscription, account, currency, steps, ...state } };
 }
 
 function inTrial({ free_trial_ends_at: end }: Membership, at: number): boolean {
@@ -185,16 +159,9 @@ function inTrial({ free_trial_ends_at: end }: Membership, at: number): boolean {
 }
 
 /** The membership is its own only item, so its rate is held while its price is the same. */
-function itemsOf(
-  {
-    subscription_id: subscription,
-    product_id: product,
-  }: Pick<Membership, "subscription_id" | "product_id">,
-  cents: Fraction,
-  months: bigint,
-): Item[] {
+function itemsOf(member: Member, cents: Fraction, months: bigint): Item[] {
   const monthly = monthlyFraction(cents, { interval: "month", intervalCount: months });
-  return monthlyItem(subscription, product, monthly);
+  return monthlyItem(member.subscription_id, member.product_id, monthly);
 }
 
 const instalments = (subscription: string): string => `instalments:${subscription}`;

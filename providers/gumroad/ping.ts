@@ -5,20 +5,11 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
-import { alpha2OfName } from "../../schemas/countries.js";
 import type { FactBody } from "../../schemas/records/records.js";
+import { idText } from "../fields.js";
 import type { Unreported } from "../outcomes.js";
 
-/** About a membership, not one of its sales. */
-export const membershipResources = [
-  "cancellation",
-  "subscription_updated",
-  "subscription_ended",
-  "subscription_restarted",
-] as const;
-
 const digitsMax = limits.amountMinorMax.toString().length;
-const id = z.string().min(1).max(255);
 const cents = z
   .string()
   .regex(new RegExp(`^\\d{1,${digitsMax}}$`))
@@ -32,7 +23,7 @@ const flag = z
   .string()
   .optional()
   .transform((text) => text === "true");
-const optionalId = id.optional().catch(undefined);
+const optionalId = idText.optional().catch(undefined);
 
 /** Months one charge pays for. */
 const months: ReadonlyMap<string, bigint> = new Map([
@@ -52,9 +43,9 @@ const recurrence = z.string().transform((text, context): bigint => {
 /** `price` and `gumroad_fee` are US cents, whatever `currency` the product is listed in. */
 export const saleShape = compiled(
   z.object({
-    sale_id: id,
+    sale_id: idText,
     sale_timestamp: time,
-    product_id: id,
+    product_id: idText,
     product_name: z.string().optional(),
     price: cents,
     gumroad_fee: cents.optional().catch(undefined),
@@ -77,8 +68,8 @@ export type Sale = z.output<typeof saleShape>;
 
 export const membershipShape = compiled(
   z.object({
-    subscription_id: id,
-    product_id: id,
+    subscription_id: idText,
+    product_id: idText,
     user_id: optionalId,
     user_email: z.string().optional(),
     recurrence: recurrence.optional(),
@@ -164,10 +155,6 @@ export function resourceOf(fields: Fields): string | null {
 /** The buyer's Gumroad account, else the e-mail, which is hashed before it is kept. */
 export function accountOf(user: string | undefined, email: string | undefined): string | null {
   return user ?? (email?.trim().toLowerCase() || null);
-}
-
-export function countryOf({ ip_country: name }: Sale): string | null {
-  return name === undefined ? null : alpha2OfName(name);
 }
 
 export type Reported = readonly FactBody[] | Unreported;

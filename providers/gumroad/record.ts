@@ -5,11 +5,12 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { alpha2OfName } from "../../schemas/countries.js";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { majorToMinor } from "../../schemas/money/money.js";
 import { malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
-import { countryOf, type Sale } from "./ping.js";
+import type { Sale } from "./ping.js";
 
 const cents = z
   .int()
@@ -48,8 +49,8 @@ export function questionOf(saleId: string): Question {
 }
 
 /** @returns null when the API was not asked (no token) */
-export function recordOf(saleId: string, known: Known | undefined): SaleRecord | Unreported | null {
-  const answer = known?.answers.get(pathOf(saleId));
+export function recordOf(saleId: string, known: Known): SaleRecord | Unreported | null {
+  const answer = known.answers.get(pathOf(saleId));
   if (answer === undefined) return null;
   if (answer === null || notFoundShape.safeParse(answer).success) {
     return rejected("sale_unknown", "Gumroad knows no such sale of this seller");
@@ -61,7 +62,8 @@ export function recordOf(saleId: string, known: Known | undefined): SaleRecord |
 /** The record's code, else what the ping's English name stands for; null when neither is known. */
 export function buyersCountry(sale: Sale, record: SaleRecord | null): string | null {
   const code = record?.country_iso2 ?? "";
-  return /^[A-Z]{2}$/.test(code) ? code : countryOf(sale);
+  if (/^[A-Z]{2}$/.test(code)) return code;
+  return sale.ip_country === undefined ? null : alpha2OfName(sale.ip_country);
 }
 
 /**
@@ -134,8 +136,8 @@ export function isGift(sale: Sale, record: SaleRecord | null): boolean {
 }
 
 /** Of a product sold once: its ping may name a subscription and a recurrence all the same. */
-export function isInstalment(record: SaleRecord | Unreported | null): boolean {
-  return record !== null && !("outcome" in record) && record.is_recurring_billing === false;
+export function isInstalment(record: SaleRecord | null): boolean {
+  return record?.is_recurring_billing === false;
 }
 
 /** ms since 1970 of the day a free trial ends; null where there is none, or it cannot be read. */

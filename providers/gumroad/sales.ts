@@ -4,24 +4,16 @@ import { contradictory, ignored, rejected } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
 import { accountOf, type Sale, type Reported } from "./ping.js";
-import {
-  buyersCountry,
-  disputedCents,
-  isGift,
-  recordOf,
-  refundedCents,
-  type SaleRecord,
-} from "./record.js";
+import { buyersCountry, disputedCents, isGift, refundedCents, type SaleRecord } from "./record.js";
 
-export type SaleReader = (sale: Sale, known: Known | undefined) => Reported;
+/** @param record null when the API was not asked */
+export type SaleReader = (sale: Sale, record: SaleRecord | null, known: Known) => Reported;
 
 /** Everything Gumroad charges is reported in US cents. */
 const currency = "USD";
 
 /** A sale whose trial has just begun shows the full price and charges nothing. */
-export function readSale(sale: Sale, known: Known | undefined): Reported {
-  const record = recordOf(sale.sale_id, known);
-  if (record !== null && "outcome" in record) return record;
+export function readSale(sale: Sale, record: SaleRecord | null, { kept }: Known): Reported {
   if (isGift(sale, record)) return readGift(sale, record);
   if (sale.is_preorder_authorization || record?.is_preorder_authorization === true) {
     return ignored("a preorder: nothing is charged yet");
@@ -32,7 +24,6 @@ export function readSale(sale: Sale, known: Known | undefined): Reported {
   if (amount === 0n && (record?.gumroad_fee ?? sale.gumroad_fee ?? 0n) > 0n) {
     return contradictory("A sale of nothing, of which Gumroad takes a fee");
   }
-  const kept = known?.kept ?? new Map();
   const isOfMembership = sale.subscription_id !== undefined && !isPart(sale, record, kept);
   const type = isOfMembership ? "subscription" : "one_time";
   // What depends on kept objects comes last: a fact is known by its place, however often reported.
@@ -57,50 +48,27 @@ function readGift(sale: Sale, record: SaleRecord | null): Reported {
 }
 
 /** Dated when the ping is first received: none says when the refund was made. */
-export function readRefund(sale: Sale, known: Known | undefined): Reported {
-  const record = recordOf(sale.sale_id, known);
-  if (record !== null && "outcome" in record) return record;
+export function readRefund(sale: Sale, record: SaleRecord | null, known: Known): Reported {
   const amount = refundedCents(sale, record);
   if (typeof amount === "object") return amount;
-  const at = known?.firstReceivedAt;
+  const at = known.firstReceivedAt;
   if (at === undefined) return undated;
   return amount === 0n
     ? ignored("a refund of nothing")
     : [{ RefundTotal: { payment: sale.sale_id, at, amount, currency } }];
 }
 
-export function readDispute(sale: Sale, known: Known | undefined): Reported {
-  return disputeOf(sale, known, (at) => ({ withdrawn_at: at, returned_at: null }));
-}
-
-export function readDisputeWon(sale: Sale, known: Known | undefined): Reported {
-  return disputeOf(sale, known, (at) => ({ withdrawn_at: null, returned_at: at }));
-}
-
-function disputeOf(
-  sale: Sale,
-  known: Known | undefined,
-  timesAt: (at: number) => { withdrawn_at: number | null; returned_at: number | null },
-): Reported {
-  const record = recordOf(sale.sale_id, known);
-  if (record !== null && "outcome" in record) return record;
-  const at = known?.firstReceivedAt;
-  if (at === undefined) return undated;
-  const amount = disputedCents(sale, record);
-  if (amount === 0n) return ignored("a dispute of nothing");
-  const { sale_id: payment } = sale;
-  return [
-    {
-      Dispute: {
-        dispute: payment,
-        payment,
-        amount,
-        currency,
-        ...timesAt(at),
-        reported_by: "notice",
-      },
-    },
-  ];
+/** @param isWon the money comes back */
+export function readDispute(isWon: boolean): SaleReader {
+  return (sale, record, { firstReceivedAt: at }) => {
+    if (at === undefined) return undated;
+    const amount = disputedCents(sale, record);
+    if (amount === 0n) return ignored("a dispute of nothing");
+    const { sale_id: payment } = sale;
+    const [withdrawn_at, returned_at] = isWon ? [null, at] : [at, null];
+    const times = { withdrawn_at, returned_at, reported_by: "notice" as const };
+    return [{ Dispute: { dispute: payment, payment, amount, currency, ...times } }];
+  };
 }
 
 const undated = rejected("malformed", "A ping without a time of receipt");

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { type Decimal, parseDecimal, powerOfTen, rescale } from "../../schemas/money/decimal.js";
-import { timeMs } from "../fields.js";
+import { idText, timeMs } from "../fields.js";
 import { contradictory, rejected, type Unreported } from "../outcomes.js";
 
 /** A JSON number as its shortest decimal form says, so that 19.99 is 1999 cents. */
@@ -15,7 +15,6 @@ const decimal = z
     return z.NEVER;
   })
   .nullish();
-const id = z.string().min(1).max(255);
 
 /** Of every type that is read. */
 export const eventShape = z.object({
@@ -26,12 +25,12 @@ export const eventShape = z.object({
   period_type: z.string().nullish(),
   purchased_at_ms: timeMs.nullish(),
   expiration_at_ms: timeMs.nullish(),
-  product_id: id.nullish(),
+  product_id: idText.nullish(),
   /** Null of what passed through no store, such as access that was given away. */
-  transaction_id: id.nullish(),
-  original_transaction_id: id.nullish(),
-  app_user_id: id.nullish(),
-  original_app_user_id: id.nullish(),
+  transaction_id: idText.nullish(),
+  original_transaction_id: idText.nullish(),
+  app_user_id: idText.nullish(),
+  original_app_user_id: idText.nullish(),
   is_family_share: z.boolean().nullish(),
   cancel_reason: z.string().nullish(),
   expiration_reason: z.unknown().optional(),
