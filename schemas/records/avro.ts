@@ -55,6 +55,46 @@ type AvroRecord<F extends AvroField> = {
   [K in Extract<F, { readonly default: unknown }> as K["name"]]?: Avro<K["type"]>;
 };
 
+export function record<const N extends string, const F extends readonly AvroField[]>(
+  name: N,
+  fields: F,
+) {
+  return { type: "record", name, fields } as const;
+}
+
+export function field<const N extends string, const T>(name: N, type: T, doc?: string) {
+  return { name, type, ...(doc !== undefined && { doc }) } as const;
+}
+
+/** May be left out when writing. */
+export function defaulted<const N extends string, const T>(
+  name: N,
+  type: T,
+  value: unknown,
+  doc: string,
+) {
+  return { name, type, default: value, doc } as const;
+}
+
+export function enumOf<const N extends string, const E extends string>(
+  name: N,
+  symbols: readonly E[],
+) {
+  return { type: "enum", name, symbols } as const;
+}
+
+/** May grow: readers take a symbol they do not know yet for `unknown`, which nobody writes. */
+export function openEnumOf<const N extends string, const E extends string>(
+  name: N,
+  symbols: readonly E[],
+) {
+  return { ...enumOf(name, symbols), default: "unknown" } as const;
+}
+
+export function listOf<const I>(items: I) {
+  return { type: "array", items } as const;
+}
+
 /** Reads and writes values of one schema, as bytes and as JSON text (for rows a person reads). */
 export interface Codec<T> {
   readonly type: avsc.Type;
