@@ -8,15 +8,17 @@ export type Personal = "name" | "email" | "id_token";
 
 /** Bound to its row, so that rows cannot be swapped. */
 export function sealPersonal(vault: Vault, id: string, what: Personal, text: string): Buffer {
-  return vault.seal(Buffer.from(text), associated(id, what));
+  return vault.seal(Buffer.from(text), boundToPerson(what)(id));
 }
 
 /** @throws SealBroken */
 export function openPersonal(vault: Vault, id: string, what: Personal, sealed: Buffer): string {
-  return vault.open(sealed, associated(id, what)).toString();
+  return vault.open(sealed, boundToPerson(what)(id)).toString();
 }
 
-const associated = (id: string, what: Personal) => Buffer.from(`member:${id}:${what}`);
+export function boundToPerson(what: Personal): (id: string) => Buffer {
+  return (id) => Buffer.from(`member:${id}:${what}`);
+}
 
 /** How a subject or session of an identity provider is stored: nobody can guess it back. */
 export type HashSubject = (issuer: string, subject: string) => Buffer;

@@ -6,10 +6,11 @@
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../config.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { durably } from "../postgres/rows.js";
 import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
 
 /** What a sealed secret is bound to. */
-function ownSecretAssociated(name: string): Buffer {
+export function boundToName(name: string): Buffer {
   return Buffer.from(`sealed_secrets:${name}`);
 }
 
@@ -18,7 +19,7 @@ function ownSecretAssociated(name: string): Buffer {
  * through rotations of the vault key.
  */
 export async function ownSecret(postgres: Postgres, vault: Vault, name: string): Promise<Buffer> {
-  const associated = ownSecretAssociated(name);
+  const associated = boundToName(name);
   // Two processes may start at once: both then read the one that was first.
   await postgres.query(
     "INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING",
@@ -101,32 +102,13 @@ export async function keepPreviousKey(
   const id = vaultKeyId(previousHex);
   if (id === vault.keyId) return;
   const name = `${ringPrefix}${id}`;
-  const sealed = vault.seal(Buffer.from(previousHex, "hex"), ownSecretAssociated(name));
-  await postgres.transaction((sql) =>
-    sql.query(
-      `INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2)
-       ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed`,
-      [name, sealed],
-    ),
+  const sealed = vault.seal(Buffer.from(previousHex, "hex"), boundToName(name));
+  await durably(
+    postgres,
+    `INSERT INTO sealed_secrets (name, sealed) VALUES ($1, $2)
+     ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed`,
+    [name, sealed],
   );
-}
-
-/** Safe to repeat and to interrupt. @returns how many were sealed again */
-export async function resealOwnSecrets(postgres: Postgres, vault: Vault): Promise<number> {
-  let resealed = 0;
-  for (const { name, sealed } of await readSecrets(postgres)) {
-    if (vault.isCurrent(sealed)) continue;
-    const again = vault.seal(open(vault, name, sealed), ownSecretAssociated(name));
-    await postgres.transaction((sql) =>
-      sql.query("UPDATE sealed_secrets SET sealed = $2 WHERE name = $1 AND sealed = $3", [
-        name,
-        again,
-        sealed,
-      ]),
-    );
-    resealed += 1;
-  }
-  return resealed;
 }
 
 const ringPrefix = "vault_key:";
@@ -142,7 +124,7 @@ function readSecrets(postgres: Postgres): Promise<Secret[]> {
 
 function open(vault: Vault, name: string, sealed: Buffer): Buffer {
   try {
-    return vault.open(sealed, ownSecretAssociated(name));
+    return vault.open(sealed, boundToName(name));
   } catch (error) {
     if (!(error instanceof SealBroken)) throw error;
     throw new ConfigError([

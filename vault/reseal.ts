@@ -3,20 +3,33 @@
  * and the previous key is kept, sealed under the new one, too. Raw events and providers' answers
  * stay sealed as they were taken and are opened by the key that was kept.
  */
-import { resealPersonal } from "../members/reseal.js";
-import { openSecret, sealSecret } from "../workspaces/integration-secrets.js";
-import { keepPreviousKey, resealOwnSecrets } from "./own-secrets.js";
+import { boundToPerson } from "../members/personal.js";
+import { boundToIntegration } from "../workspaces/integration-secrets.js";
+import { boundToName, keepPreviousKey } from "./own-secrets.js";
 import type { Postgres } from "../postgres/postgres.js";
 import type { Vault } from "./vault.js";
 
 const rowsAtOnce = 500;
 
-interface Row {
-  readonly id: string;
-  readonly token_sealed: Buffer;
-  readonly credentials_sealed: Buffer;
-  readonly previous_credentials_sealed: Buffer | null;
+interface SealedColumn {
+  readonly table: string;
+  readonly id?: string;
+  readonly column: string;
+  /** The data its values are sealed with. */
+  readonly boundTo: (id: string) => Buffer;
 }
+
+const credentials = boundToIntegration("credentials");
+const sealedColumns: readonly SealedColumn[] = [
+  { table: "sealed_secrets", id: "name", column: "sealed", boundTo: boundToName },
+  { table: "users", column: "name_sealed", boundTo: boundToPerson("name") },
+  { table: "users", column: "email_sealed", boundTo: boundToPerson("email") },
+  { table: "invitations", column: "email_sealed", boundTo: boundToPerson("email") },
+  { table: "sessions", column: "id_token_sealed", boundTo: boundToPerson("id_token") },
+  { table: "integrations", column: "token_sealed", boundTo: boundToIntegration("token") },
+  { table: "integrations", column: "credentials_sealed", boundTo: credentials },
+  { table: "integrations", column: "previous_credentials_sealed", boundTo: credentials },
+];
 
 /**
  * Afterwards nobody needs the previous key. Safe to repeat and to interrupt: until it ends, some
@@ -31,50 +44,36 @@ export async function resealSecrets(
 ): Promise<number> {
   // Before anything depends on it.
   await keepPreviousKey(postgres, vault, previousHex);
-  const own = await resealOwnSecrets(postgres, vault);
-  const personal = await resealPersonal(postgres, vault);
-  return own + personal + (await resealIntegrations(postgres, vault));
+  let resealed = 0;
+  for (const column of sealedColumns) resealed += await resealColumn(postgres, vault, column);
+  return resealed;
 }
 
-/** Safe to repeat and to interrupt. @returns how many integrations were sealed again */
-export async function resealIntegrations(postgres: Postgres, vault: Vault): Promise<number> {
+async function resealColumn(
+  postgres: Postgres,
+  vault: Vault,
+  { table, id: idColumn = "id", column, boundTo }: SealedColumn,
+): Promise<number> {
   let resealed = 0;
-  for (let after = ""; ;) {
-    const rows = await postgres.query<Row>(
-      `SELECT id, token_sealed, credentials_sealed, previous_credentials_sealed
-       FROM integrations WHERE id > $1 ORDER BY id LIMIT $2`,
+  for (let after: string | null = ""; after !== null;) {
+    const rows: { id: string; sealed: Buffer }[] = await postgres.query(
+      `SELECT ${idColumn} AS id, ${column} AS sealed FROM ${table}
+       WHERE ${column} IS NOT NULL AND ${idColumn} > $1 ORDER BY ${idColumn} LIMIT $2`,
       [after, rowsAtOnce],
     );
-    for (const row of rows) if (await resealRow(postgres, vault, row)) resealed += 1;
-    const last = rows.at(-1);
-    if (last === undefined) return resealed;
-    after = last.id;
+    const old = rows.filter(({ sealed }) => !vault.isCurrent(sealed));
+    await postgres.transaction(async (sql) => {
+      for (const { id, sealed } of old) {
+        const again = vault.seal(vault.open(sealed, boundTo(id)), boundTo(id));
+        // What was changed meanwhile is sealed under the new key already.
+        await sql.query(
+          `UPDATE ${table} SET ${column} = $2 WHERE ${idColumn} = $1 AND ${column} = $3`,
+          [id, again, sealed],
+        );
+      }
+    });
+    resealed += old.length;
+    after = rows.at(-1)?.id ?? null;
   }
-}
-
-async function resealRow(postgres: Postgres, vault: Vault, row: Row): Promise<boolean> {
-  const { id, token_sealed: token, credentials_sealed: credentials } = row;
-  const previous = row.previous_credentials_sealed;
-  const sealed = [token, credentials, ...(previous === null ? [] : [previous])];
-  if (sealed.every((value) => vault.isCurrent(value))) return false;
-  const again = (what: "token" | "credentials", value: Buffer) =>
-    sealSecret(vault, id, what, openSecret(vault, id, what, value));
-  await postgres.transaction((sql) =>
-    sql.query(
-      `UPDATE integrations SET token_sealed = $3, credentials_sealed = $4,
-         previous_credentials_sealed = $5
-       WHERE id = $1 AND credentials_sealed = $2
-         AND previous_credentials_sealed IS NOT DISTINCT FROM $6`,
-      // A rotation of credentials meanwhile has sealed with the new key already.
-      [
-        id,
-        credentials,
-        again("token", token),
-        again("credentials", credentials),
-        previous === null ? null : again("credentials", previous),
-        previous,
-      ],
-    ),
-  );
-  return true;
+  return resealed;
 }

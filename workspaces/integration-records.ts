@@ -4,8 +4,9 @@ import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "../rejects/credential-replays.js";
 import { openSecret, sealSecret } from "./integration-secrets.js";
 import { hashToken } from "./integrations.js";
-import type { ListPage } from "./list-page.js";
+import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { durably, insertRow } from "../postgres/rows.js";
 import {
   areSameCredentials,
   openPrevious,
@@ -48,22 +49,17 @@ export async function createIntegration(
   const token = randomBase62(tokenLength);
   const { provider, environment, name } = given;
   await postgres.transaction((sql) =>
-    sql.query(
-      `INSERT INTO integrations (id, workspace, provider, environment, name, token_hash,
-         token_sealed, credentials_sealed, created_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [
-        id,
-        workspace,
-        provider,
-        environment,
-        name,
-        hashToken(token),
-        sealSecret(vault, id, "token", token),
-        sealSecret(vault, id, "credentials", JSON.stringify(given.credentials)),
-        now,
-      ],
-    ),
+    insertRow(sql, "integrations", {
+      id,
+      workspace,
+      provider,
+      environment,
+      name,
+      token_hash: hashToken(token),
+      token_sealed: sealSecret(vault, id, "token", token),
+      credentials_sealed: sealSecret(vault, id, "credentials", JSON.stringify(given.credentials)),
+      created_at: now,
+    }),
   );
   return { id, provider, environment, name, token, created_at: now, previous_valid_until: null };
 }
@@ -74,13 +70,8 @@ export async function listIntegrations(
   workspace: string,
   page: ListPage,
 ): Promise<IntegrationRecord[]> {
-  const rows = await postgres.query<Row>(
-    `SELECT ${columns} FROM integrations
-     WHERE workspace = $4 AND deleted_at IS NULL
-       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace],
-  );
+  const select = `SELECT ${columns} FROM integrations WHERE workspace = $4 AND deleted_at IS NULL`;
+  const rows = await newestFirst<Row>(postgres, page, select, [workspace]);
   return rows.map((row) => recordOf(vault, row));
 }
 
@@ -169,12 +160,11 @@ async function rotate(
 
 /** Its URL is unknown from now on; what it delivered stays. */
 export async function deleteIntegration(postgres: Postgres, id: string, now: Date): Promise<void> {
-  await postgres.transaction((sql) =>
-    sql.query(
-      `UPDATE integrations SET deleted_at = $2, previous_credentials_sealed = NULL,
-         previous_valid_until = NULL WHERE id = $1`,
-      [id, now],
-    ),
+  await durably(
+    postgres,
+    `UPDATE integrations SET deleted_at = $2, previous_credentials_sealed = NULL,
+       previous_valid_until = NULL WHERE id = $1`,
+    [id, now],
   );
 }
 

@@ -1,8 +1,9 @@
 /** API keys as people manage them: made, listed, revoked. Looking one up is keys.ts. */
 import type { Environment } from "../schemas/records/records.js";
 import { type Scope, drawKey, hashKey, keyPrefix } from "./keys.js";
-import type { ListPage } from "./list-page.js";
+import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { durably, insertRow } from "../postgres/rows.js";
 import { randomBase62 } from "../vault/random.js";
 
 export interface KeyRecord {
@@ -37,22 +38,7 @@ export async function createKey(
     last_used_at: null,
   };
   await postgres.transaction((sql) =>
-    sql.query(
-      `INSERT INTO api_keys (id, workspace, environment, scope, name, prefix, key_hash, created_at,
-         expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-      [
-        record.id,
-        workspace,
-        record.environment,
-        record.scope,
-        record.name,
-        record.prefix,
-        hashKey(key),
-        record.created_at,
-        record.expires_at,
-      ],
-    ),
+    insertRow(sql, "api_keys", { ...record, workspace, key_hash: hashKey(key) }),
   );
   return { key, record };
 }
@@ -62,12 +48,8 @@ export function listKeys(
   workspace: string,
   page: ListPage,
 ): Promise<KeyRecord[]> {
-  return postgres.query<KeyRecord>(
-    `SELECT ${columns} FROM api_keys
-     WHERE workspace = $4 AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace],
-  );
+  const select = `SELECT ${columns} FROM api_keys WHERE workspace = $4`;
+  return newestFirst<KeyRecord>(postgres, page, select, [workspace]);
 }
 
 /** A second revocation changes nothing. @returns null when there is no such key */
@@ -77,12 +59,11 @@ export async function revokeKey(
   id: string,
   now: Date,
 ): Promise<KeyRecord | null> {
-  const [row] = await postgres.transaction((sql) =>
-    sql.query<KeyRecord>(
-      `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
-       WHERE workspace = $1 AND id = $2 RETURNING ${columns}`,
-      [workspace, id, now],
-    ),
+  const [row] = await durably<KeyRecord>(
+    postgres,
+    `UPDATE api_keys SET revoked_at = coalesce(revoked_at, $3)
+     WHERE workspace = $1 AND id = $2 RETURNING ${columns}`,
+    [workspace, id, now],
   );
   return row ?? null;
 }

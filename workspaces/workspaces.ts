@@ -1,13 +1,15 @@
 /** Workspaces: a name and a base currency, which is fixed at creation. */
-import type { ListPage } from "./list-page.js";
+import { type ListPage, newestFirst } from "./list-page.js";
 import { join } from "../members/memberships.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { insertRow } from "../postgres/rows.js";
+import type { WorkspaceView } from "../schemas/http/manage.js";
 import { randomBase62 } from "../vault/random.js";
 
 export interface Workspace {
   readonly id: string;
   readonly name: string;
-  readonly base_currency: "USD" | "EUR" | "GBP" | "INR" | "JPY";
+  readonly base_currency: WorkspaceView["base_currency"];
   readonly created_at: Date;
 }
 
@@ -22,10 +24,7 @@ export async function createWorkspace(
 ): Promise<Workspace> {
   const created = { id: `ws_${randomBase62(20)}`, ...given, created_at: now };
   await postgres.transaction(async (sql) => {
-    await sql.query(
-      "INSERT INTO workspaces (id, name, base_currency, created_at) VALUES ($1, $2, $3, $4)",
-      [created.id, created.name, created.base_currency, created.created_at],
-    );
+    await insertRow(sql, "workspaces", created);
     if (owner !== null) await join(sql, created.id, owner, "owner", now);
   });
   return created;
@@ -48,11 +47,7 @@ export function listWorkspaces(
   page: ListPage,
   member: string | null,
 ): Promise<Workspace[]> {
-  return postgres.query<Workspace>(
-    `SELECT ${columns} FROM workspaces
-     WHERE ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-       AND ($4::text IS NULL OR id IN (SELECT workspace FROM memberships WHERE member = $4))
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, member],
-  );
+  const select = `SELECT ${columns} FROM workspaces
+     WHERE ($4::text IS NULL OR id IN (SELECT workspace FROM memberships WHERE member = $4))`;
+  return newestFirst<Workspace>(postgres, page, select, [member]);
 }

@@ -8,13 +8,8 @@ import { accountHasher } from "../../vault/account-hash.js";
 import { openRawEvent, sealRawEvent } from "../../log/raw-event.js";
 import { changeIntegration, createIntegration } from "../../workspaces/integration-records.js";
 import { openIntegrations } from "../../workspaces/integrations.js";
-import {
-  keepPreviousKey,
-  leadsToAll,
-  learnPreviousKeys,
-  resealOwnSecrets,
-} from "../../vault/own-secrets.js";
-import { resealIntegrations, resealSecrets } from "../../vault/reseal.js";
+import { keepPreviousKey, leadsToAll, learnPreviousKeys } from "../../vault/own-secrets.js";
+import { resealSecrets } from "../../vault/reseal.js";
 import { SealBroken, openVault } from "../../vault/vault.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { limits } from "../../config.js";
@@ -199,7 +194,7 @@ describe("Previous vault keys", () => {
     const name = account("ws_1", "live", "stripe", "cus_1");
     const later = await accountHasher(postgres, vault);
     expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
-    expect(await resealOwnSecrets(postgres, vault)).to.equal(0);
+    expect(await resealSecrets(postgres, vault, keys[2])).to.equal(0);
     const wrong = await rejection(learnPreviousKeys(postgres, openVault(keys[0])));
     expect(String(wrong)).to.include("VAULT_ENCRYPTION_KEY");
     await postgres.query("DELETE FROM sealed_secrets");
@@ -268,7 +263,7 @@ describe("The secrets of integrations", () => {
   const old = openVault(key);
   const made = async () => {
     const postgres = await openTestPostgres();
-    await postgres.query("DELETE FROM integrations");
+    await postgres.query("TRUNCATE users, invitations, integrations, sealed_secrets CASCADE");
     const now = new Date(start);
     const workspace = await createWorkspace(postgres, { name: "V", base_currency: "USD" }, now);
     const { id, token } = await createIntegration(
@@ -302,15 +297,15 @@ describe("The secrets of integrations", () => {
 
     const vault = openVault(otherKey);
     expect(await leadsToAll(postgres, vault)).to.equal(false);
-    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await resealSecrets(postgres, openVault(otherKey, key), key)).to.equal(3);
     expect(await leadsToAll(postgres, vault)).to.equal(true);
-    expect(await resealIntegrations(postgres, vault)).to.equal(0);
+    expect(await resealSecrets(postgres, vault, otherKey)).to.equal(0);
     expect(await counting(2, vault)).to.deep.equal([{ secret: 3 }, { secret: 2 }, { secret: 1 }]);
   });
 
   it("should be sealed again where none was replaced", async () => {
     const { postgres, counting } = await made();
-    expect(await resealIntegrations(postgres, openVault(otherKey, key))).to.equal(1);
+    expect(await resealSecrets(postgres, openVault(otherKey, key), key)).to.equal(2);
     expect(await counting(0, openVault(otherKey))).to.deep.equal([{ secret: 1 }]);
   });
 
