@@ -60,6 +60,16 @@ export interface ClickHouseCluster {
 export const writeLanes = ["facts", "money", "versions", "subscriptions", "bookkeeping"] as const;
 export type WriteLane = (typeof writeLanes)[number];
 
+export function byLane<T>(make: (lane: WriteLane) => T): Readonly<Record<WriteLane, T>> {
+  return {
+    facts: make("facts"),
+    money: make("money"),
+    versions: make("versions"),
+    subscriptions: make("subscriptions"),
+    bookkeeping: make("bookkeeping"),
+  };
+}
+
 /** More statements wait for a connection than `limits` allows; the caller may try again later. */
 export class StoreBusy extends Error {
   override readonly name = "StoreBusy";

@@ -2,7 +2,7 @@
  * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
  * each write lane has a connection of its own.
  */
-import { type ClickHouse, writeLanes } from "./clickhouse.js";
+import { type ClickHouse, byLane } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
 import { Pool } from "./pool.js";
 import { connectServer } from "./server/server.js";
@@ -20,14 +20,12 @@ const clickhouseWaitingMax = 1_000;
 export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHouse> {
   const connections = await connect(origin);
   const readers = new Pool(connections.readers, clickhouseWaitingMax);
-  const lanes = Object.fromEntries(
-    writeLanes.map((lane) => [lane, new Pool([connections.writers[lane]], clickhouseWaitingMax)]),
-  );
+  const lanes = byLane((lane) => new Pool([connections.writers[lane]], clickhouseWaitingMax));
   const one: Pick<ClickHouse, "rows" | "write"> = {
     rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
       readers.run((reader) => reader.rows<T>(bind(sql, params))),
     async write(sql, params, lane = "bookkeeping") {
-      await lanes[lane]?.run((writer) => writer.write(bind(sql, params)));
+      await lanes[lane].run((writer) => writer.write(bind(sql, params)));
     },
   };
   return {

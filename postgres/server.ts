@@ -7,12 +7,12 @@ import {
   TypeOverrides,
   types,
 } from "pg";
-import { ConfigError, limits } from "../config.js";
+import { limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
 import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
 import { columns } from "./columns.js";
-import { type Waiting, waitForServer } from "../runtime/start/wait-for-server.js";
+import { whenAnswering } from "../runtime/start/wait-for-server.js";
 
 /** Connections of one process to a Postgres server, and the longest wait for one. */
 export const postgresConnectionsMax = 10;
@@ -40,8 +40,12 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
   const { url, patienceMs: waitsMsMax = limits.startPatienceMsMax, stopping } = origin;
   const pool = openPool(origin, logger);
   try {
-    const waiting = { waitsMsMax, pauseMs: lookEveryMs, stopping };
-    await whenAnswering(pool, new URL(url), waiting, logger);
+    await whenAnswering(
+      () => checkUsable(pool, logger),
+      (error) => judged(error, new URL(url)),
+      { waitsMsMax, pauseMs: lookEveryMs, stopping },
+      logger,
+    );
   } catch (error) {
     await pool.end();
     throw error;
@@ -53,26 +57,10 @@ export async function openServer(origin: ServerOrigin, logger: Logger): Promise<
   };
 }
 
-/** @throws ConfigError */
-async function whenAnswering(
-  pool: Pool,
-  url: URL,
-  waiting: Waiting,
-  logger: Logger,
-): Promise<void> {
-  const until = Date.now() + waiting.waitsMsMax;
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await checkUsable(pool, logger);
-    } catch (error) {
-      const met = error instanceof PostgresUnavailable ? error.cause : error;
-      const sentence = `DATABASE_URL: ${whyNotOpened(met, url)}`;
-      if (isLasting(met) || !isUnavailable(met) || Date.now() > until) {
-        throw new ConfigError([sentence]);
-      }
-      await waitForServer(logger, tries, waiting, sentence);
-    }
-  }
+function judged(error: unknown, url: URL) {
+  const met = error instanceof PostgresUnavailable ? error.cause : error;
+  const sentence = `DATABASE_URL: ${whyNotOpened(met, url)}`;
+  return { sentence, mayPass: isUnavailable(met) && !isLasting(met) };
 }
 
 /** In a transaction, which not every pooler gives. A standby may become the primary. */

@@ -7,7 +7,7 @@
 import { allEnded } from "../../runtime/all-settled.js";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { limits } from "../../config.js";
-import { type ClickHouseNode, StoreUnavailable, type WriteLane } from "../clickhouse.js";
+import { byLane, StoreUnavailable, type WriteLane } from "../clickhouse.js";
 import { serverFiles } from "../table-files.js";
 import {
   type Addressed,
@@ -17,7 +17,7 @@ import {
   reportedShards,
   usualUrls,
 } from "./layout.js";
-import { joinTables, takePlaces } from "./shard-identity.js";
+import { joinTables, type ShardNode, takePlaces } from "./shard-identity.js";
 import { rowsOf, serverClient, serverLanes } from "../server/server.js";
 import {
   type ClusterNames,
@@ -59,22 +59,15 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
         return rowsOf<T>(client, clusterRead(sql, names));
       },
     };
-    const nodes = connected.map(({ node }) => node);
     return {
       isShared: true,
       readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
-      writers: {
-        facts: writer(connected, "facts"),
-        money: writer(connected, "money"),
-        versions: writer(connected, "versions"),
-        subscriptions: writer(connected, "subscriptions"),
-        bookkeeping: writer(connected, "bookkeeping"),
-      },
+      writers: byLane((lane) => writer(connected, lane)),
       files: serverFiles(client),
       shards: {
-        nodes,
-        takePlaces: () => takePlaces(nodes, shards, names),
-        joinTables: () => joinTables(nodes, names),
+        nodes: connected.map(({ node }) => node),
+        takePlaces: () => takePlaces(connected, names),
+        joinTables: () => joinTables(connected, names),
         check: () => watch.check(),
       },
       close,
@@ -97,16 +90,12 @@ const whole = {
   distributed_foreground_insert: 1,
 } as const;
 
-interface ConnectedShard {
-  readonly node: ClickHouseNode;
+interface ConnectedShard extends ShardNode {
   readonly writers: Readonly<Record<WriteLane, Writer>>;
 }
 
-function connectShard(
-  { number, url, client }: ClusterShard,
-  slots: Slots,
-  names: ClusterNames,
-): ConnectedShard {
+function connectShard(shard: ClusterShard, slots: Slots, names: ClusterNames): ConnectedShard {
+  const { number, url, client } = shard;
   const name = `clickhouse shard ${number}`;
   const lanes = serverLanes(client, names.shardDatabase);
   const toShard = (lane: Writer): Writer => ({
@@ -121,19 +110,14 @@ function connectShard(
     },
   });
   return {
+    ...shard,
     node: {
       name,
       rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
         rowsOf<T>(client, bind(sql, params)),
       write: (sql, params) => lanes.bookkeeping.write(bind(sql, params)),
     },
-    writers: {
-      facts: toShard(lanes.facts),
-      money: toShard(lanes.money),
-      versions: toShard(lanes.versions),
-      subscriptions: toShard(lanes.subscriptions),
-      bookkeeping: toShard(lanes.bookkeeping),
-    },
+    writers: byLane((lane) => toShard(lanes[lane])),
   };
 }
 

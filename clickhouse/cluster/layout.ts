@@ -192,6 +192,6 @@ async function rows<T>(
   }
 }
 
-function refused(sentence: string): ConfigError {
+export function refused(sentence: string): ConfigError {
   return new ConfigError([`CLICKHOUSE_CLUSTER: ${sentence}`]);
 }

@@ -3,12 +3,15 @@
  * that stand for the rows of all shards.
  */
 import assert from "node:assert";
-import { ConfigError } from "../../config.js";
 import type { ClickHouseNode } from "../clickhouse.js";
-import type { ClusterShard } from "./layout.js";
+import { type ClusterShard, refused } from "./layout.js";
 import { durableSettings } from "../settings.js";
 import { type ClusterNames, quoted, shardKeys } from "./shard-statements.js";
 import { literal } from "../sql-text.js";
+
+export interface ShardNode extends ClusterShard {
+  readonly node: ClickHouseNode;
+}
 
 const placesTable = "shard_place";
 const migrationsTable = "migrations";
@@ -22,17 +25,14 @@ const migrationsTable = "migrations";
  * among others without migrations a start that was cut short.
  * @throws ConfigError before anything is changed
  */
-export async function takePlaces(
-  nodes: readonly ClickHouseNode[],
-  shards: readonly ClusterShard[],
-  names: ClusterNames,
-): Promise<void> {
-  await refuseLoneTables(nodes, shards, names);
-  const states = await Promise.all(nodes.map((node) => stateOf(node, names)));
+export async function takePlaces(shards: readonly ShardNode[], names: ClusterNames): Promise<void> {
+  await refuseLoneTables(shards, names);
+  const states = await Promise.all(
+    shards.map(async (shard) => ({ ...shard, ...(await stateOf(shard.node, names)) })),
+  );
   const weights = `[${shards.map(({ weight }) => weight).join(",")}]`;
   const isBegun = states.some(({ migrations }) => migrations > 0);
-  for (const [index, { place }] of states.entries()) {
-    const { number, url } = shardAt(shards, index);
+  for (const { number, url, place } of states) {
     const where = `shard ${number} of ${names.cluster} (${url.host})`;
     if (place === null && isBegun) {
       throw refused(`${where} has none of the tables the others have: ${mend}`);
@@ -42,13 +42,13 @@ export async function takePlaces(
       throw refused(`${where} holds the rows of ${was}, not of ${weights}: ${mend}`);
     }
   }
-  for (const [index, node] of nodes.entries()) {
+  for (const { node, number } of shards) {
     await node.write(
       `CREATE TABLE IF NOT EXISTS ${placesTable} (shard UInt32, weights Array(UInt32))
        ENGINE = MergeTree ORDER BY shard SETTINGS index_granularity = 8192${durableSettings}`,
     );
     await node.write(
-      `INSERT INTO ${placesTable} SELECT ${shardAt(shards, index).number}, ${weights}
+      `INSERT INTO ${placesTable} SELECT ${number}, ${weights}
        WHERE (SELECT count() FROM ${placesTable}) = 0`,
     );
   }
@@ -56,10 +56,10 @@ export async function takePlaces(
 
 /** (Re)makes on each server what stands for the tables of all shards, where it does not fit. */
 export async function joinTables(
-  nodes: readonly ClickHouseNode[],
+  shards: readonly ShardNode[],
   { cluster, database, shardDatabase }: ClusterNames,
 ): Promise<void> {
-  for (const node of nodes) {
+  for (const { node } of shards) {
     const [own, joined] = await Promise.all([
       tablesOf(node, shardDatabase),
       tablesOf(node, database),
@@ -112,16 +112,14 @@ async function stateOf(
 
 /** A server that was used alone has its rows where what stands for all shards would be. */
 async function refuseLoneTables(
-  nodes: readonly ClickHouseNode[],
-  shards: readonly ClusterShard[],
+  shards: readonly ShardNode[],
   { database }: ClusterNames,
 ): Promise<void> {
-  for (const [index, node] of nodes.entries()) {
+  for (const { node, url } of shards) {
     const alone = (await tablesOf(node, database)).filter(({ engine }) => !joins.has(engine));
     if (alone.length === 0) continue;
-    const { host } = shardAt(shards, index).url;
     throw refused(
-      `the database ${database} at ${host} holds the tables of a server by itself; give the ` +
+      `the database ${database} at ${url.host} holds the tables of a server by itself; give the ` +
         "cluster a database of its own and move into it (docs/operating.md, Moving)",
     );
   }
@@ -152,16 +150,6 @@ function tablesOf(node: ClickHouseNode, database: string): Promise<Table[]> {
   );
 }
 
-function shardAt(shards: readonly ClusterShard[], index: number): ClusterShard {
-  const shard = shards[index];
-  assert(shard !== undefined, "a node is a shard");
-  return shard;
-}
-
 const mend =
   "put the servers back as they were, or make other databases and restore a backup or move there " +
   "(docs/operating.md, A ClickHouse cluster)";
-
-function refused(sentence: string): ConfigError {
-  return new ConfigError([`CLICKHOUSE_CLUSTER: ${sentence}`]);
-}

@@ -7,7 +7,7 @@ import {
   createClient,
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
-import { StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
+import { byLane, StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
 import { isRefusal } from "../errors.js";
 import { ServerLane } from "../write-lane.js";
 import { serverFiles } from "../table-files.js";
@@ -89,14 +89,7 @@ export function serverLanes(
   client: ClickHouseClient,
   database: string,
 ): Readonly<Record<WriteLane, Writer>> {
-  const lane = (name: WriteLane) => new ServerLane(client, `${database}/${name}`);
-  return {
-    facts: lane("facts"),
-    money: lane("money"),
-    versions: lane("versions"),
-    subscriptions: lane("subscriptions"),
-    bookkeeping: lane("bookkeeping"),
-  };
+  return byLane((lane) => new ServerLane(client, `${database}/${lane}`));
 }
 
 /** By itself a server of a cluster would write to all of them without a lock. */

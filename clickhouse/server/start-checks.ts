@@ -3,10 +3,10 @@
  * for a person. Makes the database when there is none.
  */
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import { ConfigError, limits } from "../../config.js";
+import { limits } from "../../config.js";
 import { isClickHouseError, notAllowed } from "../errors.js";
 import { missingGrants } from "./grants.js";
-import { waitForServer } from "../../runtime/start/wait-for-server.js";
+import { whenAnswering } from "../../runtime/start/wait-for-server.js";
 import type { ServerOrigin } from "../connections.js";
 
 /** What the tests run on is newer; older ones are refused rather than trusted with money. */
@@ -38,60 +38,45 @@ export async function whenUsable(
   const place = `${url.protocol}//${url.host}`;
   const user = url.username === "" ? "default" : decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1)) || "default";
-  const reported = (error: unknown): string =>
-    `${setting}: ${reasonOf(error, { place, user, database })}`;
   url.pathname = "";
   const client = createClient({
     url,
     request_timeout: answerMsMax,
     log: { level: ClickHouseLogLevel.OFF },
   });
-  try {
-    const { patienceMs: waitsMsMax = limits.startPatienceMsMax, stopping, logger } = origin;
-    const version = await checkVersion(client, waitsMsMax, (error, tries) =>
-      waitForServer(logger, tries, { waitsMsMax, pauseMs, stopping }, reported(error)),
-    );
+  const { patienceMs: waitsMsMax = limits.startPatienceMsMax, stopping, logger } = origin;
+  const check = async (): Promise<Usable> => {
+    const version = await refuseOld(client);
     await refuseReadOnly(client, user);
     for (const suffix of makes ? ["", ...suffixes] : []) {
       await makeDatabase(client, `${database}${suffix}`);
     }
-    const ofRows = `${database}${suffixes.at(-1) ?? ""}`;
-    await refuseMissingGrants(client, ofRows, user);
+    const missing = await missingGrants(client, `${database}${suffixes.at(-1) ?? ""}`, user);
+    if (missing.length > 0) {
+      throw new Refused(`the user ${user} lacks rights; run ${missing.join("; ")}`);
+    }
     return { url, database, version };
-  } catch (error) {
-    throw new ConfigError([reported(error)]);
+  };
+  const judge = (error: unknown) => ({
+    sentence: `${setting}: ${reasonOf(error, { place, user, database })}`,
+    mayPass: !isClickHouseError(error) && !(error instanceof Refused),
+  });
+  try {
+    return await whenAnswering(check, judge, { waitsMsMax, pauseMs, stopping }, logger);
   } finally {
     await client.close();
   }
 }
 
-async function checkVersion(
-  client: ClickHouseClient,
-  patienceMs: number,
-  wait: (error: unknown, tries: number) => Promise<void>,
-): Promise<string> {
-  const startedAt = Date.now();
-  for (let tries = 1; ; tries += 1) {
-    try {
-      const result = await client.query({ query: "SELECT version()", format: "TabSeparated" });
-      const version = (await result.text()).trim();
-      refuseOld(version);
-      return version;
-    } catch (error) {
-      const isAnswer = isClickHouseError(error) || error instanceof Refused;
-      if (isAnswer || Date.now() - startedAt >= patienceMs) throw error;
-      await wait(error, tries);
-    }
-  }
-}
-
-function refuseOld(version: string): void {
+async function refuseOld(client: ClickHouseClient): Promise<string> {
+  const result = await client.query({ query: "SELECT version()", format: "TabSeparated" });
+  const version = (await result.text()).trim();
   if (!/^\d+\.\d/.test(version)) {
     throw new Refused("the server that answers is not ClickHouse; its HTTP port is usually 8123");
   }
   const [year = 0, month = 0] = version.split(".").map(Number);
   const [oldestYear, oldestMonth] = oldestVersion;
-  if (year > oldestYear || (year === oldestYear && month >= oldestMonth)) return;
+  if (year > oldestYear || (year === oldestYear && month >= oldestMonth)) return version;
   throw new Refused(
     `the server is ClickHouse ${version}; ${oldestVersion.join(".")} or later is needed`,
   );
@@ -122,16 +107,6 @@ async function makeDatabase(client: ClickHouseClient, database: string): Promise
     query: "CREATE DATABASE IF NOT EXISTS {database:Identifier}",
     query_params: { database },
   });
-}
-
-async function refuseMissingGrants(
-  client: ClickHouseClient,
-  database: string,
-  user: string,
-): Promise<void> {
-  const missing = await missingGrants(client, database, user);
-  if (missing.length === 0) return;
-  throw new Refused(`the user ${user} lacks rights; run ${missing.join("; ")}`);
 }
 
 /** Reported as it is. */

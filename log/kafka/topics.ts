@@ -10,7 +10,7 @@ import { type KafkaUse, refuseMissingRights } from "./permissions.js";
 import type { TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { kafkaMessageBytesMax } from "../record-size.js";
-import { waitForServer } from "../../runtime/start/wait-for-server.js";
+import { whenAnswering } from "../../runtime/start/wait-for-server.js";
 
 interface KafkaTopic extends TopicOptions {
   /** As Kafka knows it. */
@@ -40,19 +40,15 @@ export async function openTopics(
   { topics, replication, use, stopping, startMsMax = limits.startPatienceMsMax }: WantedTopics,
   logger: Logger,
 ): Promise<number[]> {
-  const until = performance.now() + startMsMax;
-  const waiting = { waitsMsMax: startMsMax, pauseMs, stopping };
-  for (let tries = 1; ; tries += 1) {
-    try {
+  return whenAnswering(
+    async () => {
       if (use !== null) await refuseMissingRights(settings, use, logger);
-      return await openAll(settings, topics, replication, logger);
-    } catch (error) {
-      if (error instanceof ConfigError) throw error;
-      const { sentence, mayPass } = refusalOf(error, settings);
-      if (!mayPass || performance.now() > until) throw new ConfigError([sentence]);
-      await waitForServer(logger, tries, waiting, sentence);
-    }
-  }
+      return openAll(settings, topics, replication, logger);
+    },
+    (error) => refusalOf(error, settings),
+    { waitsMsMax: startMsMax, pauseMs, stopping },
+    logger,
+  );
 }
 
 const pauseMs = 200;

@@ -1,5 +1,6 @@
 /** A start that waits for a server says so: it may be starting, or a setting may be wrong. */
 import { setTimeout as pause } from "node:timers/promises";
+import { ConfigError } from "../../config.js";
 import type { Logger } from "../logger.js";
 
 /** How long a start waits for a server, and what ends it sooner. */
@@ -14,15 +15,28 @@ export interface Waiting {
 const reportedAtTry = 3;
 
 /**
- * After each try that failed, counted from 1. @param why what it would end with
- * @throws AbortError when stopping
+ * Asks a server again while it may be starting.
+ * @param judge what a failure means, for a person, and whether the next try may succeed
+ * @throws ConfigError with that sentence; AbortError when stopping
  */
-export async function waitForServer(
-  logger: Logger | undefined,
-  tries: number,
+export async function whenAnswering<T>(
+  ask: () => Promise<T>,
+  judge: (error: unknown) => { readonly sentence: string; readonly mayPass: boolean },
   { waitsMsMax, pauseMs, stopping }: Waiting,
-  why: string,
-): Promise<void> {
-  if (tries === reportedAtTry) logger?.warn({ waitsMsMax }, `waiting, it may be starting: ${why}`);
-  await pause(pauseMs, undefined, stopping && { signal: stopping });
+  logger: Logger | undefined,
+): Promise<T> {
+  const until = performance.now() + waitsMsMax;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      const { sentence, mayPass } = judge(error);
+      if (!mayPass || performance.now() >= until) throw new ConfigError([sentence]);
+      if (tries === reportedAtTry) {
+        logger?.warn({ waitsMsMax }, `waiting, it may be starting: ${sentence}`);
+      }
+      await pause(pauseMs, undefined, stopping && { signal: stopping });
+    }
+  }
 }
