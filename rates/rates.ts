@@ -4,6 +4,7 @@
  * from what it has and says how old that is.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
 import { schedule } from "node-cron";
 import type { Config } from "../config.js";
 import { exponentOf } from "../schemas/money/currencies.js";
@@ -26,49 +27,9 @@ import type { Postgres } from "../postgres/postgres.js";
 import { Editions } from "./editions.js";
 import type { Patience } from "./fetch.js";
 import { contradiction } from "./outliers.js";
-import { RateFeeds, type WideLists } from "./sources.js";
+import { RateFeeds, type Fetched } from "./sources.js";
 import { wideListsSince } from "./wide.js";
 import type { Releases } from "../runtime/releases.js";
-
-/** How late a process learns of rates another added, or reports its own while it fetches. */
-const ratesSeenMs = 5_000;
-/** How long a start waits for the days that were published since the newest one here. */
-const ratesCatchUpMsMax = 3_000;
-
-export interface Rates {
-  /** The newest edition: what an endpoint stamps on a raw event. */
-  readonly edition: number;
-  /**
-   * The quote of an event (`definitions.md`, Money and rates).
-   * @param atMs when the event happened, ms since 1970
-   * @param edition the one stamped on the raw event; the newest when left out
-   * @returns null when no rate is known: `fx_rate_missing`
-   * @throws when the edition is not loaded: `await know(edition)` first
-   */
-  quote(currency: string, base: string, atMs: number, edition?: number): Quote | null;
-  /** Resolves when the edition, stamped by another process perhaps, is loaded. */
-  know(edition: number): Promise<void>;
-  /** Asks the sources now. Never rejects because of them. */
-  refresh(): Promise<RefreshOutcome>;
-  /**
-   * To be called before anything is stamped with an edition: asks the sources where days are
-   * missing that are published by now. One that fails at its first try is not waited for.
-   */
-  catchUp(): Promise<void>;
-  /**
-   * Fetches the wide list that an event without a quote needs, when the network allows.
-   * @returns whether a new edition appeared, by which to ask again
-   */
-  ensureQuote(currency: string, base: string, atMs: number): Promise<boolean>;
-  /** Whether a list that could still be fetched might report the quote, which is not known. */
-  mayCome(currency: string, base: string, atMs: number): boolean;
-  /** Called with the number of the newest edition when there is one; returns its removal. */
-  onEdition(listener: (edition: number) => void): () => void;
-  newestDay(): Readonly<Record<RateSource, string | null>>;
-  /** Whole days since each source's newest quote. */
-  newestAgeDays(): Readonly<Record<RateSource, number>>;
-  close(): Promise<void>;
-}
 
 interface RefreshOutcome {
   readonly added: boolean;
@@ -91,8 +52,7 @@ const firstRefreshJitterMs = 25_000;
 const askAgainAfterMs = 60 * 60 * 1000;
 const failedDaysKeptMax = 10_000;
 
-/** Opens the rates with what is known here; asks the sources later, in the background. */
-export async function openRates(given: {
+interface Given {
   readonly postgres: Postgres;
   readonly config: Config;
   readonly logger: Logger;
@@ -100,53 +60,43 @@ export async function openRates(given: {
   readonly patience?: Patience;
   /** Other processes add editions, too, and ask the sources. */
   readonly shared?: boolean;
-  /** How late an edition is reported; left out: `ratesSeenMs`. */
+  /** How late a process learns of rates another added, or reports its own while it fetches. */
   readonly seenMs?: number;
-  /** Left out: `ratesCatchUpMsMax`. */
+  /** How long a start waits for the days that were published since the newest one here. */
   readonly catchUpMsMax?: number;
-}): Promise<Rates> {
-  const rates = new LiveRates(given, await Editions.open(given.postgres));
+}
+
+/** Opens the rates with what is known here; asks the sources later, in the background. */
+export async function openRates(given: Given): Promise<Rates> {
+  const rates = new Rates(given, await Editions.open(given.postgres));
   given.releases.push("rates", () => rates.close());
   rates.start();
   return rates;
 }
 
-class LiveRates implements Rates {
-  readonly #config: Config;
-  readonly #postgres: Postgres;
-  readonly #isShared: boolean;
+export class Rates {
+  readonly #given: Required<Given>;
+  readonly #editions: Editions;
   /** What listeners were reported. */
   #reportedEdition: number;
-  readonly #logger: Logger;
-  readonly #feeds: RateFeeds;
-  readonly #feedsOfOneTry: RateFeeds;
-  readonly #catchUpMsMax: number;
-  readonly #editions: Editions;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(edition: number) => void>();
   /** At most as many as there are days since the first list. */
   readonly #waitingDays = new Map<string, Promise<boolean>>();
-  readonly #failedDays = new Map<string, number>();
+  readonly #failedDays = new LRUCache<string, true>({
+    max: failedDaysKeptMax,
+    ttl: askAgainAfterMs,
+  });
   readonly #saidToday = new Map<string, string>();
   #refreshing: Promise<RefreshOutcome> | undefined;
   /** Days are fetched one at a time: a backfill must not flood a free service. */
   #lastDay: Promise<unknown> = Promise.resolve();
-  readonly #seenMs: number;
-  #telling: NodeJS.Timeout | undefined;
+  #notifying: NodeJS.Timeout | undefined;
   #stopClock: () => Promise<void> | void = () => {};
 
-  constructor(given: Parameters<typeof openRates>[0], editions: Editions) {
-    this.#config = given.config;
-    this.#logger = given.logger;
-    const patience = given.patience ?? patienceOfLimits;
-    const { signal } = this.#stopping;
-    this.#feeds = new RateFeeds(given.config, patience, signal);
-    this.#feedsOfOneTry = new RateFeeds(given.config, { ...patience, attemptsMax: 1 }, signal);
-    this.#catchUpMsMax = given.catchUpMsMax ?? ratesCatchUpMsMax;
+  constructor(given: Given, editions: Editions) {
+    this.#given = { ...defaults, ...given };
     this.#editions = editions;
-    this.#postgres = given.postgres;
-    this.#isShared = given.shared ?? false;
-    this.#seenMs = given.seenMs ?? ratesSeenMs;
     this.#reportedEdition = editions.table.edition;
   }
 
@@ -154,37 +104,53 @@ class LiveRates implements Rates {
     return this.#editions.table;
   }
 
+  /** The newest edition: what an endpoint stamps on a raw event. */
   get edition(): number {
     return this.#table.edition;
   }
 
+  /**
+   * The quote of an event (`definitions.md`, Money and rates).
+   * @param atMs when the event happened, ms since 1970
+   * @param edition the one stamped on the raw event; the newest when left out
+   * @returns null when no rate is known: `fx_rate_missing`
+   * @throws when the edition is not loaded: `await know(edition)` first
+   */
   quote(currency: string, base: string, atMs: number, edition = this.edition): Quote | null {
     return quoteFor(this.#table, { currency, base, day: utcDay(atMs), edition });
   }
 
+  /** Resolves when the edition, stamped by another process perhaps, is loaded. */
   async know(edition: number): Promise<void> {
     await this.#editions.know(edition);
     if (edition > this.edition) throw new Error(`Edition ${edition} of the rates does not exist`);
   }
 
-  refresh(): Promise<RefreshOutcome> {
-    return this.#refreshFrom(this.#feeds);
+  /** Asks the sources now. Never rejects because of them. */
+  refresh(patience = this.#given.patience): Promise<RefreshOutcome> {
+    this.#refreshing ??= this.#refreshOnce(this.#feeds(patience)).finally(
+      () => (this.#refreshing = undefined),
+    );
+    return this.#refreshing;
   }
 
+  #feeds(patience: Patience): RateFeeds {
+    return new RateFeeds(this.#given.config, patience, this.#stopping.signal);
+  }
+
+  /**
+   * To be called before anything is stamped with an edition: asks the sources where days are
+   * missing that are published by now. One that fails at its first try is not waited for.
+   */
   async catchUp(): Promise<void> {
-    if (this.#config.RATES_REFRESH === "off" || !this.#isBehind()) return;
+    if (this.#given.config.RATES_REFRESH === "off" || !this.#isBehind()) return;
     const late = new AbortController();
     const { signal } = late;
     await Promise.race([
-      this.#refreshFrom(this.#feedsOfOneTry),
-      pause(this.#catchUpMsMax, undefined, { signal }).catch(() => undefined),
+      this.refresh({ ...this.#given.patience, attemptsMax: 1 }),
+      pause(this.#given.catchUpMsMax, undefined, { signal }).catch(() => undefined),
     ]);
     late.abort();
-  }
-
-  #refreshFrom(feeds: RateFeeds): Promise<RefreshOutcome> {
-    this.#refreshing ??= this.#refreshOnce(feeds).finally(() => (this.#refreshing = undefined));
-    return this.#refreshing;
   }
 
   /** What counts for an event of today is the quote of yesterday. */
@@ -193,6 +159,10 @@ class LiveRates implements Rates {
     return ecb > 1 || wide > 1;
   }
 
+  /**
+   * Fetches the wide list that an event without a quote needs, when the network allows.
+   * @returns whether a new edition appeared, by which to ask again
+   */
   ensureQuote(currency: string, base: string, atMs: number): Promise<boolean> {
     const list = this.#listFor(currency, base, atMs);
     if (list === null) return Promise.resolve(false);
@@ -208,10 +178,12 @@ class LiveRates implements Rates {
     return mine;
   }
 
+  /** Whether a list that could still be fetched might report the quote, which is not known. */
   mayCome(currency: string, base: string, atMs: number): boolean {
     return this.#listFor(currency, base, atMs) !== null;
   }
 
+  /** Called with the number of the newest edition when there is one; returns its removal. */
   onEdition(listener: (edition: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -221,6 +193,7 @@ class LiveRates implements Rates {
     return { ecb: newestDay(this.#table, "ecb"), wide: newestDay(this.#table, "wide") };
   }
 
+  /** Whole days since each source's newest quote. */
   newestAgeDays(): Readonly<Record<RateSource, number>> {
     const { ecb, wide } = this.newestDay();
     return { ecb: daysSince(ecb), wide: daysSince(wide) };
@@ -229,11 +202,11 @@ class LiveRates implements Rates {
   /** Starts the clock; the sources are asked at once only when something is missing. */
   start(): void {
     const tick = async (): Promise<void> => {
-      if (this.#config.RATES_REFRESH === "on") await this.#refreshInTurn();
+      if (this.#given.config.RATES_REFRESH === "on") await this.#refreshInTurn();
       this.#warnWhenStale();
     };
-    const look = this.#isShared
-      ? setInterval(() => void this.#seeOthers(), this.#seenMs).unref()
+    const look = this.#given.shared
+      ? setInterval(() => void this.#seeOthers(), this.#given.seenMs).unref()
       : undefined;
     const task = schedule(refreshTimes, tick, {
       timezone: "Europe/Berlin",
@@ -254,7 +227,7 @@ class LiveRates implements Rates {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#telling);
+    clearTimeout(this.#notifying);
     await this.#stopClock();
     this.#stopping.abort(new Error("the service stops"));
     await Promise.allSettled([this.#refreshing, this.#lastDay]);
@@ -263,15 +236,15 @@ class LiveRates implements Rates {
   /** One process asks for all; the next one when it failed. */
   async #refreshInTurn(): Promise<void> {
     try {
-      if (!this.#isShared) {
+      if (!this.#given.shared) {
         await this.refresh();
         return;
       }
-      if (!(await takeTurn(this.#postgres, refreshTurn, refreshTurnMs))) return;
+      if (!(await takeTurn(this.#given.postgres, refreshTurn, refreshTurnMs))) return;
       const { failed } = await this.refresh();
-      if (failed.length > 0) await giveTurnBack(this.#postgres, refreshTurn);
+      if (failed.length > 0) await giveTurnBack(this.#given.postgres, refreshTurn);
     } catch (error) {
-      this.#logger.warn({ err: error }, "rates could not be refreshed");
+      this.#given.logger.warn({ err: error }, "rates could not be refreshed");
     }
   }
 
@@ -281,7 +254,7 @@ class LiveRates implements Rates {
       await this.#editions.know();
       this.#notifyInTime();
     } catch (error) {
-      this.#logger.warn({ err: error }, "newer rates could not be requested");
+      this.#given.logger.warn({ err: error }, "newer rates could not be requested");
     }
   }
 
@@ -293,13 +266,13 @@ class LiveRates implements Rates {
   #notifyInTime(): void {
     if (this.#waitingDays.size === 0) this.#notifyListeners();
     else if (this.edition > this.#reportedEdition) {
-      this.#telling ??= setTimeout(() => this.#notifyListeners(), this.#seenMs).unref();
+      this.#notifying ??= setTimeout(() => this.#notifyListeners(), this.#given.seenMs).unref();
     }
   }
 
   #notifyListeners(): void {
-    clearTimeout(this.#telling);
-    this.#telling = undefined;
+    clearTimeout(this.#notifying);
+    this.#notifying = undefined;
     const { edition } = this;
     if (edition <= this.#reportedEdition) return;
     this.#reportedEdition = edition;
@@ -313,14 +286,9 @@ class LiveRates implements Rates {
     // Each source on its own, ECB first: one that fails does not hold up the other.
     for (const source of rateSources) {
       try {
-        if (source === "ecb") {
-          const { quotes, problem } = await feeds.ecb(this.#table);
-          added = await this.#append("refreshed", { quotes, absentDays: [] });
-          if (problem !== null) throw problem;
-        } else {
-          const lists = await feeds.missedWideLists(this.#table);
-          added = (await this.#append("refreshed", lists)) || added;
-        }
+        const found = await feeds[source](this.#table);
+        added = (await this.#append("refreshed", found)) || added;
+        if (found.problem !== undefined) throw found.problem;
       } catch (error) {
         failed.push(source);
         reasons[source] = reasonOf(error);
@@ -335,7 +303,7 @@ class LiveRates implements Rates {
   /** The day whose wide list could say what no source here reports. */
   #listFor(currency: string, base: string, atMs: number): string | null {
     const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
-    if (this.#config.RATES_REFRESH === "off" || !isKnowable) return null;
+    if (this.#given.config.RATES_REFRESH === "off" || !isKnowable) return null;
     if (this.quote(currency, base, atMs) !== null) return null;
     const { edition } = this;
     if (waitsForEcb(this.#table, { currency, base, day: utcDay(atMs), edition })) return null;
@@ -344,16 +312,12 @@ class LiveRates implements Rates {
       list = dayAfter(list, -1);
     }
     if (list < wideListsSince || list > utcDay(Date.now())) return null;
-    return isPublished(this.#table, "wide", list) || this.#failedLately(list) ? null : list;
-  }
-
-  #failedLately(list: string): boolean {
-    return Date.now() - (this.#failedDays.get(list) ?? 0) < askAgainAfterMs;
+    return isPublished(this.#table, "wide", list) || this.#failedDays.has(list) ? null : list;
   }
 
   async #fetchDay(wanted: string): Promise<boolean> {
     try {
-      const lists = await this.#feeds.lastWideList(wanted, wideGapDaysMax);
+      const lists = await this.#feeds(this.#given.patience).lastWideList(wanted, wideGapDaysMax);
       if (await this.#append(`fetched for ${wanted}`, lists)) return true;
     } catch (error) {
       this.#warnOnceADay("a day", "the wide list of a day could not be fetched", {
@@ -361,12 +325,11 @@ class LiveRates implements Rates {
         reason: reasonOf(error),
       });
     }
-    if (this.#failedDays.size >= failedDaysKeptMax) this.#failedDays.clear();
-    this.#failedDays.set(wanted, Date.now());
+    this.#failedDays.set(wanted, true);
     return false;
   }
 
-  async #append(note: string, { quotes, absentDays }: WideLists): Promise<boolean> {
+  async #append(note: string, { quotes, absentDays }: Fetched): Promise<boolean> {
     const plausible = quotes.filter((quote) => {
       const before = contradiction(this.#table, quote);
       const subject = `outlier ${quote.source} ${quote.currency}`;
@@ -376,7 +339,10 @@ class LiveRates implements Rates {
     const added = await this.#editions.append(note, plausible, absentDays);
     if (!added) return false;
     const { edition } = this;
-    this.#logger.info({ edition, newest: this.newestDay(), note }, "rates have a new edition");
+    this.#given.logger.info(
+      { edition, newest: this.newestDay(), note },
+      "rates have a new edition",
+    );
     this.#notifyInTime();
     return true;
   }
@@ -392,17 +358,22 @@ class LiveRates implements Rates {
     const today = utcDay(Date.now());
     if (this.#saidToday.get(subject) === today || this.#stopping.signal.aborted) return;
     this.#saidToday.set(subject, today);
-    this.#logger.warn(details, message);
+    this.#given.logger.warn(details, message);
   }
 }
 
-const patienceOfLimits: Patience = {
-  /** One answer of a source of rates; the largest real one has 200 kB. */
-  bytesMax: 4 * 1024 * 1024,
-  answerMsMax: 10_000,
-  /** Tries of one fetch, the pause between them doubling from this. */
-  attemptsMax: 3,
-  pauseMs: 2_000,
+const defaults = {
+  patience: {
+    /** One answer of a source of rates; the largest real one has 200 kB. */
+    bytesMax: 4 * 1024 * 1024,
+    answerMsMax: 10_000,
+    /** Tries of one fetch, the pause between them doubling from this. */
+    attemptsMax: 3,
+    pauseMs: 2_000,
+  },
+  shared: false,
+  seenMs: 5_000,
+  catchUpMsMax: 3_000,
 };
 
 /** A sentence, not a stack: that a source cannot be reached is an everyday thing. */

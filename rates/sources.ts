@@ -13,8 +13,7 @@ import { type Patience, fetchText } from "./fetch.js";
 import { readWideList } from "./wide.js";
 
 /** The ECB's whole history, which has some 10 MB. */
-const ratesHistoryBytesMax = 64 * 1024 * 1024;
-const ratesHistoryMsMax = 120_000;
+const patienceOfHistory = { bytesMax: 64 * 1024 * 1024, answerMsMax: 120_000 };
 /** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
 const ratesCatchUpDaysMax = 7;
 
@@ -26,27 +25,20 @@ export class RateFeeds {
   ) {}
 
   /** The last 90 days, and those before that the table lacks: the machine was off, or is new. */
-  async ecb(table: QuoteTable): Promise<EcbDays> {
+  async ecb(table: QuoteTable): Promise<Fetched> {
     const recent = readEcbXml(await this.#ecbFile(this.config.ECB_RATES_URL, this.patience));
     const first = recent.reduce((least, { day }) => (day < least ? day : least), "9999-12-31");
     const after = ecbBreaksOffAt(table, first);
-    if (after === null) return { quotes: recent, problem: null };
+    if (after === null) return { quotes: recent };
     try {
-      const missed = await this.#ecbHistory(after);
-      return { quotes: [...missed.filter(({ day }) => day < first), ...recent], problem: null };
+      const patience = { ...this.patience, ...patienceOfHistory };
+      const file = await this.#ecbFile(this.config.ECB_HISTORY_URL, patience);
+      const missed = readEcbXml(file, after);
+      return { quotes: [...missed.filter(({ day }) => day < first), ...recent] };
     } catch (problem) {
       // The rates of now need not wait: between the two no rate is known until the others came.
       return { quotes: recent, problem };
     }
-  }
-
-  async #ecbHistory(after: string): Promise<PublishedQuote[]> {
-    const patience = {
-      ...this.patience,
-      bytesMax: ratesHistoryBytesMax,
-      answerMsMax: ratesHistoryMsMax,
-    };
-    return readEcbXml(await this.#ecbFile(this.config.ECB_HISTORY_URL, patience), after);
   }
 
   async #ecbFile(url: string, patience: Patience): Promise<string> {
@@ -68,7 +60,7 @@ export class RateFeeds {
   }
 
   /** The lists of the last days that the table lacks, oldest first. */
-  async missedWideLists(table: QuoteTable): Promise<WideLists> {
+  async wide(table: QuoteTable): Promise<Fetched> {
     const today = utcDay(Date.now());
     const quotes: PublishedQuote[] = [];
     const without: string[] = [];
@@ -88,25 +80,21 @@ export class RateFeeds {
    * @returns nothing when there was none: a wrong address knows no day at all, so days count as
    *   absent only beside a list that came
    */
-  async lastWideList(day: string, daysMax: number): Promise<WideLists> {
+  async lastWideList(day: string, daysMax: number): Promise<Fetched> {
     const absentDays: string[] = [];
     for (let back = 0; back < daysMax; back++) {
       const quotes = await this.wideList(dayAfter(day, -back));
       if (quotes.length > 0) return { quotes, absentDays };
       absentDays.push(dayAfter(day, -back));
     }
-    return { quotes: [], absentDays: [] };
+    return { quotes: [] };
   }
 }
 
-export interface EcbDays {
+export interface Fetched {
   readonly quotes: readonly PublishedQuote[];
-  /** Why days before the last 90 are still missing; null: they are not. */
-  readonly problem: unknown;
-}
-
-/** What was fetched, and the days before the newest of it that have no list. */
-export interface WideLists {
-  readonly quotes: readonly PublishedQuote[];
-  readonly absentDays: readonly string[];
+  /** Days before the newest of them that have no wide list. */
+  readonly absentDays?: readonly string[];
+  /** Why days of the ECB before the last 90 are still missing. */
+  readonly problem?: unknown;
 }

@@ -332,23 +332,22 @@ function firstFrom(days: readonly string[], day: string): number {
   const last = days.length - 1;
   if (days[last] === day && days[last - 1] !== day) return last;
   if ((days[last] ?? "") < day) return days.length;
-  let [low, high] = [0, days.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((days[middle] ?? "") < day) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return firstWhere(days, (one) => one >= day);
 }
 
 /** Index of the first day after the given one. */
 function firstAfter(days: readonly string[], day: string): number {
   if ((days.at(-1) ?? "") <= day) return days.length;
+  return firstWhere(days, (one) => one > day);
+}
+
+/** @param isReached false of the first days, true of the others */
+function firstWhere(days: readonly string[], isReached: (day: string) => boolean): number {
   let [low, high] = [0, days.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((days[middle] ?? "") <= day) low = middle + 1;
-    else high = middle;
+    if (isReached(days[middle] ?? "")) high = middle;
+    else low = middle + 1;
   }
   return low;
 }
