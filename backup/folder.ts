@@ -32,13 +32,13 @@ export async function addBackup(
     await mkdir(partial, { mode: 0o700 });
     try {
       await write(partial);
-      await syncFolder(partial);
+      await syncToDisk(partial);
       await rename(partial, path);
     } catch (error) {
       await rm(partial, { recursive: true, force: true });
       throw error;
     }
-    await syncFolder(root);
+    await syncToDisk(root);
     if (keep !== null) await keepNewest(root, keep, basename(path));
     return path;
   } finally {
@@ -129,7 +129,8 @@ function lock(root: string): () => void {
   }
 }
 
-export async function syncFolder(path: string): Promise<void> {
+/** @param path of a file or a folder */
+export async function syncToDisk(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {
     await handle.sync();

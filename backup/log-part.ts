@@ -10,8 +10,10 @@
  */
 import assert from "node:assert";
 import { createHash } from "node:crypto";
-import { type FileHandle, mkdir, open, readFile } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
 import { type Topic, topics } from "../schemas/records/records.js";
@@ -24,9 +26,6 @@ const backupPatienceMsMax = 60_000;
 
 /** Between two steps: nothing reads what every group has handled. */
 const passing: ReadonlySet<Topic> = new Set([topics.incomplete, topics.facts]);
-
-/** In the order their ends are looked up: what follows from a record before the record. */
-const inOrder: readonly Topic[] = Object.values(topics).toReversed();
 
 export type GroupOffsets = ReadonlyMap<Topic, Readonly<Record<string, bigint[]>>>;
 
@@ -43,8 +42,7 @@ export async function groupOffsets(log: Log): Promise<GroupOffsets> {
 
 /** Which records a backup takes: up to the ends there are now. */
 export async function cutTopics(log: Log, offsets: GroupOffsets): Promise<Manifest["topics"]> {
-  const cut = new Map<Topic, TopicPart>();
-  for (const topic of inOrder) {
+  const cut = async (topic: Topic): Promise<TopicPart> => {
     const groups = offsets.get(topic) ?? {};
     const ends = await log.ends(topic);
     const earliest = await log.earliest(topic);
@@ -53,9 +51,17 @@ export async function cutTopics(log: Log, offsets: GroupOffsets): Promise<Manife
       const from = passing.has(topic) ? lowest(end, handled) : 0n;
       return { from: highest(from, earliest[number] ?? 0n), end };
     });
-    cut.set(topic, { partitions, groups });
-  }
-  return topicsOf(cut);
+    return { partitions, groups };
+  };
+  // What follows from a record before the record.
+  return {
+    [topics.movements]: await cut(topics.movements),
+    [topics.transactions]: await cut(topics.transactions),
+    [topics.rejected]: await cut(topics.rejected),
+    [topics.facts]: await cut(topics.facts),
+    [topics.incomplete]: await cut(topics.incomplete),
+    [topics.raw]: await cut(topics.raw),
+  };
 }
 
 export async function writeTopics(
@@ -66,23 +72,35 @@ export async function writeTopics(
 ): Promise<BackupFile[]> {
   const files: BackupFile[] = [];
   for (const [topic, number, part] of partsOf(cut)) {
-    let file: RecordFile | null = null;
-    try {
-      for await (const record of recordsOf(log, topic, number, part)) {
-        file ??= await RecordFile.create(folder, topic, record);
-        await file.add(record);
-        if (file.bytes < limits.backupFileBytesMax) continue;
-        signal?.throwIfAborted();
-        files.push(await file.finish());
-        file = null;
-      }
-      if (file !== null) files.push(await file.finish());
-      file = null;
-    } finally {
-      await file?.close();
+    const records = recordsOf(log, topic, number, part);
+    for (let at = await records.next(); at.done !== true;) {
+      const name = `${at.value.offset.toString().padStart(20, "0")}.records`;
+      const path = `${folderOf(topic, number)}${name}`;
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      const written = await writeFile(join(folder, path), at.value, records);
+      files.push({ path, ...written.file });
+      at = written.next;
+      signal?.throwIfAborted();
     }
   }
   return files;
+}
+
+/** @returns the file, on disk, and the first record that it no longer took */
+async function writeFile(path: string, first: LogRecord, others: AsyncIterator<LogRecord>) {
+  const hash = createHash("sha256");
+  let [bytes, next]: [number, IteratorResult<LogRecord>] = [0, { value: first }];
+  async function* frames(): AsyncGenerator<Buffer> {
+    for (; next.done !== true && bytes < limits.backupFileBytesMax; next = await others.next()) {
+      const frame = frameOf(next.value);
+      hash.update(frame);
+      bytes += frame.length;
+      yield frame;
+    }
+  }
+  const options = { flags: "wx", flush: true, highWaterMark: unwrittenBytesMax };
+  await pipeline(frames, createWriteStream(path, options));
+  return { file: { bytes, sha256: hash.digest("hex") }, next };
 }
 
 /** Goes on where an earlier try ended. */
@@ -191,54 +209,13 @@ const headBytes = 16;
 /** A write for each record would take longer than the disk. */
 const unwrittenBytesMax = 1024 * 1024;
 
-class RecordFile {
-  bytes = 0;
-  #unwritten: Buffer[] = [];
-  #unwrittenBytes = 0;
-  readonly #hash = createHash("sha256");
-
-  private constructor(
-    private readonly path: string,
-    private readonly handle: FileHandle,
-  ) {}
-
-  static async create(folder: string, topic: Topic, first: LogRecord): Promise<RecordFile> {
-    const name = `${first.offset.toString().padStart(20, "0")}.records`;
-    const path = `${folderOf(topic, first.partition)}${name}`;
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    return new RecordFile(path, await open(join(folder, path), "wx"));
-  }
-
-  async add({ offset, key, value }: Frame): Promise<void> {
-    const keyBytes = Buffer.from(key, "utf8");
-    const head = Buffer.alloc(headBytes);
-    head.writeBigUInt64BE(offset, 0);
-    head.writeUInt32BE(keyBytes.length, 8);
-    head.writeUInt32BE(value.length, 12);
-    const frame = Buffer.concat([head, keyBytes, value]);
-    this.#hash.update(frame);
-    this.#unwritten.push(frame);
-    this.#unwrittenBytes += frame.length;
-    this.bytes += frame.length;
-    if (this.#unwrittenBytes >= unwrittenBytesMax) await this.#write();
-  }
-
-  async finish(): Promise<BackupFile> {
-    await this.#write();
-    await this.handle.sync();
-    await this.handle.close();
-    return { path: this.path, bytes: this.bytes, sha256: this.#hash.digest("hex") };
-  }
-
-  close(): Promise<void> {
-    return this.handle.close();
-  }
-
-  async #write(): Promise<void> {
-    await this.handle.appendFile(Buffer.concat(this.#unwritten));
-    this.#unwritten = [];
-    this.#unwrittenBytes = 0;
-  }
+function frameOf({ offset, key, value }: Frame): Buffer {
+  const keyBytes = Buffer.from(key, "utf8");
+  const head = Buffer.alloc(headBytes);
+  head.writeBigUInt64BE(offset, 0);
+  head.writeUInt32BE(keyBytes.length, 8);
+  head.writeUInt32BE(value.length, 12);
+  return Buffer.concat([head, keyBytes, value]);
 }
 
 /** Whole in memory: a file has up to `backupFileBytesMax` and its last record. */
@@ -279,30 +256,10 @@ function isOf(path: string, topic: Topic, partition: number): boolean {
   return path.startsWith(folderOf(topic, partition));
 }
 
-function partsOf(cut: Manifest["topics"]): [Topic, number, { from: bigint; end: bigint }][] {
+function partsOf(cut: Manifest["topics"]) {
   return Object.values(topics).flatMap((topic) =>
-    cut[topic].partitions.map((part, number): [Topic, number, typeof part] => [
-      topic,
-      number,
-      part,
-    ]),
+    [...cut[topic].partitions.entries()].map(([number, part]) => [topic, number, part] as const),
   );
-}
-
-function topicsOf(parts: ReadonlyMap<Topic, TopicPart>): Manifest["topics"] {
-  const of = (topic: Topic): TopicPart => {
-    const part = parts.get(topic);
-    assert(part, `${topic} was not looked at`);
-    return part;
-  };
-  return {
-    [topics.raw]: of(topics.raw),
-    [topics.incomplete]: of(topics.incomplete),
-    [topics.facts]: of(topics.facts),
-    [topics.rejected]: of(topics.rejected),
-    [topics.transactions]: of(topics.transactions),
-    [topics.movements]: of(topics.movements),
-  };
 }
 
 function lowest(first: bigint, others: readonly bigint[]): bigint {

@@ -13,7 +13,7 @@
  * 6. The records up to the ends.
  * 7. The manifest, when all else is on disk.
  */
-import { mkdir, open, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { embeddedBackends } from "../config.js";
@@ -22,7 +22,7 @@ import { leadsToAll } from "../vault/own-secrets.js";
 import { projectFile } from "../runtime/project-root.js";
 import type { Service } from "../runtime/service.js";
 import { clickhouseFile, clickhouseTables, writeRows } from "./clickhouse-part.js";
-import { addBackup, refuseAmongOthers, refuseInside, syncFolder } from "./folder.js";
+import { addBackup, refuseAmongOthers, refuseInside, syncToDisk } from "./folder.js";
 import { cutTopics, groupOffsets, writeTopics } from "./log-part.js";
 import {
   type BackupFile,
@@ -87,9 +87,9 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
     }
     const files: BackupFile[] = [...records];
     for (const file of paths) files.push(await finished(folder, file));
-    for (const part of ["clickhouse", "postgres"]) await syncFolder(join(folder, part));
+    for (const part of ["clickhouse", "postgres"]) await syncToDisk(join(folder, part));
     bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    await writeManifest(folder, {
+    const manifest = manifestText({
       made_at: madeAt.toISOString(),
       version: await serviceVersion(),
       installation,
@@ -98,6 +98,7 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
       topics,
       files,
     });
+    await writeFile(join(folder, manifestFile), manifest, { flag: "wx", flush: true });
   });
   return { path, bytes };
 }
@@ -106,7 +107,7 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
 export async function migrationsOf({
   clickhouse,
   postgres,
-}: Pick<BackedUp, "clickhouse" | "postgres">): Promise<Manifest["migrations"]> {
+}: BackedUp): Promise<Manifest["migrations"]> {
   const sql = "SELECT name, checksum FROM migrations ORDER BY number";
   const lines = (rows: readonly { name: string; checksum: string }[]): string[] =>
     rows.map(({ name, checksum }) => `${name} ${checksum}`);
@@ -119,24 +120,9 @@ export async function migrationsOf({
 /** On disk, with its checksum. */
 async function finished(folder: string, path: string): Promise<BackupFile> {
   const absolute = join(folder, path);
-  const handle = await open(absolute, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
+  await syncToDisk(absolute);
   const { size } = await stat(absolute);
   return { path, bytes: size, sha256: await hashOf(absolute) };
-}
-
-async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const handle = await open(join(folder, manifestFile), "wx");
-  try {
-    await handle.writeFile(manifestText(manifest));
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }
 
 async function serviceVersion(): Promise<string> {
