@@ -55,8 +55,8 @@ export async function refuseAmongOthers(to: string, installation: string): Promi
   for (const name of (await readdir(to)).filter((one) => namePattern.test(one))) {
     // A damaged one, or one of another version, does not say whose it is.
     const found = await readManifest(join(to, name)).catch(() => null);
-    const owner = found?.manifest.installation ?? installation;
-    if (owner === installation) continue;
+    const owner = found?.manifest.installation;
+    if (owner === undefined || owner === installation) continue;
     throw new BackupRefused(
       `${join(to, name)} is a backup of another installation (${owner}, this one is ` +
         `${installation}). Give each installation a folder of its own.`,

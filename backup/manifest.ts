@@ -41,8 +41,8 @@ const manifest = z.object({
   made_at: z.iso.datetime(),
   /** Of the service. */
   version: z.string(),
-  /** Which one was backed up; backups of before there was an id have none. */
-  installation: z.string().optional(),
+  /** Which one was backed up. */
+  installation: z.string(),
   /** The fingerprint of the vault key its secrets are sealed under. */
   vault_key_id: z.string(),
   /** `name checksum` of each migration, in order. */

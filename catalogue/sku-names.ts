@@ -238,7 +238,14 @@ interface ProductRow {
   readonly skus: number;
 }
 
-/** Within one catalogue. No provider token holds a colon. */
-function keyOf({ provider, externalId }: SkuName): string {
-  return `${provider}:${externalId}`;
+/** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
+const keySeparator = "\0";
+
+export function keyOf({ workspace, environment, provider, externalId }: SkuName): string {
+  return [workspace, environment, provider, externalId].join(keySeparator);
+}
+
+export function skuOf(key: string): SkuName {
+  const [workspace = "", environment, provider = "", externalId = ""] = key.split(keySeparator);
+  return { workspace, environment: environment === "test" ? "test" : "live", provider, externalId };
 }

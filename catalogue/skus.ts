@@ -11,9 +11,11 @@ import type { Postgres } from "../postgres/postgres.js";
 import {
   giveMissingPlaces,
   isSameSku,
+  keyOf,
   renameLocked,
   type NamedSku,
   type SkuName,
+  skuOf,
   skuRows,
   type Sql,
   timeText,
@@ -22,14 +24,7 @@ import {
 
 export type { NamedSku, SkuName } from "./sku-names.js";
 
-export interface Skus {
-  /** Gives SKUs met in passing a place: a product of their own until they are named. */
-  see(skus: readonly SkuName[]): Promise<void>;
-  /** In their order: of two SKUs that are named alike, the second joins the first. */
-  name(named: readonly NamedSku[]): Promise<void>;
-  /** Today's name of the product a SKU belongs to. */
-  productName(sku: SkuName): Promise<string>;
-}
+export type Skus = ReturnType<typeof openSkus>;
 
 /** SKUs known to be in the table, so that each payment does not ask again. */
 const seenMax = 100_000;
@@ -42,7 +37,7 @@ const skusAtOnce = 250;
 const namesCachedMs = 1_000;
 const namesCachedMax = 10_000;
 
-export function openSkus(postgres: Postgres): Skus {
+export function openSkus(postgres: Postgres) {
   const seen = new Set<string>();
   const asked = new AskedTogether<string | null>(skusAtOnce, (keys) => namesFor(postgres, keys));
   const names = new ExpiringCache({
@@ -52,7 +47,8 @@ export function openSkus(postgres: Postgres): Skus {
   });
 
   return {
-    async see(skus) {
+    /** Gives SKUs met in passing a place: a product of their own until they are named. */
+    async see(skus: readonly SkuName[]): Promise<void> {
       const byKey = new Map(skus.filter(hasPlace).map((sku) => [keyOf(sku), sku]));
       const unseen = [...byKey].filter(([key]) => !seen.has(key)).map(([, sku]) => sku);
       for (const some of partsOf(unseen)) {
@@ -63,7 +59,8 @@ export function openSkus(postgres: Postgres): Skus {
         for (const sku of some) seen.add(keyOf(sku));
       }
     },
-    async name(named) {
+    /** In their order: of two SKUs that are named alike, the second joins the first. */
+    async name(named: readonly NamedSku[]): Promise<void> {
       for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
         for (const own of byCatalogue(await notCalledSo(postgres, some))) {
           await changeLocked(postgres, own, renameLocked);
@@ -71,7 +68,8 @@ export function openSkus(postgres: Postgres): Skus {
         }
       }
     },
-    async productName(sku) {
+    /** Today's name of the product a SKU belongs to. */
+    async productName(sku: SkuName): Promise<string> {
       if (sku.externalId === "") return unattributed;
       return (await names.get(keyOf(sku))) ?? sku.externalId;
     },
@@ -160,22 +158,6 @@ function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {
     }
   }
   return kept;
-}
-
-function values({ workspace, environment, provider, externalId }: SkuName): string[] {
-  return [workspace, environment, provider, externalId];
-}
-
-/** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
-const keySeparator = "\0";
-
-function keyOf(sku: SkuName): string {
-  return values(sku).join(keySeparator);
-}
-
-function skuOf(key: string): SkuName {
-  const [workspace = "", environment, provider = "", externalId = ""] = key.split(keySeparator);
-  return { workspace, environment: environment === "test" ? "test" : "live", provider, externalId };
 }
 
 function partsOf<One>(skus: readonly One[]): Iterable<One[]> {

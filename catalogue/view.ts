@@ -31,12 +31,7 @@ export interface Catalogue {
   productOf(sku: Sku): CatalogueProduct;
 }
 
-export interface CatalogueView {
-  /** As it was at most `checkMs` ago; a large one that changes all the time is older. */
-  of(workspace: string, environment: Environment): Promise<Catalogue>;
-  /** After a change made by a person through this process. */
-  forget(): void;
-}
+export type CatalogueView = ReturnType<typeof openCatalogueView>;
 
 /** One look at the revisions of all; short, since people and tests look at what they changed. */
 const checkMs = 200;
@@ -62,7 +57,7 @@ export function openCatalogueView(
   postgres: Postgres,
   isAlone = false,
   elapsed = () => performance.now(),
-): CatalogueView {
+) {
   const kept = new LRUCache<string, Kept>({ max: keptMax });
   const changes = new ExpiringCache({
     ttlMs: checkMs,
@@ -99,12 +94,14 @@ export function openCatalogueView(
   }
 
   return {
-    async of(workspace, environment) {
+    /** As it was at most `checkMs` ago; a large one that changes all the time is older. */
+    async of(workspace: string, environment: Environment): Promise<Catalogue> {
       await changes.get("");
       const name = catalogueName(workspace, environment);
       return (kept.get(name) ?? keep(workspace, environment)).catalogue;
     },
-    forget() {
+    /** After a change made by a person through this process. */
+    forget(): void {
       kept.clear();
       changes.clear();
     },

@@ -9,19 +9,7 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-export interface Vault {
-  seal(plain: Buffer, associated: Buffer): Buffer;
-  /** @throws SealBroken when a byte of the value or of the associated data is not as sealed */
-  open(sealed: Buffer, associated: Buffer): Buffer;
-  /** False for what the previous master key sealed: it should be sealed again. */
-  isCurrent(sealed: Buffer): boolean;
-  /** A key of 32 bytes for one purpose, the same in every process with this master key. */
-  deriveKey(purpose: string): Buffer;
-  /** Another master key that opens and never seals: 64 hexadecimal characters. */
-  learn(keyHex: string): void;
-  /** The fingerprint of the master key that seals: says which key, and nothing about it. */
-  readonly keyId: string;
-}
+export type Vault = ReturnType<typeof openVault>;
 
 /** The fingerprint of a master key, as sealed values carry it: 16 hexadecimal characters. */
 export function vaultKeyId(keyHex: string): string {
@@ -55,7 +43,7 @@ const derivedKeysMax = 256;
  * @param keyHex 64 hexadecimal characters
  * @param previousHex the master key before a rotation: opens, never seals
  */
-export function openVault(keyHex: string, previousHex?: string): Vault {
+export function openVault(keyHex: string, previousHex?: string) {
   const current = masterKey(keyHex);
   const masters = new Map([[current.id.toString("hex"), current.key]]);
   const learn = (hex: string): void => {
@@ -83,7 +71,7 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
   }
 
   return {
-    seal(plain, associated) {
+    seal(plain: Buffer, associated: Buffer): Buffer {
       if (sealing.seals >= sealsPerDataKeyMax) sealing = freshDataKey(current);
       const nonce = Buffer.alloc(nonceBytes);
       nonce.writeUIntBE(sealing.seals, nonceBytes - 6, 6);
@@ -95,7 +83,8 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
       return Buffer.concat([sealing.head, nonce, text, cipher.getAuthTag()]);
     },
 
-    open(sealed, associated) {
+    /** @throws SealBroken when a byte of the value or of the associated data is not as sealed */
+    open(sealed: Buffer, associated: Buffer): Buffer {
       if (sealed.length < textAt + tagBytes || sealed[0] !== version) {
         throw new SealBroken("this is no sealed value");
       }
@@ -112,12 +101,16 @@ export function openVault(keyHex: string, previousHex?: string): Vault {
       return plain;
     },
 
-    isCurrent: (sealed) => sealed.subarray(1, saltAt).equals(current.id),
+    /** False for what the previous master key sealed: it should be sealed again. */
+    isCurrent: (sealed: Buffer) => sealed.subarray(1, saltAt).equals(current.id),
 
-    deriveKey: (purpose) => derive(current.key, Buffer.alloc(0), `purpose:${purpose}`),
+    /** A key of 32 bytes for one purpose, the same in every process with this master key. */
+    deriveKey: (purpose: string) => derive(current.key, Buffer.alloc(0), `purpose:${purpose}`),
 
+    /** Another master key that opens and never seals: 64 hexadecimal characters. */
     learn,
 
+    /** The fingerprint of the master key that seals: says which key, and nothing about it. */
     keyId: current.id.toString("hex"),
   };
 }

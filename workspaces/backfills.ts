@@ -40,8 +40,8 @@ export interface Backfill {
   readonly updatedAt: Date;
 }
 
-const columns = `id, workspace, integration, from_at AS "from", state, list, after, counts, comparison,
-  problem, created_at AS "createdAt", updated_at AS "updatedAt"`;
+const columns = `id, workspace, integration, from_at AS "from", state, list, after, counts,
+  comparison, problem, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** Whether history can be read from then on; before, nothing is booked. */
 export function canBeginAt(from: Date, now: Date): boolean {

@@ -13,15 +13,7 @@ const integrationCallsWriteMs = 60_000;
 /** Integrations times verdicts counted at a time; calls beyond them are not. */
 const integrationCallsCountedMax = 10_000;
 
-export interface IntegrationCalls {
-  /**
-   * Never waits and never throws. The first call after a quiet minute is written at once.
-   * @param verdict `taken`, or the code of the refusal
-   */
-  count(integration: string, verdict: string): void;
-  /** Writes what is left. */
-  close(): Promise<void>;
-}
+export type IntegrationCalls = ReturnType<typeof openIntegrationCalls>;
 
 /** Calls of one verdict, as Postgres has them. */
 export interface CallsRow {
@@ -45,7 +37,7 @@ export function openIntegrationCalls(options: {
   readonly postgres: Postgres;
   readonly logger: Logger;
   readonly writeEveryMs?: number;
-}): IntegrationCalls {
+}) {
   const { postgres, logger, writeEveryMs = integrationCallsWriteMs } = options;
   const counted = new Map<string, Counted>();
   let writing: Promise<void> = Promise.resolve();
@@ -75,7 +67,11 @@ export function openIntegrationCalls(options: {
   timer.unref();
 
   return {
-    count(integration, verdict) {
+    /**
+     * Never waits and never throws. The first call after a quiet minute is written at once.
+     * @param verdict `taken`, or the code of the refusal
+     */
+    count(integration: string, verdict: string): void {
       const key = `${integration} ${verdict}`;
       let entry = counted.get(key);
       if (entry === undefined) {
@@ -87,7 +83,8 @@ export function openIntegrationCalls(options: {
       entry.lastAt = Date.now();
       if (isPaced(entry)) void writeDue((one) => one === entry);
     },
-    async close() {
+    /** Writes what is left. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await writeDue(() => true);
     },

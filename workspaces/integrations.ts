@@ -24,14 +24,7 @@ export interface Integration {
   readonly credentials: readonly unknown[];
 }
 
-export interface Integrations {
-  /** Cached: a change by another process is seen after 5 s at the latest. */
-  byToken(token: string): Promise<Integration | null>;
-  /** Null also for a deleted one. Only the current credentials; cached alike. */
-  byId(id: string): Promise<Integration | null>;
-  /** After a change made by this process. */
-  forget(): void;
-}
+export type Integrations = ReturnType<typeof openIntegrations>;
 
 /** With the time of the look-up itself, below what is promised. */
 const cacheMs = 4_000;
@@ -41,7 +34,7 @@ export function openIntegrations(options: {
   readonly postgres: Postgres;
   readonly vault: Vault;
   readonly now?: () => number;
-}): Integrations {
+}) {
   const { postgres, vault, now = () => Date.now() } = options;
   const cache = new ExpiringCache({
     ttlMs: cacheMs,
@@ -54,7 +47,8 @@ export function openIntegrations(options: {
     load: (id) => findIntegration(postgres, vault, "id", id),
   });
   return {
-    async byToken(token) {
+    /** Cached: a change by another process is seen after 5 s at the latest. */
+    async byToken(token: string): Promise<Integration | null> {
       const found = await cache.get(hashToken(token).toString("base64"));
       if (found === null) return null;
       const counting = found.previous.filter(({ validUntil }) => validUntil > now());
@@ -62,10 +56,12 @@ export function openIntegrations(options: {
       const old = counting.map(({ credentials }) => credentials);
       return { ...found.integration, credentials: [...found.integration.credentials, ...old] };
     },
-    async byId(id) {
+    /** Null also for a deleted one. Only the current credentials; cached alike. */
+    async byId(id: string): Promise<Integration | null> {
       return (await cacheById.get(id))?.integration ?? null;
     },
-    forget() {
+    /** After a change made by this process. */
+    forget(): void {
       cache.clear();
       cacheById.clear();
     },

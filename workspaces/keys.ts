@@ -31,12 +31,7 @@ export type KeyLookup =
       readonly code: "key_malformed" | "key_unknown" | "key_revoked" | "key_expired";
     };
 
-export interface Keys {
-  /** Cached: a revocation by another process is seen after 5 s at the latest. */
-  look(key: string): Promise<KeyLookup>;
-  /** After a change made by this process. */
-  forget(): void;
-}
+export type Keys = ReturnType<typeof openKeys>;
 
 const cacheMs = 4_000;
 const cacheEntriesMax = 10_000;
@@ -50,7 +45,7 @@ export function openKeys(options: {
   readonly now?: () => number;
   /** ms by a clock that is never set */
   readonly elapsed?: () => number;
-}): Keys {
+}) {
   const { postgres, logger, now = Date.now, elapsed = () => performance.now() } = options;
   const cache = new ExpiringCache({
     ttlMs: cacheMs,
@@ -72,7 +67,8 @@ export function openKeys(options: {
   }
 
   return {
-    async look(key) {
+    /** Cached: a revocation by another process is seen after 5 s at the latest. */
+    async look(key: string): Promise<KeyLookup> {
       if (!isWellFormed(key)) return { ok: false, code: "key_malformed" };
       const row = await cache.get(hashKey(key).toString("base64"));
       if (row === null) return { ok: false, code: "key_unknown" };
@@ -82,6 +78,7 @@ export function openKeys(options: {
       noteUse(row.access.keyId);
       return { ok: true, access: row.access };
     },
+    /** After a change made by this process. */
     forget: () => cache.clear(),
   };
 }

@@ -23,9 +23,9 @@ describe("A folder of backups", () => {
   after(() => rmSync(root, { recursive: true }));
 
   it("should be refused when it holds those of another installation", async () => {
-    const before = await add(1, undefined);
+    const before = await add(1, "first");
     await add(2, "first");
-    expect(existsSync(before), "made before there were ids").to.equal(false);
+    expect(existsSync(before), "one of its own").to.equal(false);
     const refused = await rejection(add(3, "second"));
     expect(refused).to.be.instanceOf(BackupRefused);
     expect(String(refused)).to.include("of another installation (first, this one is second)");
@@ -56,20 +56,19 @@ describe("A folder of backups", () => {
     for (const to of ["backups", "data2", "."]) refuseInside(join(root, to), data);
   });
 
-  /** @param installation undefined: as versions before did */
-  function add(at: number, installation: string | undefined): Promise<string> {
+  function add(at: number, installation: string): Promise<string> {
     return addBackup(root, new Date(at), 1, async (folder) => {
-      await refuseAmongOthers(root, installation ?? "any");
+      await refuseAmongOthers(root, installation);
       writeFileSync(join(folder, "manifest.json"), manifestText(manifestOf(installation)));
     });
   }
 
-  function manifestOf(installation: string | undefined): Manifest {
+  function manifestOf(installation: string): Manifest {
     const part = { partitions: [], groups: {} };
     return {
       made_at: new Date(0).toISOString(),
       version: "1",
-      ...(installation === undefined ? {} : { installation }),
+      installation,
       vault_key_id: "",
       migrations: { postgres: [], clickhouse: [] },
       topics: {

@@ -32,6 +32,7 @@ describe("The log in a backup", () => {
     manifest = {
       made_at: "2026-11-21T00:00:00.000Z",
       version: "0.1.0",
+      installation: "none",
       vault_key_id: "none",
       migrations: { postgres: [], clickhouse: [] },
       topics: cut,
