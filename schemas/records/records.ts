@@ -331,6 +331,9 @@ const factSchema = record("Fact", [
 ]);
 export type Fact = Avro<typeof factSchema>;
 export type FactBody = Fact["body"];
+/** What a fact of one kind says. */
+export type BodyOf<Kind extends string> =
+  Extract<FactBody, Record<Kind, unknown>> extends Record<Kind, infer Body> ? Body : never;
 export type Environment = Avro<typeof environment>;
 
 /**

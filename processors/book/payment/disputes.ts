@@ -1,6 +1,7 @@
 /** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
-import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
-import { byReceipt, newestFirst } from "./readings.js";
+import { grouped } from "../../../runtime/grouped.js";
+import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
+import { byNewest, byReceipt, type Reading, readingsOf } from "./readings.js";
 
 export interface Withdrawn {
   readonly dispute: string;
@@ -25,7 +26,10 @@ interface Return {
 
 /** An inquiry never withdraws anything and is not among them. */
 export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
-  const readings = readingsOf(facts);
+  const newestFirst = readingsOf(facts, (body) => ("Dispute" in body ? body.Dispute : null)).sort(
+    (one, other) => byNewest(one.fact, other.fact),
+  );
+  const readings = grouped(newestFirst, ({ body }) => body.dispute);
   const reported = [...readings.keys()].sort().map((dispute) => readings.get(dispute) ?? []);
   const returns = reported.flatMap(loneReturn).sort((one, other) => one.at - other.at);
   return withReturns(reported.flatMap(withdrawnBy), returns);
@@ -41,25 +45,16 @@ function outOf({ amount, returns }: Withdrawn): bigint {
   return returns.reduce((left, back) => left - back.amount, amount);
 }
 
-function readingsOf(facts: readonly Fact[]): Map<string, Fact[]> {
-  const readings = new Map<string, Fact[]>();
-  for (const fact of newestFirst(facts.filter(({ body }) => "Dispute" in body))) {
-    if (!("Dispute" in fact.body)) continue;
-    const { dispute } = fact.body.Dispute;
-    const known = readings.get(dispute);
-    if (known) known.push(fact);
-    else readings.set(dispute, [fact]);
-  }
-  return readings;
-}
+type DisputeBody = BodyOf<"Dispute">;
+/** All readings of one dispute, newest first. */
+type Readings = readonly Reading<DisputeBody>[];
 
-/** @param reported all readings of one dispute, newest first */
-function withdrawnBy(reported: readonly Fact[]): Withdrawn[] {
-  const newest = reported[0];
+function withdrawnBy(reported: Readings): Withdrawn[] {
+  const [newest] = reported;
   const withdrawnAt = timeOf(reported, "withdrawn_at");
-  const quote = quoteOfWithdrawal(reported.toSorted(byReceipt), withdrawnAt);
-  if (!newest || !("Dispute" in newest.body) || withdrawnAt === null || !quote) return [];
-  const { dispute, amount, currency, lines = [], tax = null } = newest.body.Dispute;
+  const quote = quoteOfWithdrawal(reported, withdrawnAt);
+  if (!newest || withdrawnAt === null || !quote) return [];
+  const { dispute, amount, currency, lines = [], tax = null } = newest.body;
   const backAt = timeOf(reported, "returned_at");
   const part = readingOfMoney(reported)?.returned_amount ?? amount;
   const back = part < amount ? part : amount;
@@ -71,11 +66,11 @@ function withdrawnBy(reported: readonly Fact[]): Withdrawn[] {
  * The rate of the day the money was withdrawn, which counts while the sale is unknown: of readings
  * with that date the first received, since what is converted stays converted.
  */
-function quoteOfWithdrawal(readings: readonly Fact[], withdrawnAt: number | null): Quote | null {
-  for (const { body, quote } of readings) {
-    if ("Dispute" in body && body.Dispute.withdrawn_at === withdrawnAt && quote) return quote;
-  }
-  return null;
+function quoteOfWithdrawal(reported: Readings, withdrawnAt: number | null): Quote | null {
+  const [first] = reported
+    .filter(({ fact, body }) => body.withdrawn_at === withdrawnAt && fact.quote)
+    .sort((one, other) => byReceipt(one.fact, other.fact));
+  return first?.fact.quote ?? null;
 }
 
 interface LoneReturn extends Return {
@@ -84,12 +79,11 @@ interface LoneReturn extends Return {
 }
 
 /** Money that came back under an id that was never withdrawn: at Paddle each move has its own. */
-function loneReturn(reported: readonly Fact[]): LoneReturn[] {
-  const newest = reported[0];
+function loneReturn(reported: Readings): LoneReturn[] {
+  const [newest] = reported;
   const at = timeOf(reported, "returned_at");
-  if (!newest || !("Dispute" in newest.body) || at === null) return [];
-  if (timeOf(reported, "withdrawn_at") !== null) return [];
-  const { amount, currency, lines = [] } = newest.body.Dispute;
+  if (!newest || at === null || timeOf(reported, "withdrawn_at") !== null) return [];
+  const { amount, currency, lines = [] } = newest.body;
   return [{ at, amount, currency, lines }];
 }
 
@@ -137,33 +131,26 @@ function namesOf(lines: readonly Line[]): string {
  * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
  * outcome that implies it.
  */
-function timeOf(reported: readonly Fact[], field: "withdrawn_at" | "returned_at"): number | null {
+function timeOf(reported: Readings, field: "withdrawn_at" | "returned_at"): number | null {
   const money = readingOfMoney(reported);
   if (money !== null) return money[field];
   for (const reportedBy of ["notice", "outcome"] as const) {
     const times = reported.flatMap(({ body }) =>
-      "Dispute" in body && body.Dispute.reported_by === reportedBy
-        ? (body.Dispute[field] ?? [])
-        : [],
+      body.reported_by === reportedBy ? (body[field] ?? []) : [],
     );
     if (times.length > 0) return Math.min(...times);
   }
   return null;
 }
 
-type DisputeBody = Extract<FactBody, { Dispute: unknown }>["Dispute"];
-
 /**
  * The newest. Stripe's times are whole seconds: of those reported in one the newest shows the
  * return, independent of their ids, since no id shows which comes first.
- *
- * @param reported newest first
  */
-function readingOfMoney(reported: readonly Fact[]): DisputeBody | null {
-  const readings = reported.flatMap(({ body, happened_at: at }) =>
-    "Dispute" in body && body.Dispute.reported_by === "money" ? [{ at, body: body.Dispute }] : [],
-  );
-  const newest = readings.filter(({ at }) => at === readings[0]?.at);
+function readingOfMoney(reported: Readings): DisputeBody | null {
+  const readings = reported.filter(({ body }) => body.reported_by === "money");
+  const at = readings[0]?.fact.happened_at;
+  const newest = readings.filter(({ fact }) => fact.happened_at === at);
   const shown = newest.find(({ body }) => body.returned_at !== null) ?? newest[0];
   return shown?.body ?? null;
 }

@@ -5,8 +5,8 @@
 import { unknownCountry } from "../../../schemas/countries.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
-import type { Fact, Line, Quote } from "../../../schemas/records/records.js";
-import { disputesOf, type Withdrawn } from "./disputes.js";
+import type { Line, Quote } from "../../../schemas/records/records.js";
+import type { Withdrawn } from "./disputes.js";
 import { returnedTaxes, type Span } from "./refund-taxes.js";
 import type { RefundStep } from "./refunds.js";
 import {
@@ -16,8 +16,7 @@ import {
   type Parts,
   SoldLines,
 } from "./refund-allocation.js";
-import type { Sale } from "./sale.js";
-import { bySku } from "./sku-lines.js";
+import { bySku } from "./invoice-allocation.js";
 
 /**
  * One movement of money, signed: `original_amount` in minor units of `currency`; `amount`, `tax`
@@ -35,6 +34,22 @@ export interface Entry {
   readonly tax: bigint;
   readonly fee: bigint;
   readonly sales: number;
+}
+
+/** What was paid and what for, as far as it is known. */
+export interface Sale {
+  readonly at: number;
+  readonly amount: bigint;
+  readonly normalized: bigint;
+  readonly currency: string;
+  readonly quote: Quote;
+  readonly country: string;
+  readonly account: string;
+  readonly type: "subscription" | "one_time";
+  readonly tax: bigint | null;
+  readonly fee: bigint | null;
+  /** One for each SKU. */
+  readonly lines: readonly Line[];
 }
 
 /** What is known of the payment its refunds and disputes belong to. */
@@ -81,12 +96,12 @@ export interface Returned {
 }
 
 export function movesOf(
-  facts: readonly Fact[],
   steps: readonly RefundStep[],
+  disputes: readonly Withdrawn[],
   known: Known,
 ): Move[] {
   const { sale } = known;
-  const outs = outsOf(steps, disputesOf(facts));
+  const outs = outsOf(steps, disputes);
   if (sale === null) return outs.map((out) => outMove(out, atOwnRate(out), known));
   const sold = saleMove(sale);
   const inSale = sumsInSale(outs, sale);
@@ -211,19 +226,11 @@ function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): M
 }
 
 function disputeOuts(dispute: Withdrawn): MoneyOut[] {
-  const { dispute: id, currency, quote, amount, withdrawnAt, returns, lines, tax } = dispute;
-  const withdrawn: MoneyOut = {
-    entry: `dispute:${id}`,
-    kind: "dispute",
-    at: withdrawnAt,
-    currency,
-    amount,
-    tax,
-    undoes: null,
-    quote,
-    lines,
-    country: null,
-  };
+  const { dispute: id, withdrawnAt, returns, ...money } = dispute;
+  const { amount, tax } = money;
+  const entry = `dispute:${id}`;
+  const nowhere = { undoes: null, country: null };
+  const withdrawn = { ...money, ...nowhere, entry, kind: "dispute", at: withdrawnAt } as const;
   let left = { amount, tax: tax ?? 0n };
   const won = returns.map((back, index): MoneyOut => {
     const taxBack = divideRounded(left.tax * back.amount, left.amount);
@@ -235,7 +242,7 @@ function disputeOuts(dispute: Withdrawn): MoneyOut[] {
       at: back.at,
       amount: -back.amount,
       tax: tax === null ? null : -taxBack,
-      undoes: withdrawn.entry,
+      undoes: entry,
     };
   });
   return [withdrawn, ...won];

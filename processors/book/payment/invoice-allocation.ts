@@ -5,14 +5,12 @@
  * nothing of those before it (docs/decisions/payments.md). Pure.
  */
 import { limits } from "../../../config.js";
+import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
-import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { addedUp } from "./outside-records.js";
-import { bySku } from "./sku-lines.js";
+import type { BodyOf, Fact, Line } from "../../../schemas/records/records.js";
 
-export type PurchaseBody = Extract<FactBody, { Purchase: unknown }>["Purchase"];
-type LinkBody = Extract<FactBody, { Link: unknown }>["Link"];
+export type PurchaseBody = BodyOf<"Purchase">;
 
 /** What was paid of a purchase before this payment and with it, in its minor units. */
 interface Share {
@@ -42,7 +40,7 @@ export class Shares {
    * any order.
    * @returns whether the link says anything new
    */
-  add({ payment, purchase, part }: LinkBody): boolean {
+  add({ payment, purchase, part }: BodyOf<"Link">): boolean {
     if (!part || part.amount <= 0n) return false;
     const parts = this.#parts.get(purchase) ?? new Map<string, Part>();
     const { record = "" } = part;
@@ -76,16 +74,37 @@ export class Shares {
 
 /** One part of each payment, its records together. */
 function partsOfPayments(reported: Iterable<Part>): Part[] {
-  const payments = new Map<string, Part[]>();
-  for (const part of reported) {
-    const parts = payments.get(part.payment);
-    if (parts) parts.push(part);
-    else payments.set(part.payment, [part]);
+  return Array.from(
+    grouped(reported, ({ payment }) => payment),
+    ([payment, parts]) => {
+      const at = Math.min(...parts.map((part) => part.at));
+      return { payment, record: "", amount: addedUp(parts), at };
+    },
+  );
+}
+
+/**
+ * One payment from outside a provider, reported record by record (docs/decisions/payments.md): a
+ * record of the whole amount counts alone; otherwise the records add up.
+ * @param reported readings of one payment, of each thing the one that counts first; minor units
+ */
+export function addedUp(
+  reported: readonly { readonly record?: string; readonly amount: bigint }[],
+): bigint {
+  const whole = reported.find(({ record = "" }) => record === "");
+  if (whole !== undefined) return whole.amount;
+  const records = [...grouped(reported, ({ record }) => record).values()];
+  return records.reduce((sum, [first]) => sum + (first?.amount ?? 0n), 0n);
+}
+
+/** Lines of one SKU become one; without any there is one nobody has named. */
+export function bySku(lines: readonly Line[]): Line[] {
+  const weights = new Map<string, bigint>();
+  for (const { external_id, weight } of lines) {
+    weights.set(external_id, (weights.get(external_id) ?? 0n) + weight);
   }
-  return Array.from(payments, ([payment, parts]) => {
-    const at = Math.min(...parts.map((part) => part.at));
-    return { payment, record: "", amount: addedUp(parts), at };
-  });
+  if (weights.size === 0) weights.set("", 1n);
+  return [...weights].map(([external_id, weight]) => ({ external_id, weight }));
 }
 
 /** Facts of a purchase that all its payments have to know. */

@@ -7,7 +7,7 @@ import { limits } from "../../../config.js";
 import { isInt64 } from "../../../schemas/fact-bounds.js";
 import type { Fact, Line } from "../../../schemas/records/records.js";
 import { entriesOf, type Entry, type Move, movesMoney, type Returned } from "./entries.js";
-import { type Document, paymentState } from "./payment.js";
+import { type Document, stateOf } from "./payment.js";
 import { Prefix } from "./prefix.js";
 import type { Span } from "./refund-taxes.js";
 import type { Named, Parts } from "./refund-allocation.js";
@@ -58,7 +58,7 @@ export function paymentVersions(payment: string, facts: readonly Fact[]): Report
       said += 1;
       if (said > limits.factsPerPaymentMax)
         return { versions, ledger, ...cut(payment, facts, index) };
-      const state = paymentState(payment, prefix.facts);
+      const state = stateOf(prefix);
       const entries = recorded.bringTo(state.moves, limits.ledgerRowsPerPaymentMax - ledger.length);
       if (entries === null) return { versions, ledger, ...cut(payment, facts, index) };
       for (const entry of entries) ledger.push({ ...entry, fact });
@@ -78,8 +78,7 @@ function cut(
   facts: readonly Fact[],
   end: number,
 ): Pick<Reported, "counted" | "beyond"> {
-  const prefix = new Prefix(payment);
-  for (const fact of facts.slice(0, end)) prefix.add(fact);
+  const prefix = new Prefix(payment, facts.slice(0, end));
   const counted = new Set(prefix.counted);
   return { counted, beyond: facts.slice(end).filter((fact) => prefix.add(fact)) };
 }

@@ -6,19 +6,16 @@
  * ledger rows recorded with a fact are the entries after it minus the entries before it, so that
  * any past answer can be given again, however the facts happened to be batched.
  */
-import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
+import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { refundedOf } from "../../../schemas/money/refunded.js";
 import { disputesOf, isOpen } from "./disputes.js";
 import { unknownCountry } from "../../../schemas/countries.js";
-import { inBase, largestLine, type Move, movesOf } from "./entries.js";
-import { countingOf, earlier } from "./prefix.js";
-import { addedUp } from "./outside-records.js";
-import { newestFirst, paymentsNewestFirst } from "./readings.js";
+import { inBase, largestLine, type Move, movesOf, type Sale } from "./entries.js";
+import { Prefix } from "./prefix.js";
+import { byNewest, paymentsNewestFirst } from "./readings.js";
 import { withOwnRefunds } from "./purchase-refunds.js";
 import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
-import { type PurchaseBody, sharedOut, Shares } from "./invoice-allocation.js";
-import type { Sale } from "./sale.js";
-import { bySku } from "./sku-lines.js";
+import { addedUp, bySku, type PurchaseBody, sharedOut } from "./invoice-allocation.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
 export interface Document {
@@ -52,24 +49,28 @@ export interface PaymentState {
  * @param known facts of the payment and of its purchases, in order of receipt
  */
 export function paymentState(payment: string, known: readonly Fact[]): PaymentState {
-  const shares = reportedShares(known);
-  const facts = withOwnRefunds(payment, known, shares);
+  return stateOf(new Prefix(payment, known));
+}
+
+export function stateOf({ payment, own, purchases, shares }: Prefix): PaymentState {
+  const facts = withOwnRefunds(payment, own, shares);
   const payments = reportedPayments(facts);
-  const purchases = purchasesOf(payment, facts);
   const reported = [...payments, ...sharedOut(payment, purchases, shares)];
   const sale = saleOf(facts, reported);
   const lines = sale?.lines ?? linesOf(reported);
   const country = firstReported(reported, (part) => part.country);
   const refunds = refundSteps(facts);
   const skus = skusOf([...payments, ...purchases]);
-  const moves = movesOf(facts, refunds, { sale, country, lines, skus });
+  const disputes = disputesOf(facts);
+  const moves = movesOf(refunds, disputes, { sale, country, lines, skus });
   if (sale === null) return { document: loneRefund(facts), moves };
-  return { document: documentOf(facts, sale, refundedOfSale(sale, refunds, moves)), moves };
+  const refunded = refundedOfSale(sale, refunds, moves);
+  return { document: documentOf(sale, refunded, disputes.some(isOpen)), moves };
 }
 
 /** What a payment's own readings and its purchases say alike; what comes first is believed. */
 type Part = PaymentBody | PurchaseBody;
-type PaymentBody = Extract<FactBody, { Payment: unknown }>["Payment"];
+type PaymentBody = BodyOf<"Payment">;
 
 /** Newest first, each with what all of the payment comes to. */
 function reportedPayments(facts: readonly Fact[]): PaymentBody[] {
@@ -79,38 +80,6 @@ function reportedPayments(facts: readonly Fact[]): PaymentBody[] {
   );
   const amount = addedUp(reported);
   return reported.map((payment) => ({ ...payment, amount }));
-}
-
-function reportedShares(facts: readonly Fact[]): Shares {
-  const shares = new Shares();
-  for (const { body } of facts) if ("Link" in body) shares.add(body.Link);
-  return shares;
-}
-
-/**
- * One reading of each purchase that is linked here by one of these facts; those that name products
- * come first. A purchase reported before its link belongs to nothing yet.
- */
-function purchasesOf(payment: string, facts: readonly Fact[]): PurchaseBody[] {
-  const links = new Map<string, number | null>();
-  const readings = new Map<string, Fact[]>();
-  for (const fact of facts) {
-    if ("Link" in fact.body) {
-      const { purchase, as_of: asOf = null } = fact.body.Link;
-      if (fact.body.Link.payment !== payment) continue;
-      links.set(purchase, earlier(links.get(purchase) ?? null, asOf));
-    } else if ("Purchase" in fact.body) {
-      const { purchase } = fact.body.Purchase;
-      const known = readings.get(purchase);
-      if (known) known.push(fact);
-      else readings.set(purchase, [fact]);
-    }
-  }
-  return [...links]
-    .flatMap(([purchase, asOf]) => countingOf(readings.get(purchase) ?? [], asOf) ?? [])
-    .flatMap(({ body }) => ("Purchase" in body ? [body.Purchase] : []))
-    .sort((one, other) => (one.purchase < other.purchase ? -1 : 1))
-    .sort((one, other) => other.lines.length - one.lines.length);
 }
 
 function firstReported<T>(reported: readonly Part[], read: (part: Part) => T | null): T | null {
@@ -163,8 +132,7 @@ function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
 }
 
 /** @param refunded minor units of the sale's currency */
-function documentOf(facts: readonly Fact[], sale: Sale, refunded: bigint): Document {
-  const disputed = disputesOf(facts).some(isOpen);
+function documentOf(sale: Sale, refunded: bigint, disputed: boolean): Document {
   return {
     timestamp: sale.at,
     account: sale.account,
@@ -199,7 +167,7 @@ function refundedOfSale(
 
 /** A refund that names no sale is a transaction of its own. */
 function loneRefund(facts: readonly Fact[]): Document | null {
-  const [fact] = newestFirst(facts.filter(({ body }) => "Refund" in body));
+  const [fact] = facts.filter(({ body }) => "Refund" in body).sort(byNewest);
   if (fact === undefined || !("Refund" in fact.body) || !fact.quote) return null;
   const refund = fact.body.Refund;
   if (refund.payment !== null || refund.failed_at !== null || refund.amount <= 0n) return null;

@@ -4,12 +4,11 @@
  * payments do (invoice-allocation.ts), and each payment gives back what of its own part is covered
  * (docs/decisions/refunds-and-disputes.md). Pure.
  */
+import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
-import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { newestFirst } from "./readings.js";
+import type { BodyOf, Fact } from "../../../schemas/records/records.js";
+import { byNewest, readingsOf, refundIn } from "./readings.js";
 import type { Shares } from "./invoice-allocation.js";
-
-type RefundBody = Extract<FactBody, { Refund: unknown }>["Refund"];
 
 /**
  * The facts with such refunds cut down to what this payment gives back of them; without those of
@@ -39,6 +38,7 @@ export function withOwnRefunds(
 /** One refund of a purchase as a whole: minor units, as its newest reading reports. */
 interface WholeRefund {
   readonly refund: string;
+  readonly purchase: string;
   /** A payment of the provider's name for the purchase, which has it while no other is known. */
   readonly payment: string | null;
   readonly at: number;
@@ -52,26 +52,21 @@ type OwnPart = Pick<WholeRefund, "refund" | "amount" | "tax">;
 
 /** By purchase, each in order of time. A reading of earlier days may name none. */
 function refundsOfPurchases(facts: readonly Fact[]): Map<string, WholeRefund[]> {
-  const readings = new Map<string, RefundBody[]>();
-  for (const { body } of newestFirst(facts.filter((fact) => "Refund" in fact.body))) {
-    if (!("Refund" in body)) continue;
-    const known = readings.get(body.Refund.refund);
-    if (known) known.push(body.Refund);
-    else readings.set(body.Refund.refund, [body.Refund]);
-  }
-  const found = new Map<string, WholeRefund[]>();
-  for (const reported of readings.values()) {
-    const [newest] = reported;
-    const purchase = reported.find(isOfPurchase)?.purchase ?? null;
-    if (newest === undefined || purchase === null) continue;
-    const { refund, payment, amount, tax = null } = newest;
-    const at = Math.min(...reported.map((reading) => reading.at));
-    const hasFailed = reported.some(({ failed_at: failedAt }) => failedAt !== null);
-    const whole = { refund, payment, at, amount, tax, hasFailed };
-    found.set(purchase, [...(found.get(purchase) ?? []), whole]);
-  }
-  for (const refunds of found.values()) refunds.sort(inOrder);
-  return found;
+  const newestFirst = facts.filter(({ body }) => "Refund" in body).sort(byNewest);
+  const bodies = readingsOf(newestFirst, refundIn).map(({ body }) => body);
+  const whole = [...grouped(bodies, ({ refund }) => refund).values()].flatMap(wholeRefund);
+  return grouped(whole.sort(inOrder), ({ purchase }) => purchase);
+}
+
+/** @param reported its readings, newest first */
+function wholeRefund(reported: readonly BodyOf<"Refund">[]): WholeRefund[] {
+  const [newest] = reported;
+  const purchase = reported.find(isOfPurchase)?.purchase ?? null;
+  if (newest === undefined || purchase === null) return [];
+  const { refund, payment, amount, tax = null } = newest;
+  const at = Math.min(...reported.map((reading) => reading.at));
+  const hasFailed = reported.some(({ failed_at: failedAt }) => failedAt !== null);
+  return [{ refund, purchase, payment, at, amount, tax, hasFailed }];
 }
 
 function ownParts(
@@ -116,7 +111,7 @@ function within(place: bigint, from: bigint, to: bigint): bigint {
   return place > to ? to : place;
 }
 
-function isOfPurchase({ purchase = null }: RefundBody): boolean {
+function isOfPurchase({ purchase = null }: BodyOf<"Refund">): boolean {
   return purchase !== null;
 }
 

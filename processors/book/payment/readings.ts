@@ -1,16 +1,37 @@
 /** Several readings of one thing, reported at different times: the newest counts. */
-import type { Fact } from "../../../schemas/records/records.js";
+import type { BodyOf, Fact, FactBody } from "../../../schemas/records/records.js";
+
+export interface Reading<Body> {
+  readonly fact: Fact;
+  readonly body: Body;
+}
+
+/** Of one kind: what `bodyIn` finds, in the order of the facts. */
+export function readingsOf<Body>(
+  facts: readonly Fact[],
+  bodyIn: (body: FactBody) => Body | null,
+): Reading<Body>[] {
+  const readings: Reading<Body>[] = [];
+  for (const fact of facts) {
+    const body = bodyIn(fact.body);
+    if (body !== null) readings.push({ fact, body });
+  }
+  return readings;
+}
+
+export function refundIn(body: FactBody): BodyOf<"Refund"> | null {
+  return "Refund" in body ? body.Refund : null;
+}
 
 /**
  * Later at the provider is newer; at the same moment the greater event id; of one event the later
  * reading, which knows what the provider's API added.
  */
-export function newestFirst(facts: readonly Fact[]): Fact[] {
-  return [...facts].sort(
-    (one, other) =>
-      other.happened_at - one.happened_at ||
-      inOrder(other.event_id, one.event_id) ||
-      byReceipt(other, one),
+export function byNewest(one: Fact, other: Fact): number {
+  return (
+    other.happened_at - one.happened_at ||
+    inOrder(other.event_id, one.event_id) ||
+    byReceipt(other, one)
   );
 }
 
@@ -19,7 +40,7 @@ export function newestFirst(facts: readonly Fact[]): Fact[] {
  * payment grows by captures, of which Stripe reports the second. The ids say nothing.
  */
 export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
-  const readings = newestFirst(facts);
+  const readings = facts.toSorted(byNewest);
   const amounts = new Map<string, bigint>();
   for (const { event_id: event, body } of readings) {
     // A later reading of one event may correct it.
@@ -36,7 +57,7 @@ export function byReceipt(one: Fact, other: Fact): number {
   return one.received_at - other.received_at || inOrder(one.fact_id, other.fact_id);
 }
 
-function inOrder<T extends string | bigint>(one: T, other: T): number {
+export function inOrder<T extends string | bigint>(one: T, other: T): number {
   if (one === other) return 0;
   return one < other ? -1 : 1;
 }

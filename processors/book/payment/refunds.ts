@@ -4,9 +4,10 @@
  * of the two, so that neither is missed and nothing counts twice. What came back another way than
  * the charge was paid (`Refund.purchase`) is in no reading of it, and comes on top.
  */
+import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
-import type { Fact, FactBody, Line, Quote } from "../../../schemas/records/records.js";
-import { newestFirst } from "./readings.js";
+import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
+import { byNewest, type Reading, readingsOf, refundIn } from "./readings.js";
 
 /** The refunded total of one currency goes from `before` to `after`; minor units. */
 export interface RefundStep {
@@ -95,36 +96,25 @@ function stepsOf(all: readonly ReportedRefund[]): RefundStep[] {
   return steps;
 }
 
-type RefundBody = Extract<FactBody, { Refund: unknown }>["Refund"];
-interface Reading {
-  readonly fact: Fact;
-  readonly body: RefundBody;
-  readonly quote: Quote;
-}
+type RefundReading = Reading<BodyOf<"Refund">>;
 
 /**
  * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
  * a later date: the earliest counts. One that failed by then never moved anything.
  */
 function singles(facts: readonly Fact[]): ReportedRefund[] {
-  const readings = new Map<string, Reading[]>();
-  for (const fact of facts) {
-    if (!("Refund" in fact.body) || !fact.quote) continue;
-    const reading = { fact, body: fact.body.Refund, quote: fact.quote };
-    const { refund } = reading.body;
-    const known = readings.get(refund);
-    if (known) known.push(reading);
-    else readings.set(refund, [reading]);
-  }
-  return [...readings.values()].flatMap(reportedBy);
+  const converted = readingsOf(facts, refundIn).filter(({ fact }) => fact.quote);
+  return [...grouped(converted, ({ body }) => body.refund).values()].flatMap(reportedBy);
 }
 
 /** @param readings of one refund, in order of receipt */
-function reportedBy(readings: readonly Reading[]): ReportedRefund[] {
-  const body = newestOf(readings);
+function reportedBy(readings: readonly RefundReading[]): ReportedRefund[] {
+  const body = readings.toSorted((one, other) => byNewest(one.fact, other.fact))[0]?.body;
   const first = earliest(readings);
   if (body === undefined || first === null) return [];
-  const failedAt = firstFailure(readings);
+  // Later updates of a failed refund repeat the failure with a time of their own.
+  const failures = readings.flatMap(({ body: { failed_at: at } }) => at ?? []);
+  const failedAt = failures.length === 0 ? null : Math.min(...failures);
   if (failedAt !== null && failedAt <= first.at) return [];
   const { refund, amount, tax = null } = body;
   const made: ReportedRefund = {
@@ -152,26 +142,12 @@ function reportedBy(readings: readonly Reading[]): ReportedRefund[] {
   return [made, { ...made, ...back }];
 }
 
-function newestOf(readings: readonly Reading[]): RefundBody | undefined {
-  if (readings.length === 1) return readings[0]?.body;
-  const [newest] = newestFirst(readings.map(({ fact }) => fact));
-  return readings.find(({ fact }) => fact === newest)?.body;
-}
-
-/** Later updates of a failed refund repeat the failure with a time of their own. */
-function firstFailure(readings: readonly Reading[]): number | null {
-  let first: number | null = null;
-  for (const { body } of readings) {
-    if (body.failed_at !== null) first = Math.min(first ?? body.failed_at, body.failed_at);
-  }
-  return first;
-}
-
 /** Of readings with one date the first received: what is converted stays converted. */
-function earliest(readings: readonly Reading[]): { at: number; quote: Quote } | null {
+function earliest(readings: readonly RefundReading[]): { at: number; quote: Quote } | null {
   let found: { at: number; quote: Quote } | null = null;
-  for (const { body, quote } of readings) {
-    if (found === null || body.at < found.at) found = { at: body.at, quote };
+  for (const { fact, body } of readings) {
+    const isEarlier = found === null || body.at < found.at;
+    if (fact.quote && isEarlier) found = { at: body.at, quote: fact.quote };
   }
   return found;
 }
