@@ -37,6 +37,16 @@ export interface SliceFinding {
   readonly examples: readonly AuditExample[];
 }
 
+export function findingOf<Difference>(
+  rows: number,
+  amount: string,
+  differences: readonly Difference[],
+  exampleOf: (difference: Difference) => AuditExample,
+): SliceFinding {
+  const examples = differences.slice(0, limits.auditExamplesMax).map(exampleOf);
+  return { rows, differences: differences.length, amount, examples };
+}
+
 /**
  * @param settledTo asked only when something differs; ms since 1970 up to which everything is
  *   booked. Accounts with changes recorded later are being booked right now and are left out.

@@ -21,10 +21,10 @@ import type { Watermark } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";
-import { insertLedgerDifferences, ledgerDifferences, ledgerFinding } from "./ledger.js";
+import { auditLedger } from "./ledger.js";
 import { paymentSlices, paymentsIn } from "./money.js";
 import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
-import { insertVersionDifferences, versionDifferences, versionFinding } from "./versions.js";
+import { auditVersions } from "./versions.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import { paymentVersions } from "../book/payment/payment-versions.js";
 
@@ -139,18 +139,13 @@ async function moneyFindings(
   const pace = new Pace(options);
   let read = 0;
   for await (const slice of paymentSlices(clickhouse, tenant, knownTo)) {
-    const payments = (await paymentsIn(clickhouse, slice)).map(({ payment, facts }) => ({
-      payment,
-      ...paymentVersions(payment, facts),
+    const payments = (await paymentsIn(clickhouse, slice)).map(({ facts, ...name }) => ({
+      ...name,
+      ...paymentVersions(name.payment, facts),
     }));
-    const entries = await ledgerDifferences(clickhouse, slice, payments);
-    const versions = await versionDifferences(clickhouse, slice, payments);
-    if (options.repair) {
-      await insertLedgerDifferences(clickhouse, slice, entries.differences);
-      await insertVersionDifferences(clickhouse, slice, versions.differences);
-    }
-    ledger = plus(ledger, ledgerFinding(entries));
-    transactions = plus(transactions, versionFinding(versions));
+    ledger = plus(ledger, await auditLedger(clickhouse, slice, payments, options.repair));
+    const versions = await auditVersions(clickhouse, slice, payments, options.repair);
+    transactions = plus(transactions, versions);
     read += versions.stored;
     await pace.rest();
   }

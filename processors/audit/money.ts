@@ -12,8 +12,9 @@ import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { type Tenant, tenantSql } from "../../audits/account-slices.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Fact, factCodec } from "../../schemas/records/records.js";
-import { byReceipt } from "../book/payment/readings.js";
-import { isOfPurchase } from "../book/payment/invoice-allocation.js";
+import { grouped } from "../../runtime/grouped.js";
+import type { PaymentName } from "../book/money/money-tables.js";
+import { withPurchases } from "../book/payment/invoice-allocation.js";
 
 /** Facts about money an audit holds at a time. */
 const auditFactsMax = 5_000;
@@ -28,8 +29,7 @@ export interface PaymentSlice extends Tenant {
 }
 
 /** All facts of a payment and of the purchases linked to it, in order of receipt, each once. */
-export interface AuditedPayment {
-  readonly payment: string;
+interface AuditedPayment extends PaymentName {
   readonly facts: readonly Fact[];
 }
 
@@ -72,35 +72,23 @@ export async function paymentsIn(
   slice: PaymentSlice,
 ): Promise<AuditedPayment[]> {
   const own = await readFacts(clickhouse, factsIn(slice), slice.knownTo);
-  const linked = [...own.values()].flatMap((facts) =>
-    facts.flatMap(({ body }) => {
-      const tie = tieOf(body);
-      return tie === null ? [] : [purchaseKey(tie.purchase)];
-    }),
-  );
-  const tuples = [...new Set(linked)].map((key) => [
-    slice.workspace,
-    slice.environment,
-    slice.provider,
-    key,
-  ]);
+  const { workspace, environment, provider } = slice;
+  const ties = [...own.values()].flat().flatMap(({ body }) => tieOf(body) ?? []);
+  const tuples = ties.map(({ purchase }) => {
+    return [workspace, environment, provider, purchaseKey(purchase)];
+  });
   const scope = "(workspace, environment, provider, key)";
   const purchases =
     tuples.length === 0
       ? new Map<string, Fact[]>()
       : await readFacts(clickhouse, rowsIn(scope, tuples), slice.knownTo);
-  return [...own].map(([key, facts]) => {
-    const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
-    for (const { body } of facts) {
-      const tie = tieOf(body);
-      if (tie === null) continue;
-      for (const fact of purchases.get(purchaseKey(tie.purchase)) ?? []) {
-        if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
-      }
-    }
-    const payment = key.slice(paymentKey("").length);
-    return { payment, facts: [...known.values()].sort(byReceipt) };
-  });
+  return Array.from(own, ([key, facts]) => ({
+    workspace,
+    environment,
+    provider,
+    payment: key.slice(paymentKey("").length),
+    facts: withPurchases(facts, (purchase) => purchases.get(purchaseKey(purchase)) ?? []),
+  }));
 }
 
 /** By key; of one that is there twice the first receipt, as booking counts it. */
@@ -114,13 +102,10 @@ async function readFacts(
      WHERE ${condition} AND received_at <= '${clickhouseTime(knownTo)}'
      ORDER BY key, fact_id, received_at LIMIT 1 BY key, fact_id`,
   );
-  const found = new Map<string, Fact[]>();
-  for (const { key, fact } of rows) {
-    const facts = found.get(key) ?? [];
-    facts.push(factCodec.fromText(fact));
-    found.set(key, facts);
-  }
-  return found;
+  const found = grouped(rows, ({ key }) => key);
+  return new Map(
+    Array.from(found, ([key, some]) => [key, some.map(({ fact }) => factCodec.fromText(fact))]),
+  );
 }
 
 /** SQL condition on `ledger`. */

@@ -1,11 +1,11 @@
 /** Whether every subscription that went to another account was ended under the one before. */
-import type { SliceFinding } from "../../audits/movements.js";
+import { findingOf, type SliceFinding } from "../../audits/movements.js";
 import { type Tenant, tenantSql } from "../../audits/account-slices.js";
-import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";
 import { endsOf, partsOfShared, type Shared, sharedSql } from "../book/subscriptions/transfers.js";
+import { isoTime } from "./money.js";
 import type { Change } from "../book/subscriptions/change.js";
 
 /** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
@@ -55,16 +55,12 @@ export async function missingEnds(
   return { rows: again.ends.length, missing: again.missing };
 }
 
-export function endsFinding(found: Awaited<ReturnType<typeof missingEnds>>): SliceFinding {
-  return {
-    rows: found.rows,
-    differences: found.missing.length,
-    amount: "0",
-    examples: found.missing.slice(0, limits.auditExamplesMax).map(({ account, at }) => ({
-      subject: account,
-      at: new Date(fromClickhouseTime(at)).toISOString(),
-      what: "end of a subscription that is another account's",
-      amount: null,
-    })),
-  };
+export function endsFinding({
+  rows,
+  missing,
+}: Awaited<ReturnType<typeof missingEnds>>): SliceFinding {
+  const what = "end of a subscription that is another account's";
+  return findingOf(rows, "0", missing, ({ account, at }) => {
+    return { subject: account, at: isoTime(at), what, amount: null };
+  });
 }

@@ -4,6 +4,7 @@ import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
+import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Fact, factCodec } from "../../../schemas/records/records.js";
@@ -11,6 +12,8 @@ import { subjects } from "../../normalize/facts.js";
 import type { LedgerRow, PaymentVersions, Version } from "../payment/payment-versions.js";
 import type { KnownPayment } from "./known-payment.js";
 import type { MoneyOutcome } from "./money-outcome.js";
+
+export type PaymentName = Omit<KnownPayment, "facts" | "keys">;
 
 export interface NewPaymentVersions extends PaymentVersions {
   readonly payment: KnownPayment;
@@ -61,10 +64,22 @@ export async function insertFacts(
   }
 }
 
-const ledgerDimensions =
-  "workspace, environment, payment, entry, kind, provider, external_id, currency, country, " +
-  "happened_at, recorded_at, event_id, fact_id";
-const ledgerColumns =
+export const ledgerDimensions = [
+  "workspace",
+  "environment",
+  "payment",
+  "entry",
+  "kind",
+  "provider",
+  "external_id",
+  "currency",
+  "country",
+  "happened_at",
+  "recorded_at",
+  "event_id",
+  "fact_id",
+] as const;
+export const ledgerColumns =
   "workspace String, environment String, payment String, entry String, kind String, " +
   "provider String, external_id String, currency String, country String, " +
   "happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String, " +
@@ -104,13 +119,7 @@ function sizeOf({ ledger, within }: LedgerStretch): number {
 function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
   const { ledger } = outcome;
   if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];
-  const places = new Map<string, LedgerRow[]>();
-  for (const row of ledger) {
-    const place = `${row.fact.fact_id} ${row.entry}`;
-    const rows = places.get(place);
-    if (rows) rows.push(row);
-    else places.set(place, [row]);
-  }
+  const places = grouped(ledger, (row) => `${row.fact.fact_id} ${row.entry}`);
   // In the order of bytes, which is the engine's.
   const inOrder = Array.from(places, ([place, rows]) => ({
     place,
@@ -147,20 +156,21 @@ async function insertLedgerPart(
   ]);
   const within = part.map((stretch) => stretch.within).find((ends) => ends !== null);
   const scope = "(workspace, environment, payment)";
+  const dimensions = ledgerDimensions.join(", ");
   await clickhouse.write(
     `INSERT INTO ledger
-     SELECT ${ledgerDimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax,
+     SELECT ${dimensions}, sum(o) AS original_amount, sum(a) AS amount, sum(t) AS tax,
             sum(f) AS fee,
             toInt32(sum(s)) AS sales, ${bookedNow}
      FROM (
-       SELECT ${ledgerDimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
+       SELECT ${dimensions}, original_amount AS o, amount AS a, tax AS t, fee AS f, sales AS s
        FROM ${jsonRows(ledgerColumns, rows)}
        UNION ALL
-       SELECT ${ledgerDimensions}, -original_amount, -amount, -tax, -fee, -sales
+       SELECT ${dimensions}, -original_amount, -amount, -tax, -fee, -sales
        FROM ledger WHERE ${rowsIn(scope, payments)}${within === undefined ? "" : ` AND ${within}`}
      )
      ${shared ? `WHERE ${scope} NOT IN (${outdated(outcomes)})` : ""}
-     GROUP BY ${ledgerDimensions}
+     GROUP BY ${dimensions}
      HAVING original_amount != 0 OR amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
     {},
     "money",
@@ -176,7 +186,7 @@ export async function appendLedger(
   await insertBooked(clickhouse, "ledger", ledgerColumns, rows, "money");
 }
 
-function ledgerRows(payment: KnownPayment, ledger: readonly LedgerRow[]) {
+export function ledgerRows(payment: PaymentName, ledger: readonly LedgerRow[]) {
   return ledger.map(({ fact, ...entry }) => ({
     ...entry,
     workspace: payment.workspace,
@@ -218,7 +228,7 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
     WHERE stored > facts`;
 }
 
-const versionColumns =
+export const versionColumns =
   "workspace String, environment String, timestamp DateTime64(3, 'UTC'), id String, " +
   "recorded_at DateTime64(3, 'UTC'), fact_id String, version UInt32, event_id String, " +
   "provider String, payment String, account String, external_id String, gross_amount Int64, " +
@@ -256,7 +266,7 @@ export async function appendVersions(
   await insertBooked(clickhouse, "transactions", versionColumns, rows, "versions");
 }
 
-function versionRows(payment: KnownPayment, versions: readonly Version[]) {
+export function versionRows(payment: PaymentName, versions: readonly Version[]) {
   return versions.map(({ document, version, fact }) => ({
     ...document,
     workspace: payment.workspace,
@@ -274,7 +284,7 @@ function versionRows(payment: KnownPayment, versions: readonly Version[]) {
 }
 
 /** Rows that need no comparison with what is there. */
-async function insertBooked(
+export async function insertBooked(
   clickhouse: ClickHouse,
   table: "ledger" | "transactions",
   columns: string,
@@ -287,6 +297,6 @@ async function insertBooked(
   }
 }
 
-function ledgerPayment({ provider, payment }: KnownPayment): string {
+function ledgerPayment({ provider, payment }: PaymentName): string {
   return `${provider}:${payment}`;
 }

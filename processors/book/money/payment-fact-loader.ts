@@ -10,7 +10,7 @@ import { type Fact, factCodec } from "../../../schemas/records/records.js";
 import { nameOf, subjects } from "../../normalize/facts.js";
 import { insertFacts } from "./money-tables.js";
 import { byReceipt } from "../payment/readings.js";
-import { isOfPurchase } from "../payment/invoice-allocation.js";
+import { withPurchases } from "../payment/invoice-allocation.js";
 import type { KnownKeys } from "./known-keys.js";
 import type { KnownPayment } from "./known-payment.js";
 
@@ -204,26 +204,14 @@ class KnownRows {
       const facts = rest(all);
       if (payment === null || facts.length === 0) return [];
       const keys = new Map([[key, countOf(facts)]]);
-      const known = new Map(facts.map((fact) => [fact.fact_id, fact]));
-      for (const { body } of facts) {
-        const tie = tieOf(body);
-        if (tie === null) continue;
-        const purchase = purchaseKey(tie.purchase);
-        const there = rest(this.#rows.get(nameOf(scope, purchase))?.facts ?? []);
-        keys.set(purchase, countOf(there));
-        for (const fact of there) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
-      }
+      const known = withPurchases(facts, (purchase) => {
+        const name = purchaseKey(purchase);
+        const there = rest(this.#rows.get(nameOf(scope, name))?.facts ?? []);
+        keys.set(name, countOf(there));
+        return there;
+      });
       const { workspace, environment, provider } = scope;
-      return [
-        {
-          workspace,
-          environment,
-          provider,
-          payment,
-          keys,
-          facts: [...known.values()].sort(byReceipt),
-        },
-      ];
+      return [{ workspace, environment, provider, payment, keys, facts: known }];
     });
   }
 }

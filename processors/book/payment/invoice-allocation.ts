@@ -6,9 +6,11 @@
  */
 import { limits } from "../../../config.js";
 import { grouped } from "../../../runtime/grouped.js";
+import { tieOf } from "../../../schemas/money-keys.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line } from "../../../schemas/records/records.js";
+import { byReceipt } from "./readings.js";
 
 export type PurchaseBody = BodyOf<"Purchase">;
 
@@ -107,8 +109,25 @@ export function bySku(lines: readonly Line[]): Line[] {
   return [...weights].map(([external_id, weight]) => ({ external_id, weight }));
 }
 
+/**
+ * All that is known of a payment, in order of receipt, each once.
+ * @param own its facts @param factsOf those of a purchase
+ */
+export function withPurchases(
+  own: readonly Fact[],
+  factsOf: (purchase: string) => readonly Fact[],
+): Fact[] {
+  const known = new Map(own.map((fact) => [fact.fact_id, fact]));
+  for (const { body } of own) {
+    const tie = tieOf(body);
+    const purchased = tie === null ? [] : factsOf(tie.purchase);
+    for (const fact of purchased) if (isOfPurchase(fact)) known.set(fact.fact_id, fact);
+  }
+  return [...known.values()].sort(byReceipt);
+}
+
 /** Facts of a purchase that all its payments have to know. */
-export function isOfPurchase({ body }: Fact): boolean {
+function isOfPurchase({ body }: Fact): boolean {
   if ("Link" in body) return (body.Link.part ?? null) !== null;
   return "Purchase" in body || ("Refund" in body && (body.Refund.purchase ?? null) !== null);
 }
