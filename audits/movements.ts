@@ -25,7 +25,7 @@ import {
   type Tenant,
   tenantsOf,
 } from "./account-slices.js";
-import { clickhouseTime, fromClickhouseTime, rowsIn } from "../clickhouse/rows.js";
+import { clickhouseTime, fromClickhouseTime, matching } from "../clickhouse/rows.js";
 import { eachShard } from "../clickhouse/cluster/shard-statements.js";
 import type { ClickHouse, WriteLane } from "../clickhouse/clickhouse.js";
 
@@ -91,8 +91,7 @@ export async function areAllRight(
   clickhouse: Pick<ClickHouse, "rows">,
   tenants: readonly Tenant[],
 ): Promise<boolean> {
-  const names = tenants.map(({ workspace, environment }) => [workspace, environment]);
-  const inside = rowsIn("(workspace, environment)", names);
+  const inside = matching(tenants, "workspace", "environment");
   return (await compare(clickhouse, inside, movementDimensions)).isSame;
 }
 

@@ -6,7 +6,7 @@
  * Both tables are a function of the facts received up to a moment, independent of later facts, so
  * that up to `knownTo` they can be audited while booking goes on.
  */
-import { clickhouseTime, fromClickhouseTime, rowsIn } from "../../clickhouse/rows.js";
+import { clickhouseTime, fromClickhouseTime, matching } from "../../clickhouse/rows.js";
 import { literal } from "../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { type Tenant, tenantSql } from "../../audits/account-slices.js";
@@ -74,14 +74,14 @@ export async function paymentsIn(
   const own = await readFacts(clickhouse, factsIn(slice), slice.knownTo);
   const { workspace, environment, provider } = slice;
   const ties = [...own.values()].flat().flatMap(({ body }) => tieOf(body) ?? []);
-  const tuples = ties.map(({ purchase }) => {
-    return [workspace, environment, provider, purchaseKey(purchase)];
+  const keys = ties.map(({ purchase }) => {
+    return { workspace, environment, provider, key: purchaseKey(purchase) };
   });
-  const scope = "(workspace, environment, provider, key)";
+  const inKeys = matching(keys, "workspace", "environment", "provider", "key");
   const purchases =
-    tuples.length === 0
+    keys.length === 0
       ? new Map<string, Fact[]>()
-      : await readFacts(clickhouse, rowsIn(scope, tuples), slice.knownTo);
+      : await readFacts(clickhouse, inKeys, slice.knownTo);
   return Array.from(own, ([key, facts]) => ({
     workspace,
     environment,

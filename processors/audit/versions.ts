@@ -3,7 +3,7 @@
  * is the document that follows from the facts known then. Not which rows are there: a row written
  * while less was known stays, and is outranked (`migrations/clickhouse/0001_schema.sql`).
  */
-import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { findingOf, type SliceFinding } from "../../audits/movements.js";
 import { grouped } from "../../runtime/grouped.js";
@@ -74,10 +74,9 @@ function storedOf(
   rows: readonly Row[],
   knownTo: number,
 ): Promise<Stored[]> {
-  const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
   return clickhouse.rows<Stored>(
     `SELECT id, recorded_at, fact_id, version, ${documentColumns} FROM transactions
-     WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)}
+     WHERE ${matching(rows, "workspace", "environment", "timestamp", "id")}
        AND recorded_at <= '${clickhouseTime(knownTo)}'
      ORDER BY id, recorded_at, fact_id, version`,
   );

@@ -2,6 +2,7 @@
 import { type Fact, factRecords } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../log/log.js";
 import { type Matter, matterOf } from "../normalize/facts.js";
+import type { SkuName } from "../../catalogue/skus.js";
 import { mapInTurns } from "../yield-to-event-loop.js";
 
 /**
@@ -15,4 +16,14 @@ export async function readFacts(records: readonly LogRecord[], about: Matter): P
     if (!facts.has(fact.fact_id)) facts.set(fact.fact_id, fact);
   }
   return [...facts.values()];
+}
+
+/** Those that are named, each once. */
+export function skusOf(
+  { workspace, environment, provider }: Omit<SkuName, "externalId">,
+  sold: readonly { readonly external_id: string }[],
+): SkuName[] {
+  return [...new Set(sold.map(({ external_id }) => external_id))]
+    .filter((externalId) => externalId !== "")
+    .map((externalId) => ({ workspace, environment, provider, externalId }));
 }

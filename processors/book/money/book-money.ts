@@ -9,27 +9,26 @@ import type { Service } from "../../../runtime/service.js";
 import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { matterOf, subjects } from "../../normalize/facts.js";
-import { namesOf } from "./payment-fact-loader.js";
+import { lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
 import {
-  alone,
-  besideOthers,
-  type FollowingRows,
-  type KnownMoney,
-  type MoneyStore,
-  writeFollowing,
-} from "./money-store.js";
-import { readFacts } from "../fact-batch.js";
+  appendLedger,
+  appendVersions,
+  insertFacts,
+  insertLedger,
+  insertVersions,
+  type KnownPayment,
+  type MoneyOutcome,
+  type NewPaymentVersions,
+} from "./money-tables.js";
+import { readFacts, skusOf } from "../fact-batch.js";
 import type { Left } from "../../batch-coalescer.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { recordRejects } from "../../rejects/record-reject.js";
-import { paymentVersions, type Version } from "../payment/payment-versions.js";
+import { newVersions, paymentVersions, type Version } from "../payment/payment-versions.js";
 import type { HeldMessages } from "./held-messages.js";
 import type { KnownKeys } from "./known-keys.js";
 import { SoleWriter } from "../sole-writer.js";
-import { transactionRecord } from "./transaction-record.js";
 import type { NamedSku, Skus } from "../../../catalogue/skus.js";
-import type { KnownPayment } from "./known-payment.js";
-import type { MoneyOutcome } from "./money-outcome.js";
 
 export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
   readonly skus: Skus;
@@ -74,59 +73,107 @@ function skuNamed({ workspace, environment, provider, happened_at: at, body }: F
   return [{ workspace, environment, provider, externalId, name, at }];
 }
 
-/** One way for both stores; each step may be repeated. */
-async function book<Known extends KnownMoney, Rest>(
-  service: BookingService,
-  batch: readonly Fact[],
-  store: MoneyStore<Known, Rest>,
-): Promise<{ readonly known: Known; readonly rest: Rest; readonly published: Promise<void> }> {
-  // 2. – 3. All that is known of the payments the batch touches, with the batch.
-  const known = await store.load(batch);
-
-  // 4. Work out what should be recorded about each payment.
-  const reported = new Map(batch.map((fact) => [fact.fact_id, fact]));
-  const outcomes = (
-    await mapInTurns(known.payments, (payment) => outcomeOf(payment, reported, known.unseen))
-  ).flat();
-
-  // 5. SKUs named in passing get a place in the catalogue.
-  await service.skus.see(outcomes.flatMap(({ skus }) => skus));
-
-  // 6. Write what is missing: the versions, which people wait for, and the ledger.
-  const rest = await store.write(known, outcomes);
-
-  // 7. Publish, and list what one payment cannot hold.
-  const { published } = await publish(service, batch, outcomes);
-  await rejectBeyond(service, outcomes);
-  return { known, rest, published };
-}
-
 /** Others may write meanwhile, or some of this batch may be there already. */
 async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<Left> {
-  const shared = service.log.shared || service.clickhouse.isShared;
-  const { rest, published } = await book(service, batch, besideOthers(service.clickhouse, shared));
-  return { finished: allEnded([rest.written, published]), written: rest.written };
+  const { clickhouse, log } = service;
+  const shared = log.shared || clickhouse.isShared;
+
+  // 2. – 3. Insert the batch's facts, so that every writer can see them, and load all that is known
+  //    of the payments they touch.
+  const payments = await writeThenLook(clickhouse, batch, shared);
+
+  // 4. – 5. A link, reported to two partitions, both may book at once: others may have seen any.
+  const outcomes = await workOut(service, batch, payments, null);
+
+  // 6. Insert what is missing: the versions, which people wait for, and the ledger. A payment that
+  //    has newer facts by now is left to the process that wrote them, which checks as well.
+  const written = insertLedger(clickhouse, outcomes, shared);
+  // The caller awaits it later; until then a failure must not count as unhandled.
+  written.catch(() => undefined);
+  await insertVersions(clickhouse, outcomes);
+
+  const { published } = await report(service, batch, outcomes);
+  return { finished: allEnded([written, published]), written };
 }
 
 /**
- * Nobody else writes and nothing of the batch is written yet. A crash between the steps leaves the
- * batch to the careful way above.
+ * Nobody else writes and nothing of the batch is written yet, so what is missing follows from what
+ * was known before. A crash between the steps leaves the batch to the careful way above.
+ * @returns what follows later, with that of other batches
  */
 async function bookAsSoleWriter(
   service: BookingService,
   batch: readonly Fact[],
   keys: KnownKeys,
 ): Promise<FollowingRows> {
-  const { known, rest, published } = await book(service, batch, alone(service.clickhouse, keys));
-  known.remember();
-  return { missing: known.missing, news: rest, published };
+  const { clickhouse } = service;
+  const { payments, before, missing, remember } = await lookFirst(clickhouse, batch, keys);
+  const unseen = new Set(missing.map(({ fact_id }) => fact_id));
+  const outcomes = await workOut(service, batch, payments, unseen);
+  const news = await mapInTurns(outcomes, (outcome) => newsOf(outcome, before(outcome.payment)));
+  await appendVersions(clickhouse, news);
+  const { published } = await report(service, batch, outcomes);
+  remember();
+  return { missing, news, published };
+}
+
+/** What a sole writer writes a moment after the transactions people see. */
+interface FollowingRows {
+  readonly missing: readonly Fact[];
+  readonly news: readonly NewPaymentVersions[];
+  /** Its messages, of which some may wait. */
+  readonly published: Promise<void>;
 }
 
 /** For `BookingService.soleWriter`; to be called before the first record is booked. */
 export function openSoleWriter(
   service: Pick<BookingService, "clickhouse" | "log" | "logger">,
 ): Promise<SoleWriter<FollowingRows> | null> {
-  return SoleWriter.over(service, (batches) => writeFollowing(service.clickhouse, batches));
+  const { clickhouse } = service;
+  return SoleWriter.over(service, async (batches) => {
+    const facts = batches.flatMap(({ missing }) => missing);
+    const news = batches.flatMap((batch) => batch.news);
+    const published = batches.map((batch) => batch.published);
+    // After a failure the tables are read, so no write may still be running.
+    const written = [insertFacts(clickhouse, facts, false), appendLedger(clickhouse, news)];
+    await allEnded([...written, ...published]);
+  });
+}
+
+/** @param unseen ids of facts that nobody can have made a version of; null: others may, of any */
+async function workOut(
+  service: BookingService,
+  batch: readonly Fact[],
+  payments: readonly KnownPayment[],
+  unseen: ReadonlySet<string> | null,
+): Promise<MoneyOutcome[]> {
+  // 4. Work out what should be recorded about each payment.
+  const reported = new Map(batch.map((fact) => [fact.fact_id, fact]));
+  const outcomes = await mapInTurns(payments, (payment) => outcomeOf(payment, reported, unseen));
+
+  // 5. SKUs named in passing get a place in the catalogue.
+  const all = outcomes.flat();
+  await service.skus.see(all.flatMap(({ payment, ledger }) => skusOf(payment, ledger)));
+  return all;
+}
+
+/** @param before facts of the payment that are booked */
+function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): NewPaymentVersions {
+  const { payment } = outcome;
+  const { ledger, versions } = newVersions(payment.payment, payment.facts, outcome, before);
+  const inserted = new Set(outcome.inserted);
+  return { payment, ledger, versions: versions.filter((version) => inserted.has(version)) };
+}
+
+/** 7. Publish, and list what one payment cannot hold. */
+async function report(
+  service: BookingService,
+  batch: readonly Fact[],
+  outcomes: readonly MoneyOutcome[],
+): Promise<{ readonly published: Promise<void> }> {
+  const { published } = await publish(service, batch, outcomes);
+  await rejectBeyond(service, outcomes);
+  return { published };
 }
 
 interface Message {
@@ -189,10 +236,22 @@ async function publishLater(service: BookingService, waiting: readonly Message[]
 
 async function append({ log, skus }: BookingService, messages: readonly Message[]): Promise<void> {
   if (messages.length === 0) return;
-  const records = messages.map(async ({ transaction, payment, version }) => ({
-    key: transaction,
-    value: transactionCodec.encode(await transactionRecord(skus, payment, version)),
-  }));
+  const records = messages.map(async ({ transaction: id, payment, version: made }) => {
+    const { workspace, environment, provider } = payment;
+    const { document, version, fact } = made;
+    const name = { workspace, environment, provider };
+    const value = transactionCodec.encode({
+      ...document,
+      ...name,
+      id,
+      version,
+      product_name: await skus.productName({ ...name, externalId: document.external_id }),
+      recorded_at: fact.received_at,
+      event_id: fact.event_id,
+      backfill: fact.backfill,
+    });
+    return { key: id, value };
+  });
   await log.append(topics.transactions, await Promise.all(records));
 }
 
@@ -250,11 +309,7 @@ function outcomeOf(
   // number of what another process reported without that fact: the last is above all that was
   // reported.
   const published = inserted.slice(-1);
-  const { workspace, environment, provider } = payment;
-  const skus = [...new Set(ledger.map(({ external_id }) => external_id))]
-    .filter((externalId) => externalId !== "")
-    .map((externalId) => ({ workspace, environment, provider, externalId }));
-  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, skus }];
+  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published }];
 }
 
 /**

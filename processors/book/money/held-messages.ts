@@ -3,7 +3,7 @@
  * often in the same second, so a message that cannot name it waits a moment for the next one.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { MoneyOutcome } from "./money-outcome.js";
+import type { MoneyOutcome } from "./money-tables.js";
 
 /** After the receipt of the payment: people see a transaction within 250 ms. */
 const invoiceWaitMs = 180;

@@ -1,5 +1,5 @@
 /** The statements that write money. Each inserts only what is not there yet. */
-import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
@@ -7,16 +7,39 @@ import { chunksBySize } from "../../../runtime/chunk.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
-import { type Fact, factCodec } from "../../../schemas/records/records.js";
+import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
 import { subjects } from "../../normalize/facts.js";
-import type { LedgerRow, PaymentVersions, Version } from "../payment/payment-versions.js";
-import type { KnownPayment } from "./known-payment.js";
-import type { MoneyOutcome } from "./money-outcome.js";
+import type { LedgerRow, PaymentVersions, Reported, Version } from "../payment/payment-versions.js";
 
-export type PaymentName = Omit<KnownPayment, "facts" | "keys">;
+export interface PaymentName {
+  readonly workspace: string;
+  readonly environment: Environment;
+  readonly provider: string;
+  /** The provider's id of it. */
+  readonly payment: string;
+}
 
-export interface NewPaymentVersions extends PaymentVersions {
+/** All that is known of one payment. */
+export interface KnownPayment extends PaymentName {
+  /** Of the payment and of the purchases linked to it, in order of receipt, each once. */
+  readonly facts: readonly Fact[];
+  /** How many facts were seen under each key; with more of them by now, this view is old. */
+  readonly keys: ReadonlyMap<string, number>;
+}
+
+/** What a batch came to for one payment. */
+export interface MoneyOutcome extends Reported {
   readonly payment: KnownPayment;
+  /** Facts of the batch that would be too many for it. */
+  readonly refused: readonly Fact[];
+  /** Versions that may be missing in the table. */
+  readonly inserted: readonly Version[];
+  readonly published: readonly Version[];
+}
+
+/** Rows of which it is certain that they are not there. */
+export interface NewPaymentVersions extends PaymentVersions {
+  readonly payment: PaymentName;
 }
 
 const factColumns =
@@ -45,22 +68,15 @@ export async function insertFacts(
       fact: factCodec.toText(fact),
     })),
   );
-  if (!shared) {
-    for (const { table } of partsOf(factColumns, rows)) {
-      await clickhouse.write(`INSERT INTO money_facts SELECT * FROM ${table}`, {}, "facts");
-    }
-    return;
-  }
-  const scope = "workspace, environment, provider, key";
+  const identity = "workspace, environment, provider, key, fact_id";
+  const areNew = (part: typeof rows): string =>
+    `WHERE (${identity}) NOT IN (
+       SELECT ${identity} FROM money_facts
+       WHERE ${matching(part, "workspace", "environment", "provider", "key")})`;
   for (const part of partsOf(factColumns, rows)) {
-    const keys = part.rows.map((row) => [row.workspace, row.environment, row.provider, row.key]);
-    await clickhouse.write(
-      `INSERT INTO money_facts SELECT * FROM ${part.table}
-       WHERE (${scope}, fact_id) NOT IN (
-         SELECT ${scope}, fact_id FROM money_facts WHERE ${rowsIn(`(${scope})`, keys)})`,
-      {},
-      "facts",
-    );
+    const wanted = shared ? areNew([...part.rows]) : "";
+    const sql = `INSERT INTO money_facts SELECT * FROM ${part.table} ${wanted}`;
+    await clickhouse.write(sql, {}, "facts");
   }
 }
 
@@ -149,13 +165,11 @@ async function insertLedgerPart(
 ): Promise<void> {
   const outcomes = part.map(({ outcome }) => outcome);
   const rows = part.flatMap(({ outcome, ledger }) => ledgerRows(outcome.payment, ledger));
-  const payments = outcomes.map(({ payment }) => [
-    payment.workspace,
-    payment.environment,
-    ledgerPayment(payment),
-  ]);
+  const payments = outcomes.map(({ payment }) => {
+    return { ...payment, payment: ledgerPayment(payment) };
+  });
+  const inPayments = matching(payments, "workspace", "environment", "payment");
   const within = part.map((stretch) => stretch.within).find((ends) => ends !== null);
-  const scope = "(workspace, environment, payment)";
   const dimensions = ledgerDimensions.join(", ");
   await clickhouse.write(
     `INSERT INTO ledger
@@ -167,9 +181,9 @@ async function insertLedgerPart(
        FROM ${jsonRows(ledgerColumns, rows)}
        UNION ALL
        SELECT ${dimensions}, -original_amount, -amount, -tax, -fee, -sales
-       FROM ledger WHERE ${rowsIn(scope, payments)}${within === undefined ? "" : ` AND ${within}`}
+       FROM ledger WHERE ${inPayments}${within === undefined ? "" : ` AND ${within}`}
      )
-     ${shared ? `WHERE ${scope} NOT IN (${outdated(outcomes)})` : ""}
+     ${shared ? `WHERE (workspace, environment, payment) NOT IN (${outdated(outcomes)})` : ""}
      GROUP BY ${dimensions}
      HAVING original_amount != 0 OR amount != 0 OR tax != 0 OR fee != 0 OR sales != 0`,
     {},
@@ -177,7 +191,6 @@ async function insertLedgerPart(
   );
 }
 
-/** Rows of which it is certain that they are not there. */
 export async function appendLedger(
   clickhouse: ClickHouse,
   news: readonly NewPaymentVersions[],
@@ -212,7 +225,7 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
       facts,
     })),
   );
-  const keys = seen.map((row) => [row.workspace, row.environment, row.provider, row.key]);
+  const inKeys = matching(seen, "workspace", "environment", "provider", "key");
   const scope = "workspace, environment, provider, key";
   return `
     SELECT workspace, environment, payment
@@ -223,7 +236,7 @@ function outdated(outcomes: readonly MoneyOutcome[]): string {
     )} AS seen
     INNER JOIN (
       SELECT ${scope}, uniqExact(fact_id) AS stored FROM ${allShards("money_facts")}
-      WHERE ${rowsIn(`(${scope})`, keys)} GROUP BY ${scope}
+      WHERE ${inKeys} GROUP BY ${scope}
     ) AS now USING (${scope})
     WHERE stored > facts`;
 }
@@ -244,20 +257,18 @@ export async function insertVersions(
   const all = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
   const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
   for (const rows of chunksBySize(all, rowsMax, () => 1)) {
-    const places = rows.map((row) => [row.workspace, row.environment, row.timestamp, row.id]);
+    const inPlaces = matching(rows, "workspace", "environment", "timestamp", "id");
     await clickhouse.write(
       `INSERT INTO transactions
        SELECT *, ${bookedNow} FROM ${jsonRows(versionColumns, rows)}
        WHERE (${identity}) NOT IN (
-         SELECT ${identity} FROM transactions
-         WHERE ${rowsIn("(workspace, environment, timestamp, id)", places)})`,
+         SELECT ${identity} FROM transactions WHERE ${inPlaces})`,
       {},
       "versions",
     );
   }
 }
 
-/** Versions of which it is certain that they are not there. */
 export async function appendVersions(
   clickhouse: ClickHouse,
   news: readonly NewPaymentVersions[],

@@ -3,22 +3,21 @@
  * are found through its links, and a purchase's payments through its own, so the second of two
  * writers sees both sides.
  */
-import { rowsIn } from "../../../clickhouse/rows.js";
+import { matching } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { paymentKey, purchaseKey, tieOf } from "../../../schemas/money-keys.js";
 import { type Fact, factCodec } from "../../../schemas/records/records.js";
 import { nameOf, subjects } from "../../normalize/facts.js";
-import { insertFacts } from "./money-tables.js";
+import { insertFacts, type KnownPayment } from "./money-tables.js";
 import { byReceipt } from "../payment/readings.js";
 import { withPurchases } from "../payment/invoice-allocation.js";
 import type { KnownKeys } from "./known-keys.js";
-import type { KnownPayment } from "./known-payment.js";
 
 /** What is known with a batch of a sole writer, and what was known (and is booked) before it. */
 export interface Look {
   readonly payments: readonly KnownPayment[];
-  /** The facts each of `payments` had; those it had none of are missing. */
-  readonly before: ReadonlyMap<KnownPayment, readonly Fact[]>;
+  /** The facts that one of `payments` had. */
+  before(payment: KnownPayment): readonly Fact[];
   /** Facts of the batch that are not stored yet. */
   readonly missing: readonly Fact[];
   /** Keeps what is known now: to be called when nothing can fail any more but the write. */
@@ -59,19 +58,13 @@ export async function lookFirst(
   const missing = rows.missing(batch);
   rows.add(missing);
   await rows.follow();
-  const payments = rows.payments();
-  const old = new Map(
-    rows
-      .payments(new Set(missing.map(({ fact_id }) => fact_id)))
-      .map((one) => [nameOfPayment(one), one]),
-  );
-  const before = new Map(
-    payments.flatMap((payment) => {
-      const then = old.get(nameOfPayment(payment));
-      return then ? [[payment, then.facts] as const] : [];
-    }),
-  );
-  return { payments, before, missing, remember: () => rows.remember(missing) };
+  const unseen = new Set(missing.map(({ fact_id }) => fact_id));
+  return {
+    payments: rows.payments(),
+    before: (payment) => rows.without(unseen, payment),
+    missing,
+    remember: () => rows.remember(missing),
+  };
 }
 
 /**
@@ -111,15 +104,10 @@ class KnownRows {
       else missing.set(name, entry);
     }
     if (missing.size === 0) return;
-    const tuples = [...missing.values()].map(({ scope, key }) => [
-      scope.workspace,
-      scope.environment,
-      scope.provider,
-      key,
-    ]);
+    const keys = [...missing.values()].map(({ scope, key }) => ({ ...scope, key }));
     const rows = await this.clickhouse.rows<{ key: string; fact: string }>(
       `SELECT key, fact FROM money_facts
-       WHERE ${rowsIn("(workspace, environment, provider, key)", tuples)}
+       WHERE ${matching(keys, "workspace", "environment", "provider", "key")}
        ORDER BY received_at`,
     );
     for (const row of rows) {
@@ -195,24 +183,32 @@ class KnownRows {
     );
   }
 
-  /** @param without ids of facts to leave out: what was known before they came */
-  payments(without: ReadonlySet<string> = new Set()): KnownPayment[] {
-    const rest = (facts: readonly Fact[]): readonly Fact[] =>
-      without.size === 0 ? facts : facts.filter(({ fact_id }) => !without.has(fact_id));
-    return [...this.#rows.values()].flatMap(({ scope, key, facts: all }) => {
+  payments(): KnownPayment[] {
+    return [...this.#rows.values()].flatMap(({ scope, key, facts: own }) => {
       const payment = key.startsWith(paymentKey("")) ? key.slice(paymentKey("").length) : null;
-      const facts = rest(all);
-      if (payment === null || facts.length === 0) return [];
-      const keys = new Map([[key, countOf(facts)]]);
-      const known = withPurchases(facts, (purchase) => {
-        const name = purchaseKey(purchase);
-        const there = rest(this.#rows.get(nameOf(scope, name))?.facts ?? []);
-        keys.set(name, countOf(there));
+      if (payment === null || own.length === 0) return [];
+      const keys = new Map([[key, countOf(own)]]);
+      const facts = withPurchases(own, (purchase) => {
+        const there = this.#factsUnder(scope, purchaseKey(purchase));
+        keys.set(purchaseKey(purchase), countOf(there));
         return there;
       });
       const { workspace, environment, provider } = scope;
-      return [{ workspace, environment, provider, payment, keys, facts: known }];
+      return [{ workspace, environment, provider, payment, keys, facts }];
     });
+  }
+
+  /** What was known of a payment before the facts with these ids came. */
+  without(unseen: ReadonlySet<string>, payment: KnownPayment): Fact[] {
+    const seen = (key: string): Fact[] =>
+      this.#factsUnder(payment, key).filter(({ fact_id: id }) => !unseen.has(id));
+    return withPurchases(seen(paymentKey(payment.payment)), (purchase) =>
+      seen(purchaseKey(purchase)),
+    );
+  }
+
+  #factsUnder(scope: Scope, key: string): readonly Fact[] {
+    return this.#rows.get(nameOf(scope, key))?.facts ?? [];
   }
 }
 
@@ -232,8 +228,4 @@ function datedBy(first: Fact, fact: Fact): Fact {
 /** A redelivery that raced may be there twice. */
 function countOf(facts: readonly Fact[]): number {
   return new Set(facts.map(({ fact_id }) => fact_id)).size;
-}
-
-function nameOfPayment(payment: KnownPayment): string {
-  return nameOf(payment, paymentKey(payment.payment));
 }

@@ -1,4 +1,5 @@
 /** Several readings of one thing, reported at different times: the newest counts. */
+import { compare } from "../../../runtime/order.js";
 import type { BodyOf, Fact, FactBody } from "../../../schemas/records/records.js";
 
 export interface Reading<Body> {
@@ -30,7 +31,7 @@ export function refundIn(body: FactBody): BodyOf<"Refund"> | null {
 export function byNewest(one: Fact, other: Fact): number {
   return (
     other.happened_at - one.happened_at ||
-    inOrder(other.event_id, one.event_id) ||
+    compare(other.event_id, one.event_id) ||
     byReceipt(other, one)
   );
 }
@@ -48,16 +49,11 @@ export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
   }
   const amountOf = (fact: Fact): bigint => amounts.get(fact.event_id) ?? 0n;
   return readings.sort(
-    (one, other) => other.happened_at - one.happened_at || inOrder(amountOf(other), amountOf(one)),
+    (one, other) => other.happened_at - one.happened_at || compare(amountOf(other), amountOf(one)),
   );
 }
 
 /** The order in which facts became known: receipt, then id. */
 export function byReceipt(one: Fact, other: Fact): number {
-  return one.received_at - other.received_at || inOrder(one.fact_id, other.fact_id);
-}
-
-export function inOrder<T extends string | bigint>(one: T, other: T): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
+  return one.received_at - other.received_at || compare(one.fact_id, other.fact_id);
 }

@@ -4,6 +4,7 @@
  * (docs/decisions/refunds-and-disputes.md). It follows from the totals alone, so that
  * one move of the sale is the difference of two moments. Pure.
  */
+import { compare } from "../../../runtime/order.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
 import type { Line } from "../../../schemas/records/records.js";
 
@@ -172,11 +173,6 @@ function withRemainder(total: bigint, rooms: readonly Room[], shares: readonly b
 
 function roomOf({ sold, named }: Room): bigint {
   return sold - named;
-}
-
-function compare(one: bigint, other: bigint): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
 }
 
 /** @param weightsOf one for each SKU */

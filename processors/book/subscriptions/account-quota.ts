@@ -6,12 +6,12 @@
  * there is one at a time. So a change is refused only where it can never be inserted later, and one
  * that was inserted before a crash is not refused when its batch comes again.
  */
-import { rowsIn } from "../../../clickhouse/rows.js";
+import { matching } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Log } from "../../../log/log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { limits } from "../../../config.js";
-import type { Change } from "./change.js";
+import { type Change, inAccounts } from "./change.js";
 
 /** An account that is full, or may be so after a batch. */
 type Large = Pick<Change, "workspace" | "environment" | "account">;
@@ -114,28 +114,16 @@ export async function refusedFor(
   const names = new Set(large.map(({ account }) => account));
   const doubtful = changes.filter(({ account }) => names.has(account));
   if (doubtful.length === 0) return [];
-  const stored = await clickhouse.rows<Pick<Change, "account" | "change_id" | "revision">>(
+  const stored = await clickhouse.rows<Revision>(
     `SELECT account, change_id, revision FROM subscription_changes
-     WHERE ${inAccounts(large)} AND ${rowsIn(
-       "(change_id)",
-       doubtful.map(({ change_id: id }) => [id]),
-     )}`,
+     WHERE ${inAccounts(large)} AND ${matching(doubtful, "change_id")}`,
   );
   const there = new Set(stored.map(nameOf));
   return doubtful.filter((change) => !there.has(nameOf(change)));
 }
 
-function nameOf({
-  account,
-  change_id: id,
-  revision,
-}: Pick<Change, "account" | "change_id" | "revision">) {
-  return JSON.stringify([account, id, revision]);
-}
+type Revision = Pick<Change, "account" | "change_id" | "revision">;
 
-function inAccounts(rows: readonly Large[]): string {
-  return rowsIn(
-    "(workspace, environment, account)",
-    rows.map((row) => [row.workspace, row.environment, row.account]),
-  );
+function nameOf({ account, change_id: id, revision }: Revision): string {
+  return JSON.stringify([account, id, revision]);
 }

@@ -5,13 +5,13 @@
  */
 import { fromClickhouseTime } from "../../../clickhouse/rows.js";
 import type { LogRecord } from "../../../log/log.js";
-import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
+import { movementCodec, topics } from "../../../schemas/records/records.js";
 import type { AccountSizes } from "./account-quota.js";
 import { pairChurns } from "./unidentified-churn.js";
 import type { BookingService } from "../money/book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
 import { countryChange, newCountries, ofSubscribers } from "./countries.js";
-import { readFacts } from "../fact-batch.js";
+import { readFacts, skusOf } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
 import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
 import type { Side } from "./pairing.js";
@@ -28,7 +28,12 @@ export async function bookSubscriptions(
   if (batch.length === 0) return;
 
   // 2. SKUs get their places in the catalogue.
-  await service.skus.see(batch.flatMap(skusSold));
+  await service.skus.see(
+    batch.flatMap((fact) => {
+      const steps = "Subscription" in fact.body ? fact.body.Subscription.steps : [];
+      return steps.flatMap(({ items }) => skusOf(fact, items));
+    }),
+  );
 
   // 3. Insert the changes that are not there yet, where their accounts have room.
   const reported = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
@@ -76,14 +81,6 @@ export async function bookSubscriptions(
   service.booked?.("mrr", batch);
 
   // 7. Acknowledge: the consumer moves the offset when this resolves.
-}
-
-function skusSold({ workspace, environment, provider, body }: Fact) {
-  if (!("Subscription" in body)) return [];
-  const ids = body.Subscription.steps.flatMap(({ items }) => items.map((item) => item.external_id));
-  return [...new Set(ids)]
-    .filter((externalId) => externalId !== "")
-    .map((externalId) => ({ workspace, environment, provider, externalId }));
 }
 
 /** The side that made the end may be of an earlier batch. */

@@ -1,4 +1,5 @@
 /** A subscription change as booking handles it. */
+import { matching } from "../../../clickhouse/rows.js";
 import type { Environment } from "../../../schemas/records/records.js";
 
 /** A row of `subscription_changes`; times as ClickHouse writes them. */
@@ -29,4 +30,11 @@ export interface Change {
       readonly mrr: string;
     }[];
   }[];
+}
+
+/** SQL condition: of these accounts. */
+export function inAccounts(
+  rows: readonly Pick<Change, "workspace" | "environment" | "account">[],
+): string {
+  return matching(rows, "workspace", "environment", "account");
 }

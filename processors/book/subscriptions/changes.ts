@@ -1,12 +1,12 @@
 /** Subscription changes: absolute states with the value each item would have at its own rate. */
-import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { clickhouseTime } from "../../../clickhouse/rows.js";
 import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-quota.js";
-import type { Change } from "./change.js";
+import { type Change, inAccounts } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {
@@ -71,12 +71,10 @@ export async function insertChanges(
   const room = large.length === 0 ? "" : `AND ${hasRoomSql(large)}`;
   const identity = "workspace, environment, account, change_id, revision";
   for (const { rows, table } of partsOf(columns, changes)) {
-    const accounts = rows.map((row) => [row.workspace, row.environment, row.account]);
     await clickhouse.write(
       `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${table}
        WHERE (${identity}) NOT IN (
-         SELECT ${identity} FROM subscription_changes
-         WHERE ${rowsIn("(workspace, environment, account)", accounts)}) ${room}`,
+         SELECT ${identity} FROM subscription_changes WHERE ${inAccounts(rows)}) ${room}`,
       {},
       "subscriptions",
     );

@@ -3,11 +3,11 @@
  * of an account decides the country of all its MRR (`definitions.md`, MRR). Payments say it again
  * and again, so what another row already outweighs, at any moment it may be asked for, is left out.
  */
-import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { clickhouseTime } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";
-import type { Change } from "./change.js";
+import { type Change, inAccounts } from "./change.js";
 
 /** What decides between two rows of an account. Times as ClickHouse writes them. */
 type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
@@ -56,11 +56,6 @@ export async function ofSubscribers(
   );
   const subscribed = new Set(found.map(({ account }) => account));
   return countries.filter(({ account }) => subscribed.has(account));
-}
-
-function inAccounts(rows: readonly Change[]): string {
-  const places = rows.map((row) => [row.workspace, row.environment, row.account]);
-  return rowsIn("(workspace, environment, account)", places);
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Brings the recorded MRR movements of accounts to what they should be. */
-import { fromClickhouseTime, rowsIn, textArray } from "../../../clickhouse/rows.js";
+import { fromClickhouseTime, matching, textArray } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import {
   type Cause,
@@ -9,17 +9,14 @@ import {
   recordedColumns,
   recordedMovementId,
 } from "../../../schemas/movements.js";
-import type { Environment, Fact, MovementRecord } from "../../../schemas/records/records.js";
+import type { Fact, MovementRecord } from "../../../schemas/records/records.js";
+import { type Change, inAccounts } from "./change.js";
 
 /** An account and the newest raw event that touched it. */
-export interface TouchedAccount {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly account: string;
-  /** As ClickHouse writes it. */
-  readonly recorded_at: string;
-  readonly event_id: string;
-}
+export type TouchedAccount = Pick<
+  Change,
+  "workspace" | "environment" | "account" | "recorded_at" | "event_id"
+>;
 
 /** One statement: *should be recorded minus is recorded*. Repeated, it inserts nothing. */
 export async function insertDifferences(
@@ -59,11 +56,10 @@ export async function recordedMovements(
   changes: readonly TouchedAccount[],
   batch: readonly Fact[],
 ): Promise<MovementRecord[]> {
-  const causes = changes.map(({ event_id, recorded_at }) => [event_id, recorded_at]);
   const rows = await clickhouse.rows<RecordedMovementRow>(
     `SELECT ${recordedColumns}
      FROM mrr_movements
-     WHERE ${inAccounts(changes)} AND ${rowsIn("(event_id, recorded_at)", causes)} AND mrr != 0
+     WHERE ${inAccounts(changes)} AND ${matching(changes, "event_id", "recorded_at")} AND mrr != 0
      ORDER BY workspace, environment, account, at, subscription, external_id`,
   );
   const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));
@@ -74,11 +70,4 @@ export async function recordedMovements(
     recorded_at: fromClickhouseTime(row.recorded_at),
     base_currency: baseCurrency.get(row.workspace) ?? "",
   }));
-}
-
-function inAccounts(touched: readonly TouchedAccount[]): string {
-  return rowsIn(
-    "(workspace, environment, account)",
-    touched.map((row) => [row.workspace, row.environment, row.account]),
-  );
 }

@@ -4,22 +4,17 @@
  * known after each of them does not depend on how they were batched. Those of one receipt are known
  * together: a file that reports them backwards is paired once, not once for each line. Pure.
  */
-import type { Environment } from "../../../schemas/records/records.js";
+import { compare, placeIn } from "../../../runtime/order.js";
+import type { Change } from "./change.js";
 
 /** A row of `unidentified_sides`. */
-export interface Side {
-  readonly workspace: string;
-  readonly environment: Environment;
+export interface Side extends Omit<
+  Change,
+  "change_id" | "revision" | "void" | "phase" | "currency" | "country" | "steps"
+> {
   readonly pool: string;
-  /** As ClickHouse writes it. */
-  readonly at: string;
   readonly fact_id: string;
   readonly side: "start" | "churn";
-  readonly provider: string;
-  readonly subscription: string;
-  readonly account: string;
-  readonly event_id: string;
-  readonly recorded_at: string;
   /** Of the raw event, and where it lies on its topic; an empty type: not kept in earlier days. */
   readonly native_type: string;
   readonly partition: number;
@@ -68,7 +63,8 @@ export class Pairing {
       return;
     }
     // It happened before what is paired already: the pairs after it may all be others.
-    this.#sides.splice(this.#placeOf(side), 0, side);
+    const place = placeIn(this.#sides, (each) => byTime(each, side) <= 0);
+    this.#sides.splice(place, 0, side);
     this.#isPaired = false;
   }
 
@@ -110,17 +106,6 @@ export class Pairing {
     this.#ends.set(ended, side.at);
     if (!this.#reported.has(ended)) this.#reported.set(ended, undefined);
   }
-
-  #placeOf(side: Side): number {
-    let [from, to] = [0, this.#sides.length];
-    while (from < to) {
-      const middle = (from + to) >> 1;
-      const there = this.#sides[middle];
-      if (there !== undefined && byTime(there, side) <= 0) from = middle + 1;
-      else to = middle;
-    }
-    return from;
-  }
 }
 
 /** The order in which what is known of a pool grows. */
@@ -140,8 +125,4 @@ function byTime(one: Side, other: Side): number {
 /** The pool of one subscription that has an id (`providers/record-facts.ts`). */
 export function isNamed(pool: string): boolean {
   return pool.startsWith('["named"');
-}
-
-function compare(one: string, other: string): number {
-  return one === other ? 0 : one < other ? -1 : 1;
 }

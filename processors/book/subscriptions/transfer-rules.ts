@@ -7,6 +7,7 @@
  * Such an end is never removed: that the subscription belonged to another account at that moment
  * stays true, and a superfluous end changes nothing. Pure.
  */
+import { compare, placeIn } from "../../../runtime/order.js";
 import { transferSuffix } from "../../../schemas/movements.js";
 import type { Change } from "./change.js";
 
@@ -28,8 +29,10 @@ export const isReportedSql = `NOT endsWith(change_id, '${transferSuffix}')
 export function transferEnds(reported: readonly Reported[]): Change[] {
   const ends = new Map<string, Change>();
   const inTime: Reported[] = [];
-  for (const change of reported.toSorted(byReceipt)) {
-    const place = placeIn(inTime, change);
+  const received = reported.toSorted((one, other) => compare(receiptOf(one), receiptOf(other)));
+  for (const change of received) {
+    const time = timeOf(change);
+    const place = placeIn(inTime, (other) => timeOf(other) < time);
     const [before, after] = [inTime[place - 1], inTime[place]];
     for (const [account, shown] of [
       [before?.account, change],
@@ -63,24 +66,6 @@ function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id
 }
 
 const phaseOrder = { expired: 0, started: 1, changed: 2, ended: 3 } as const;
-
-/** How many of them, which are in order of time, come before it. */
-function placeIn(inTime: readonly Reported[], change: Reported): number {
-  const time = timeOf(change);
-  let [from, to] = [0, inTime.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    const other = inTime[middle];
-    if (other !== undefined && timeOf(other) < time) from = middle + 1;
-    else to = middle;
-  }
-  return from;
-}
-
-function byReceipt(a: Reported, b: Reported): number {
-  const [one, other] = [receiptOf(a), receiptOf(b)];
-  return one < other ? -1 : one > other ? 1 : 0;
-}
 
 function receiptOf({ recorded_at: recordedAt, change_id: id }: Reported): string {
   return `${recordedAt} ${id}`;

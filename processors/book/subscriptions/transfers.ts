@@ -3,14 +3,15 @@
  * book the two accounts at the same time, so each writes its changes before it reads: the one that
  * reads last sees both.
  */
-import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
+import { grouped } from "../../../runtime/grouped.js";
 import { limits } from "../../../config.js";
 import type { AccountSizes } from "./account-quota.js";
 import { insertChanges } from "./changes.js";
 import { transferEnds, isReportedSql, type Reported } from "./transfer-rules.js";
-import type { Change } from "./change.js";
+import { type Change, inAccounts } from "./change.js";
 
 export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
 
@@ -62,7 +63,7 @@ export async function endsOf(
   shared: readonly Shared[],
   knownTo: number | null = null,
 ): Promise<{ readonly ends: readonly Change[]; readonly missing: readonly Change[] }> {
-  const inShared = conditionOf(shared);
+  const inShared = `${inAccounts(accountsOf(shared))} AND ${matching(shared, "subscription")}`;
   const isKnown = knownTo === null ? "" : `AND recorded_at <= '${clickhouseTime(knownTo)}'`;
   const reported = await clickhouse.rows<Reported>(
     `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
@@ -71,7 +72,7 @@ export async function endsOf(
      ORDER BY workspace, environment, provider, subscription, at DESC
      LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,
   );
-  const ends = bySubscription(reported).flatMap(transferEnds);
+  const ends = [...grouped(reported, nameOf).values()].flatMap(transferEnds);
   if (ends.length === 0) return { ends, missing: [] };
   const stored = await clickhouse.rows<Pick<Change, "account" | "change_id">>(
     `SELECT account, change_id FROM subscription_changes
@@ -87,14 +88,8 @@ export async function sharedAmong(
   subscriptions: readonly Subscription[],
 ): Promise<Shared[]> {
   if (subscriptions.length === 0) return [];
-  const names = subscriptions.map((one) => [
-    one.workspace,
-    one.environment,
-    one.provider,
-    one.subscription,
-  ]);
   return clickhouse.rows<Shared>(
-    sharedSql(rowsIn("(workspace, environment, provider, subscription)", names)),
+    sharedSql(matching(subscriptions, "workspace", "environment", "provider", "subscription")),
   );
 }
 
@@ -109,24 +104,10 @@ FROM (
 GROUP BY ${name} HAVING count() > 1`;
 }
 
-function conditionOf(shared: readonly Shared[]): string {
-  const places = shared.flatMap(({ workspace, environment, accounts }) =>
-    accounts.map((account) => [workspace, environment, account]),
+export function accountsOf(shared: readonly Shared[]) {
+  return shared.flatMap(({ workspace, environment, accounts }) =>
+    accounts.map((account) => ({ workspace, environment, account })),
   );
-  const names = shared.map(({ subscription }) => [subscription]);
-  return `${rowsIn("(workspace, environment, account)", places)}
-    AND ${rowsIn("(subscription)", names)}`;
-}
-
-function bySubscription(reported: readonly Reported[]): Reported[][] {
-  const histories = new Map<string, Reported[]>();
-  for (const change of reported) {
-    const name = nameOf(change);
-    const history = histories.get(name);
-    if (history) history.push(change);
-    else histories.set(name, [change]);
-  }
-  return [...histories.values()];
 }
 
 /** A subscription as one text. */

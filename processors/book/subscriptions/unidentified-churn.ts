@@ -5,17 +5,18 @@
  * may change a pair: an end is a change whose newest revision counts.
  */
 import { limits } from "../../../config.js";
-import { clickhouseTime, rowsIn } from "../../../clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
+import { grouped } from "../../../runtime/grouped.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import type { AccountSizes } from "./account-quota.js";
 import { insertChanges, rowScope } from "./changes.js";
 import type { TouchedAccount } from "./movements.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 import { listWaiting } from "./waiting-churns.js";
-import type { Change } from "./change.js";
+import { type Change, inAccounts } from "./change.js";
 
 /** Of them, gone through again in one batch because others came late: after it, all at once. */
 const unidentifiedPairedAgainMax = 200_000;
@@ -69,7 +70,7 @@ async function bookPools(
   for (const pool of pools) {
     const { pairing, revisions } = revisionsOf(pool, here, pairedAgainMax);
     pairedAgainMax -= pairing.pairedAgain;
-    changes.push(missingIn(stored.newest, pool, pairing, revisions));
+    changes.push(missingIn(stored, pool, pairing, revisions));
     changedBefore.push(endedSince(firstReceipt(pool, here), pool, stored));
     waiting.push([...pairing.waiting]);
   }
@@ -97,17 +98,10 @@ function refusedIn(pool: readonly Side[], beyond: ReadonlySet<Change>): Side[] {
 }
 
 /** Every revision that the sides of this batch or later ones made: each had its movements. */
-function endedSince(
-  since: string,
-  pool: readonly Side[],
-  { revisions }: StoredEnds,
-): TouchedAccount[] {
+function endedSince(since: string, pool: readonly Side[], stored: StoredEnds): TouchedAccount[] {
   return pool
-    .flatMap((start) => revisions.get(endId(start)) ?? [])
-    .filter(({ recorded_at: recordedAt }) => recordedAt >= since)
-    .map(({ workspace, environment, account, event_id, recorded_at }) => {
-      return { workspace, environment, account, event_id, recorded_at };
-    });
+    .flatMap((start) => stored.get(endId(start)) ?? [])
+    .filter(({ recorded_at: recordedAt }) => recordedAt >= since);
 }
 
 /** Of the batch's sides in the pool, as they came now: a redelivery changed nothing before. */
@@ -151,29 +145,27 @@ function revisionsOf(
  * (a side received earlier came to booking later), a last one brings the end to what it should be.
  */
 function missingIn(
-  stored: StoredEnds["newest"],
+  stored: StoredEnds,
   pool: readonly Side[],
   { ends }: Pairing,
   revisions: readonly Change[],
 ): Change[] {
-  const newest = new Map<string, { readonly revision: number; readonly at: string | null }>();
+  const newest = new Map<string, Revision>();
   for (const start of pool) {
-    const known = stored.get(endId(start));
+    const known = stored.get(endId(start))?.at(-1);
     if (known !== undefined) newest.set(endId(start), known);
   }
   const missing = revisions.filter((change) => {
     const known = newest.get(change.change_id);
     return known === undefined || change.revision > known.revision;
   });
-  for (const { change_id, revision, at, void: isVoid } of missing) {
-    newest.set(change_id, { revision, at: isVoid ? null : at });
-  }
+  for (const change of missing) newest.set(change.change_id, change);
   const cause = pool.toSorted(bySideReceipt).at(-1);
   for (const start of pool) {
     if (start.side !== "start" || cause === undefined) continue;
     const is = newest.get(endId(start));
     const should = ends.get(start) ?? null;
-    if (should === (is?.at ?? null)) continue;
+    if (should === (is === undefined || is.void === 1 ? null : is.at)) continue;
     missing.push(endChange(start, should, cause, Math.max(pool.length, (is?.revision ?? 0) + 1)));
   }
   return missing;
@@ -181,23 +173,10 @@ function missingIn(
 
 function sideOf(fact: Fact): Side[] {
   if (!("Unidentified" in fact.body)) return [];
-  const { pool, side, at, subscription, account } = fact.body.Unidentified;
-  const { recorded_at, ...scope } = rowScope(fact);
-  return [
-    {
-      ...scope,
-      pool,
-      at: clickhouseTime(at),
-      fact_id: fact.fact_id,
-      side,
-      subscription,
-      account,
-      recorded_at,
-      native_type: fact.native_type,
-      partition: fact.partition,
-      offset: fact.offset.toString(),
-    },
-  ];
+  const { fact_id, native_type, partition } = fact;
+  const reported = { ...rowScope(fact), ...fact.body.Unidentified };
+  const at = clickhouseTime(reported.at);
+  return [{ ...reported, at, fact_id, native_type, partition, offset: fact.offset.toString() }];
 }
 
 const columns =
@@ -244,40 +223,21 @@ async function knownSides(clickhouse: ClickHouse, touched: readonly Pool[]): Pro
   );
 }
 
-/** By change id. */
-interface StoredEnds {
-  /** Null: taken back. */
-  readonly newest: ReadonlyMap<string, { readonly revision: number; readonly at: string | null }>;
-  readonly revisions: ReadonlyMap<string, readonly TouchedAccount[]>;
-}
-
-type StoredEnd = TouchedAccount & Pick<Change, "change_id" | "revision" | "at" | "void">;
+type Revision = Pick<Change, "change_id" | "revision" | "at" | "void">;
+/** By change id, each in the order of its revisions. */
+type StoredEnds = ReadonlyMap<string, readonly (TouchedAccount & Revision)[]>;
 
 async function storedEnds(clickhouse: ClickHouse, sides: readonly Side[]): Promise<StoredEnds> {
-  const newest = new Map<string, { revision: number; at: string | null }>();
-  const revisions = new Map<string, TouchedAccount[]>();
   const starts = sides.filter(({ side }) => side === "start");
-  if (starts.length === 0) return { newest, revisions };
-  const stored = await clickhouse.rows<StoredEnd>(
+  if (starts.length === 0) return new Map();
+  const ids = starts.map((start) => ({ change_id: endId(start) }));
+  const stored = await clickhouse.rows<TouchedAccount & Revision>(
     `SELECT workspace, environment, account, change_id, revision, at, void, event_id, recorded_at
      FROM subscription_changes
-     WHERE ${rowsIn(
-       "(workspace, environment, account)",
-       starts.map((start) => [start.workspace, start.environment, start.account]),
-     )} AND ${rowsIn(
-       "(change_id)",
-       starts.map((start) => [endId(start)]),
-     )}
+     WHERE ${inAccounts(starts)} AND ${matching(ids, "change_id")}
      ORDER BY revision`,
   );
-  for (const row of stored) {
-    const { change_id: id, revision, at, void: isVoid } = row;
-    newest.set(id, { revision, at: isVoid ? null : at });
-    const before = revisions.get(id);
-    if (before) before.push(row);
-    else revisions.set(id, [row]);
-  }
-  return { newest, revisions };
+  return grouped(stored, ({ change_id: id }) => id);
 }
 
 function endChange(start: Side, at: string | null, cause: Side, revision: number): Change {
@@ -305,14 +265,8 @@ function endId(start: Side): string {
 }
 
 function poolsOf(sides: readonly Side[]): Side[][] {
-  const pools = new Map<string, Side[]>();
-  for (const side of sides) {
-    const key = JSON.stringify([side.workspace, side.environment, side.pool]);
-    const pool = pools.get(key);
-    if (pool) pool.push(side);
-    else pools.set(key, [side]);
-  }
-  return [...pools.values()];
+  const nameOf = (side: Side) => JSON.stringify([side.workspace, side.environment, side.pool]);
+  return [...grouped(sides, nameOf).values()];
 }
 
 function hasChurn(pool: readonly Side[]): boolean {
@@ -320,8 +274,5 @@ function hasChurn(pool: readonly Side[]): boolean {
 }
 
 function inPools(sides: readonly Pool[]): string {
-  return rowsIn(
-    "(workspace, environment, pool)",
-    sides.map((side) => [side.workspace, side.environment, side.pool]),
-  );
+  return matching(sides, "workspace", "environment", "pool");
 }

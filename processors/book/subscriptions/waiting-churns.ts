@@ -2,11 +2,12 @@
  * Churns that end nothing (yet) are listed as rejects, `no_open_subscription`, until a partner
  * comes: then they are resolved by themselves.
  */
-import { rowsIn } from "../../../clickhouse/rows.js";
+import { matching } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { insertRejects, type RejectRow } from "../../../rejects/rejects.js";
+import { inAccounts } from "./change.js";
 import { isNamed, type Side } from "./pairing.js";
-import { nameOf, sharedAmong, type Subscription } from "./transfers.js";
+import { accountsOf, nameOf, sharedAmong, type Subscription } from "./transfers.js";
 
 const reason = "no_open_subscription";
 
@@ -23,10 +24,8 @@ export async function listWaiting(
   const waiting = await withoutStart(clickhouse, unpaired);
   const listed = await clickhouse.rows<RejectRow>(
     `SELECT * FROM rejects FINAL
-     WHERE ${rowsIn(
-       "(workspace, environment, event_id)",
-       churns.map((churn) => [churn.workspace, churn.environment, churn.event_id]),
-     )} AND reason = '${reason}' AND state = 'open'`,
+     WHERE ${matching(churns, "workspace", "environment", "event_id")}
+       AND reason = '${reason}' AND state = 'open'`,
   );
   const waits = new Set(waiting.map(({ event_id }) => event_id));
   const known = new Set(listed.map(({ event_id }) => event_id));
@@ -49,17 +48,11 @@ async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): 
   const named = unpaired.filter(({ pool }) => isNamed(pool));
   if (named.length === 0) return [...unpaired];
   const shared = await sharedAmong(clickhouse, named);
-  const accounts = shared.flatMap((one) =>
-    one.accounts.map((account) => [one.workspace, one.environment, account]),
-  );
-  const own = named.map((churn) => [churn.workspace, churn.environment, churn.account]);
   const starts = await clickhouse.rows<Started>(
     `SELECT workspace, environment, provider, subscription, min(at) AS at
      FROM subscription_changes
-     WHERE ${rowsIn("(workspace, environment, account)", [...own, ...accounts])} AND ${rowsIn(
-       "(subscription)",
-       named.map((churn) => [churn.subscription]),
-     )} AND phase NOT IN ('ended', 'expired')
+     WHERE ${inAccounts([...named, ...accountsOf(shared)])}
+       AND ${matching(named, "subscription")} AND phase NOT IN ('ended', 'expired')
      GROUP BY workspace, environment, provider, subscription`,
   );
   const startedAt = new Map(starts.map((start) => [nameOf(start), start.at]));
@@ -70,19 +63,7 @@ async function withoutStart(clickhouse: ClickHouse, unpaired: readonly Side[]): 
 }
 
 function rejectOf(churn: Side, revision: number): RejectRow {
-  return {
-    workspace: churn.workspace,
-    environment: churn.environment,
-    event_id: churn.event_id,
-    provider: churn.provider,
-    native_type: churn.native_type,
-    received_at: churn.recorded_at,
-    step: "book",
-    reason,
-    detail: "No subscription that this churn could end is open at its time.",
-    partition: churn.partition,
-    offset: churn.offset,
-    state: "open",
-    revision,
-  };
+  const detail = "No subscription that this churn could end is open at its time.";
+  const received_at = churn.recorded_at;
+  return { ...churn, received_at, step: "book", reason, detail, state: "open", revision };
 }
