@@ -17,11 +17,11 @@ import type { KnownKeys } from "./known-keys.js";
 export interface Look {
   readonly payments: readonly KnownPayment[];
   /** The facts that one of `payments` had. */
-  before(payment: KnownPayment): readonly Fact[];
+  readonly before: (payment: KnownPayment) => readonly Fact[];
   /** Facts of the batch that are not stored yet. */
   readonly missing: readonly Fact[];
   /** Keeps what is known now: to be called when nothing can fail any more but the write. */
-  remember(): void;
+  readonly remember: () => void;
 }
 
 type Scope = Pick<Fact, "workspace" | "environment" | "provider">;
