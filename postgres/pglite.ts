@@ -6,10 +6,14 @@ import { type Postgres, PostgresUnavailable } from "./postgres.js";
 import { columns } from "./columns.js";
 import { isUnavailable } from "./errors.js";
 
+/** All of it is resident from the start on; Postgres would take 128 MB. */
+const sharedBuffers = "32MB";
+
 export async function openPglite(path: string): Promise<Postgres> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   const database = await PGlite.create({
     dataDir: path,
+    startParams: [...PGlite.defaultStartParams, "-c", `shared_buffers=${sharedBuffers}`],
     parsers: {
       [types.INT8]: columns.int8,
       [types.DATE]: columns.date,
