@@ -2,7 +2,7 @@
 import type { Fact, FactBody, Line, Quote } from "../../schemas/records/records.js";
 import { factOf } from "./facts.js";
 
-type Body<Kind extends string> =
+export type Body<Kind extends string> =
   Extract<FactBody, Record<Kind, unknown>> extends Record<Kind, infer Whole> ? Whole : never;
 
 const unsaid = { account: null, country: null, lines: [] };

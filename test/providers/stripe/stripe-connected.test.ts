@@ -1,50 +1,23 @@
 /** Products of connected accounts, which may have the ids of the platform's own. */
 import { expect } from "chai";
 import { decode } from "../../../providers/stripe/decode.js";
-import {
-  discountObject,
-  type JsonObject,
-  priceObject,
-  productObject,
-  stripeEvent,
-  subscriptionObject,
-} from "../../../ops/payloads/stripe.js";
+import { type JsonObject, productObject, stripeEvent } from "../../../ops/payloads/stripe.js";
 import { invoiceObject } from "../../../ops/payloads/stripe-money.js";
 import type { FactBody } from "../../../schemas/records/records.js";
+import { bodiesOf, stripeSubscription } from "../../harness/decoded.js";
 
 const at = Date.UTC(2026, 4, 4, 12);
-const shared = { customer: "cus_1", currency: "eur", createdAt: at } as const;
-
-const half = discountObject({ id: "di_half", percentOff: 50, duration: "forever", startAt: at });
 /** For products that the coupon names by the ids they have in their account. */
-const discount: JsonObject = {
-  ...half,
-  source: {
-    type: "coupon",
-    coupon: {
-      id: "HALF",
-      duration: "forever",
-      percent_off: 50,
-      applies_to: { products: ["prod_gold"] },
-    },
-  },
-};
-const price = priceObject({
-  id: "price_1",
-  product: "prod_gold",
-  currency: "eur",
-  unitAmount: 1000n,
-});
-const subscription = subscriptionObject({
-  ...shared,
-  id: "sub_1",
-  status: "active",
-  discounts: [discount],
-  items: [{ id: "si_1", quantity: 1, price }],
+const coupon = { id: "HALF", duration: "forever", percent_off: 50 };
+const source = { coupon: { ...coupon, applies_to: { products: ["prod_gold"] } } };
+const subscription = stripeSubscription(at, [{ product: "prod_gold" }], {
+  discounts: [{ id: "di_half", source }],
 });
 const invoice = invoiceObject({
-  ...shared,
   id: "in_1",
+  customer: "cus_1",
+  currency: "eur",
+  createdAt: at,
   paidAt: at,
   lines: [{ id: "il_1", price: "price_1", amount: 1000n, product: "prod_gold" }],
 });
@@ -72,9 +45,7 @@ describe("A product of a connected Stripe account", () => {
         [event, own],
         [{ ...event, account: "acct_1" }, connected],
       ] as const) {
-        const decoded = decode(body);
-        const facts = decoded.outcome === "facts" ? decoded.facts : [];
-        expect(facts.flatMap((fact) => skusOf(fact.body))).to.deep.equal(expected);
+        expect(bodiesOf(decode(body)).flatMap(skusOf)).to.deep.equal(expected);
       }
     });
   }

@@ -3,13 +3,8 @@ import { expect } from "chai";
 import { paths } from "../../../providers/stripe/answers.js";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
-import {
-  type Json,
-  type JsonObject,
-  priceObject,
-  stripeEvent,
-  subscriptionObject,
-} from "../../../ops/payloads/stripe.js";
+import { type Json, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
+import { requiredOf, statesOf, stripeSubscription } from "../../harness/decoded.js";
 
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
@@ -19,18 +14,10 @@ const half = { id: "HALF", duration: "forever", percent_off: 50 };
 
 /** Items of 10.00 each, one for each product. */
 function subscription(coupon: Json, products: readonly string[]) {
-  const object = subscriptionObject({
-    id: "sub_1",
-    customer: "cus_1",
-    currency: "eur",
-    status: "active",
-    createdAt: at,
-    items: products.map((product, place) => ({
-      id: `si_${place}`,
-      quantity: 1,
-      price: priceObject({ id: `price_${place}`, product, currency: "eur", unitAmount: 1000n }),
-    })),
-  });
+  const object = stripeSubscription(
+    at,
+    products.map((product) => ({ product })),
+  );
   const discounts = [{ id: "di_1", object: "discount", end: null, source: { coupon } }];
   const type = "customer.subscription.created";
   return stripeEvent({ id: "evt_1", type, at, object: { ...object, discounts } });
@@ -40,10 +27,8 @@ function subscription(coupon: Json, products: readonly string[]) {
 function worth(body: unknown, answers: ReadonlyMap<string, unknown>): string[] {
   const decoded = decode(body, { kept: none, answers });
   if (decoded.outcome !== "facts") return [decoded.outcome];
-  return decoded.facts.flatMap(({ body: reported }) =>
-    "Subscription" in reported
-      ? (reported.Subscription.steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`)
-      : [],
+  return statesOf(decoded).flatMap(({ steps }) =>
+    (steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`),
   );
 }
 
@@ -102,10 +87,7 @@ describe("What events leave out of a Stripe coupon", () => {
     it(`should ${title}`, () => {
       const body = subscription(coupon, products);
       const questions = asks(body, { kept: none, answers });
-      const needed = questions.filter(
-        ({ path, importance }) => importance === "required" && !answers.has(path),
-      );
-      expect(needed.map(({ path }) => path)).to.deep.equal(asked);
+      expect(requiredOf(questions, answers)).to.deep.equal(asked);
       expect(worth(body, answers)).to.deep.equal(expected);
     });
   }
@@ -140,7 +122,7 @@ describe("A Stripe coupon that was deleted", () => {
   ]);
   const ofItem = new Map([
     ...gone,
-    [paths.itemDiscounts("sub_1"), { data: [{ id: "si_0", discounts: [discount(half)] }] }],
+    [paths.itemDiscounts("sub_1"), { data: [{ id: "si_1", discounts: [discount(half)] }] }],
   ]);
   const whole = subscription("HALF", ["prod_1", "prod_2"]);
   const byId = withDiscounts(whole, ["di_1"], []);
@@ -176,10 +158,7 @@ describe("A Stripe coupon that was deleted", () => {
   for (const [title, body, answers, asked, expected] of cases) {
     it(`should ${title}`, () => {
       const questions = asks(body, { kept: none, answers });
-      const open = questions.filter(
-        ({ path, importance }) => importance === "required" && !answers.has(path),
-      );
-      expect(open.map(({ path }) => path)).to.deep.equal(asked);
+      expect(requiredOf(questions, answers)).to.deep.equal(asked);
       expect(worth(body, answers)).to.deep.equal(expected);
     });
   }

@@ -1,6 +1,5 @@
 /** Prices with amounts in several currencies: the subscription says which one is charged. */
 import { expect } from "chai";
-import type { Decoded } from "../../../providers/provider.js";
 import { paths } from "../../../providers/stripe/answers.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
 import {
@@ -8,8 +7,8 @@ import {
   type PriceInput,
   priceObject,
   stripeEvent,
-  subscriptionObject,
 } from "../../../ops/payloads/stripe.js";
+import { requiredOf, stripeSubscription, worthIn } from "../../harness/decoded.js";
 
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
@@ -31,24 +30,9 @@ function event(currency: string, more: JsonObject = {}, input: Partial<PriceInpu
     unitAmount: 2000n,
     ...input,
   });
-  const object = subscriptionObject({
-    id: "sub_1",
-    customer: "cus_1",
-    currency,
-    status: "active",
-    createdAt: at,
-    items: [{ id: "si_1", quantity: 2, price: { ...price, ...more } }],
-  });
+  const items = [{ id: "si_1", quantity: 2, price: { ...price, ...more } }];
+  const object = stripeSubscription(at, [], { currency, items });
   return stripeEvent({ id: "evt_1", type: "customer.subscription.created", at, object });
-}
-
-/** Currency and minor units a month; else why it was rejected. */
-function reported(decoded: Decoded): string {
-  if (decoded.outcome !== "facts") return "reason" in decoded ? decoded.reason : "";
-  const [state] = decoded.facts.flatMap(({ body }) =>
-    "Subscription" in body ? [body.Subscription] : [],
-  );
-  return `${state?.currency} ${state?.steps[0]?.items[0]?.monthly_numerator}`;
 }
 
 describe("A Stripe price of several currencies", () => {
@@ -92,13 +76,11 @@ describe("A Stripe price of several currencies", () => {
   ];
   for (const [title, body, answers, expected] of cases) {
     it(`should count ${title}`, () => {
-      expect(reported(decode(body, { kept: none, answers }))).to.equal(expected);
+      expect(worthIn(decode(body, { kept: none, answers }))).to.equal(expected);
       // What is answered, or was shown, is not asked for again.
-      const asked = asks(body, { kept: none, answers }).filter(
-        ({ path, importance }) => importance === "required" && !answers.has(path),
-      );
+      const asked = requiredOf(asks(body, { kept: none, answers }), answers);
       const isOpen = expected === "enrichment_unavailable" && answers.size === 0;
-      expect(asked.map(({ path }) => path)).to.deep.equal(isOpen ? [eurPath] : []);
+      expect(asked).to.deep.equal(isOpen ? [eurPath] : []);
     });
   }
 });

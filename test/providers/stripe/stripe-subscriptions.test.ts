@@ -5,12 +5,11 @@ import {
   discountObject,
   type JsonObject,
   type PriceInput,
-  priceObject,
   stripeEvent,
-  subscriptionObject,
   type SubscriptionInput,
 } from "../../../ops/payloads/stripe.js";
 import { decode } from "../../../providers/stripe/decode.js";
+import { statesOf, stripeSubscription } from "../../harness/decoded.js";
 
 const createdAt = Date.UTC(2026, 0, 15, 10);
 const day = 86_400_000;
@@ -29,6 +28,7 @@ interface Reported {
   readonly state?: Partial<SubscriptionInput>;
   readonly items?: readonly Item[];
   readonly off?: readonly Discount[];
+  readonly more?: JsonObject;
 }
 
 /** `phase day: item=monthly …; day: …`, days since creation; or the reason of a reject. */
@@ -37,28 +37,17 @@ function worth(reported: Reported, version: ApiVersion): string {
     given.map((off, place) =>
       discountObject({ ...off, id: `di_${owner}_${place}`, startAt: createdAt, version }),
     );
-  const object = subscriptionObject({
-    id: "sub_1",
-    customer: "cus_1",
-    currency: "eur",
-    status: "active",
-    createdAt,
+  const prices = (reported.items ?? [{}]).map(({ off = [], ...price }, place) => ({
+    ...price,
+    discounts: discounts(off, `item${place}`),
+  }));
+  const whole = discounts(reported.off ?? [], "sub");
+  const made = stripeSubscription(createdAt, prices, {
     version,
-    discounts: discounts(reported.off ?? [], "sub"),
-    items: (reported.items ?? [{}]).map(({ quantity = 1, off = [], ...price }, place) => ({
-      id: `si_${place + 1}`,
-      quantity,
-      discounts: discounts(off, `item${place}`),
-      price: priceObject({
-        id: `price_${place + 1}`,
-        product: `prod_${place + 1}`,
-        currency: "eur",
-        unitAmount: 1000n,
-        ...price,
-      }),
-    })),
+    discounts: whole,
     ...reported.state,
   });
+  const object = { ...made, ...reported.more };
   const { type = "customer.subscription.created", at = createdAt, previous } = reported;
   const decoded = decode(
     stripeEvent({ id: "evt_1", type, at, object, version, ...(previous ? { previous } : {}) }),
@@ -66,8 +55,7 @@ function worth(reported: Reported, version: ApiVersion): string {
   if (decoded.outcome !== "facts") {
     return decoded.outcome === "rejected" ? decoded.reason : decoded.outcome;
   }
-  return decoded.facts
-    .flatMap(({ body }) => ("Subscription" in body ? [body.Subscription] : []))
+  return statesOf(decoded)
     .map(({ phase, steps }) => `${phase} ${steps.map(stepText).join("; ")}`)
     .join(" | ");
 }
@@ -149,6 +137,7 @@ describe("Stripe prices", () => {
 describe("Stripe discounts", () => {
   const half = { percentOff: 50, ...forever };
   const euros = (amount: bigint) => ({ amountOff: amount, currency: "eur", ...forever });
+  const wholeHalf = discountObject({ ...half, id: "di_1", startAt: createdAt });
   const three: Item[] = [{}, {}, {}];
   const ending = (days: number, percentOff = 50): Discount => ({
     percentOff,
@@ -209,6 +198,11 @@ describe("Stripe discounts", () => {
       "enrichment_unavailable",
     ],
     ["only an id", { state: { discounts: ["di_1"] } }, "enrichment_unavailable"],
+    [
+      "only an id beside the whole",
+      { state: { discounts: ["di_1"] }, more: { discount: wholeHalf } },
+      "started 0: si_1=500",
+    ],
     [
       "only an id where nothing is paid",
       { state: { discounts: ["di_1"], status: "trialing", trialEndAt: createdAt + day } },
@@ -282,6 +276,11 @@ describe("Stripe subscription states", () => {
       "ended 61: nothing",
     ],
     ["no customer", { state: { customer: "" } }, "malformed"],
+    [
+      "a list of only some items",
+      { more: { items: { object: "list", data: [], has_more: true } } },
+      "enrichment_unavailable",
+    ],
   ]);
 
   it("should date a trial's late reading before the conversion it must not undo", () => {
@@ -297,69 +296,5 @@ describe("Stripe subscription states", () => {
     expect(worth(early, "2025-09-30.clover")).to.equal("changed 30: si_1=1000");
     const kept = { ...late, at: createdAt + 32 * day, state: {} };
     expect(worth(kept, "2025-09-30.clover"), "taken back").to.equal("changed 32: si_1=1000");
-  });
-
-  it("should find a discount named by id where the event reports it whole", () => {
-    const [version] = apiVersions;
-    const whole = discountObject({
-      id: "di_1",
-      percentOff: 50,
-      duration: "forever",
-      startAt: createdAt,
-      version,
-    });
-    const object = subscriptionObject({
-      id: "sub_1",
-      customer: "cus_1",
-      currency: "eur",
-      status: "active",
-      createdAt,
-      version,
-      discounts: ["di_1"],
-      items: [
-        {
-          id: "si_1",
-          quantity: 1,
-          price: priceObject({
-            id: "price_1",
-            product: "prod_1",
-            currency: "eur",
-            unitAmount: 1000n,
-          }),
-        },
-      ],
-    });
-    const decoded = decode(
-      stripeEvent({
-        id: "evt_1",
-        type: "customer.subscription.created",
-        at: createdAt,
-        object: { ...object, discount: whole },
-        version,
-      }),
-    );
-    expect(decoded).to.containSubset({
-      facts: [{ body: { Subscription: { steps: [{ items: [{ monthly_numerator: 500n }] }] } } }],
-    });
-  });
-
-  it("should say that items are missing when the event lists only some", () => {
-    const version = "2025-09-30.clover";
-    const object = subscriptionObject({
-      id: "sub_1",
-      customer: "cus_1",
-      currency: "eur",
-      status: "active",
-      createdAt,
-      version,
-      items: [],
-    });
-    const items = { object: "list", data: [], has_more: true };
-    const type = updated;
-    const event = { id: "evt_1", type, at: createdAt, object: { ...object, items }, version };
-    expect(decode(stripeEvent({ ...event, version }))).to.include({
-      outcome: "rejected",
-      reason: "enrichment_unavailable",
-    });
   });
 });
