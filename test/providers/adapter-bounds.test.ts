@@ -1,9 +1,7 @@
 /** What an event brings, however odd: facts that can be stored or a reject, never an exception. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect } from "chai";
-import { projectFile } from "../../runtime/project-root.js";
 import { limits } from "../../config.js";
+import { parseBody } from "../../http/webhook-body.js";
 import { completeFacts } from "../../processors/normalize/facts.js";
 import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
@@ -13,7 +11,7 @@ import { isStorable } from "../../schemas/text-bounds.js";
 import { metaOf } from "../harness/facts.js";
 import { quoteOf } from "../harness/fact-bodies.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";
-import { providers } from "../harness/provider-cases.js";
+import { fixturesOf, providers } from "../harness/provider-cases.js";
 
 const receivedAt = Date.UTC(2026, 10, 20);
 const signer = makeTestChain();
@@ -94,31 +92,12 @@ function readLikeTheService(
   if (completed.outcome === "facts") completed.facts.forEach((fact) => factCodec.encode(fact));
 }
 
-interface Body {
-  readonly name: string;
-  readonly body: unknown;
-  readonly kept: Known["kept"];
-  readonly answers: Known["answers"];
-}
-
-function bodiesOf(provider: Provider): Body[] {
-  const folder = projectFile("providers", provider.token, "fixtures");
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => /(?<!\.facts|\.answers|\.kept)\.(json|form)$/.test(file))
-    .map((file) => {
-      const text = readFileSync(join(folder, file), "utf8");
-      const body: unknown = file.endsWith(".form")
-        ? Object.fromEntries(new URLSearchParams(text.trim()))
-        : JSON.parse(text);
-      const beside = (kind: string): Known["kept"] => {
-        const path = join(folder, file.replace(/(json|form)$/, `${kind}.json`));
-        return new Map(
-          existsSync(path) ? Object.entries(Object(JSON.parse(readFileSync(path, "utf8")))) : [],
-        );
-      };
-      return { name: file, body, kept: beside("kept"), answers: beside("answers") };
-    });
+function bodiesOf(provider: Provider) {
+  return fixturesOf(provider.token).map(({ name, body, known }) => {
+    const parsed = parseBody(provider, body);
+    if (!parsed.ok) throw new Error(parsed.message);
+    return { name, body: parsed.value, ...known };
+  });
 }
 
 /** Each field of each place once: bodies of one kind, and the items of one list, are read alike. */

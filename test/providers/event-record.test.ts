@@ -4,6 +4,7 @@ import type { EventRecord } from "../../providers/record.js";
 import { flatToRecord, readRecord } from "../../providers/record.js";
 import { recordToFacts } from "../../providers/record-facts.js";
 import { createStripe } from "../../providers/stripe/index.js";
+import { type Body, payment, purchase, refund, subscription } from "../harness/fact-bodies.js";
 
 const receivedAt = Date.UTC(2026, 10, 20, 12);
 const sale = { provider: "custom", event_type: "transaction.sale", amount: 19.99, currency: "EUR" };
@@ -165,52 +166,42 @@ describe("A flat form B payload", () => {
 describe("The facts of a record", () => {
   const at = Date.UTC(2026, 5, 1);
   const reported = { occurred_at: "2026-06-01T00:00:00Z", product_id: "sku" };
-  const payment = {
-    payment: "identity",
-    at,
-    amount: 1999n,
-    currency: "EUR",
-    account: "identity",
-    country: null,
-    type: "one_time",
-    tax: null,
-    fee: null,
-    lines: [{ external_id: "sku", weight: 1999n }],
+  const paid = (more: Partial<Body<"Payment">> = {}) =>
+    payment({
+      payment: "identity",
+      at,
+      amount: 1999n,
+      account: "identity",
+      type: "one_time",
+      lines: [{ external_id: "sku", weight: 1999n }],
+      ...more,
+    });
+  const ofSubscription = { account: "sub", type: "subscription" } as const;
+  const item = {
+    item: "sub",
+    external_id: "sku",
+    monthly_numerator: 1999n,
+    monthly_denominator: 1n,
   };
-  const started = {
-    subscription: "sub",
-    account: "sub",
-    country: null,
-    currency: "EUR",
-    phase: "started",
-    steps: [
-      {
-        at,
-        items: [
-          { item: "sub", external_id: "sku", monthly_numerator: 1999n, monthly_denominator: 1n },
-        ],
-      },
-    ],
-  };
-  const unpriced = {
-    subscription: "sub",
-    account: "sub",
-    country: null,
-    currency: "",
-    phase: "started",
-    steps: [{ at, items: [] }],
-  };
-  const refund = {
-    refund: "identity",
-    payment: null,
-    at,
-    amount: 1999n,
-    currency: "EUR",
-    failed_at: null,
-    account: "identity",
-    country: null,
-    lines: [{ external_id: "sku", weight: 1999n }],
-  };
+  const state = (items: (typeof item)[], more: Partial<Body<"Subscription">> = {}) =>
+    subscription(at, [], {
+      subscription: "sub",
+      account: "sub",
+      currency: items.length === 0 ? "" : "EUR",
+      phase: "started",
+      steps: [{ at, items }],
+      ...more,
+    });
+  const returned = (more: Partial<Body<"Refund">> = {}) =>
+    refund({
+      refund: "identity",
+      payment: null,
+      at,
+      amount: 1999n,
+      account: "identity",
+      lines: [{ external_id: "sku", weight: 1999n }],
+      ...more,
+    });
   const unidentified = {
     pool: '["priced","custom","sku","1999","EUR"]',
     side: "start",
@@ -225,41 +216,18 @@ describe("The facts of a record", () => {
     subscription: "sub",
     account: "sub",
   };
-  const sold = {
-    purchase: "record:sub",
-    account: null,
-    country: null,
-    type: "subscription",
-    tax: null,
-    fee: null,
-    lines: [{ external_id: "sku", weight: 1n }],
-  };
-  const ended = { ...unpriced, phase: "ended" };
-  const yearly = {
-    ...started,
-    steps: [{ at, items: [{ ...started.steps[0]?.items[0], monthly_denominator: 12n }] }],
-  };
+  const sold = purchase({ purchase: "record:sub", lines: [{ external_id: "sku", weight: 1n }] });
 
   const cases: readonly [title: string, fields: object, facts: object[]][] = [
-    ["a sale", {}, [{ Payment: payment }]],
-    ["a sale of a customer", { customer_id: "cus" }, [{ Payment: { ...payment, account: "cus" } }]],
-    [
-      "a sale with its own id",
-      { transaction_id: "tx" },
-      [{ Payment: { ...payment, payment: "tx" } }],
-    ],
-    [
-      "a renewal",
-      { subscription_id: "sub" },
-      [{ Payment: { ...payment, account: "sub", type: "subscription" } }],
-    ],
+    ["a sale", {}, [paid()]],
+    ["a sale of a customer", { customer_id: "cus" }, [paid({ account: "cus" })]],
+    ["a sale with its own id", { transaction_id: "tx" }, [paid({ payment: "tx" })]],
+    ["a renewal", { subscription_id: "sub" }, [paid(ofSubscription)]],
     [
       "a renewal that does not say of what",
       { subscription_id: "sub", product_id: undefined, transaction_id: "tx" },
       [
-        {
-          Payment: { ...payment, payment: "tx", account: "sub", type: "subscription", lines: [] },
-        },
+        paid({ ...ofSubscription, payment: "tx", lines: [] }),
         { Link: { payment: "tx", purchase: "record:sub", as_of: at } },
       ],
     ],
@@ -267,71 +235,60 @@ describe("The facts of a record", () => {
     [
       "a sale that names its product",
       { product_name: "Pro" },
-      [{ Payment: payment }, { Sku: { external_id: "sku", name: "Pro" } }],
+      [paid(), { Sku: { external_id: "sku", name: "Pro" } }],
     ],
     [
       "a sale of no product",
       { product_id: undefined, customer_country: "at" },
-      [{ Payment: { ...payment, country: "AT", lines: [{ external_id: "", weight: 1999n }] } }],
+      [paid({ country: "AT", lines: [{ external_id: "", weight: 1999n }] })],
     ],
     [
       "a new subscription",
       { event_type: "subscription.new", subscription_id: "sub" },
-      [
-        { Payment: { ...payment, account: "sub", type: "subscription" } },
-        { Subscription: started },
-        { Unidentified: named },
-        { Purchase: sold },
-      ],
+      [paid(ofSubscription), state([item]), { Unidentified: named }, sold],
     ],
     [
       "a new subscription by the year",
       { event_type: "subscription.new", subscription_id: "sub", interval: "year" },
       [
-        { Payment: { ...payment, account: "sub", type: "subscription" } },
-        { Subscription: yearly },
+        paid(ofSubscription),
+        state([{ ...item, monthly_denominator: 12n }]),
         { Unidentified: named },
-        { Purchase: sold },
+        sold,
       ],
     ],
     [
       "a new subscription for nothing",
       { event_type: "subscription.new", subscription_id: "sub", amount: 0 },
-      [{ Subscription: unpriced }, { Unidentified: named }, { Purchase: sold }],
+      [state([]), { Unidentified: named }, sold],
     ],
     [
       "a new subscription without an id",
       { event_type: "subscription.new" },
       [
-        { Payment: { ...payment, type: "subscription" } },
-        {
-          Subscription: {
-            ...started,
-            subscription: "unidentified:identity",
-            account: "identity",
-            steps: [
-              { at, items: [{ ...started.steps[0]?.items[0], item: "unidentified:identity" }] },
-            ],
-          },
-        },
+        paid({ type: "subscription" }),
+        state([{ ...item, item: "unidentified:identity" }], {
+          subscription: "unidentified:identity",
+          account: "identity",
+        }),
         { Unidentified: unidentified },
       ],
     ],
     [
       "a churn",
       { event_type: "subscription.churn", subscription_id: "sub" },
-      [{ Unidentified: { ...named, side: "churn" } }, { Subscription: ended }],
+      [{ Unidentified: { ...named, side: "churn" } }, state([], { phase: "ended" })],
     ],
     [
       "a churn without an id",
       { event_type: "subscription.churn" },
       [{ Unidentified: { ...unidentified, side: "churn", subscription: "" } }],
     ],
-    ["a refund that names no sale", { event_type: "transaction.refund" }, [{ Refund: refund }]],
+    ["a refund that names no sale", { event_type: "transaction.refund" }, [returned()]],
     [
       "a refund of a sale",
       { event_type: "transaction.refund", transaction_id: "tx", product_id: undefined },
-      [{ Refund: { ...refund, payment: "tx", lines: [] } }],
+      [returned({ payment: "tx", lines: [] })],
     ],
     ["a refund of nothing", { event_type: "transaction.refund", amount: 0 }, []],
   ];

@@ -14,22 +14,19 @@ import { type FactBody, factCodec } from "../../schemas/records/records.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { factOf, metaOf } from "../harness/facts.js";
-import { quoteOf } from "../harness/fact-bodies.js";
+import { payment, purchase, quoteOf, refund, subscription } from "../harness/fact-bodies.js";
 
 const max = limits.amountMinorMax;
-const none = { account: null, country: null, type: null, tax: null, fee: null, lines: [] };
-const payment = { payment: "pi", at: 1_000, amount: 100n, currency: "USD", ...none };
+const usd = { amount: 100n, currency: "USD" };
+const paid = { at: 1_000, ...usd };
 const item = { item: "i", external_id: "p", monthly_numerator: 1n, monthly_denominator: 1n };
 const line = { external_id: "p", weight: 1n };
 
 const paddle = createPaddle({ toleranceSeconds: 300 });
 const paddleSecret = "pdl_ntfset_of_the_bounds";
 
-function subscriptionOf(monthly: Partial<typeof item>): FactBody {
-  const steps = [{ at: 1_000, items: [{ ...item, ...monthly }] }];
-  const priced = { currency: "USD", phase: "started", steps } as const;
-  return { Subscription: { subscription: "s", account: "a", country: null, ...priced } };
-}
+const subscriptionOf = (monthly: Partial<typeof item>): FactBody =>
+  stepsOf([1_000, [{ ...item, ...monthly }]]);
 
 /** Below year 0 and beyond 9999, as four digits and an offset from UTC can still say. */
 const belowZero = Date.parse("0000-01-01T00:00:00+01:00");
@@ -37,18 +34,11 @@ const beyondAll = Date.parse("9999-12-31T23:59:59-01:00");
 /** `latest` of `completed` */
 const latest = 2_000;
 const daysEnd = Date.UTC(2149, 5, 7);
-const money = { amount: 100n, currency: "USD" };
-const ofRefund = { ...money, account: null, country: null, lines: [] };
-const dispute = { dispute: "d", payment: "pi", ...money, reported_by: "money" } as const;
+const dispute = { dispute: "d", payment: "pi", ...usd, reported_by: "money" } as const;
 
 function stepsOf(...steps: readonly [at: number, items: (typeof item)[]][]): FactBody {
-  const reported = {
-    phase: "changed",
-    steps: steps.map(([at, items]) => ({ at, items })),
-  } as const;
-  return {
-    Subscription: { subscription: "s", account: "a", country: null, currency: "USD", ...reported },
-  };
+  const given = { currency: "USD", steps: steps.map(([at, items]) => ({ at, items })) };
+  return subscription(0, [], given);
 }
 
 function completed(body: FactBody, happenedAt = 1_000) {
@@ -65,16 +55,13 @@ function completed(body: FactBody, happenedAt = 1_000) {
 }
 
 const tooLarge: readonly [what: string, body: FactBody][] = [
-  ["an amount beyond 15 digits in base currency", { Payment: { ...payment, amount: max } }],
-  ["a fee beyond 64 bits", { Payment: { ...payment, fee: 10n ** 24n } }],
-  ["a fee that only the base currency cannot hold", { Payment: { ...payment, fee: -max } }],
-  ["a tax beyond 15 digits", { Payment: { ...payment, tax: max + 1n } }],
-  [
-    "a weight beyond 15 digits",
-    { Payment: { ...payment, lines: [{ ...line, weight: -2n * max }] } },
-  ],
-  ["a purchase's fee", { Purchase: { purchase: "in", ...none, fee: max + 1n } }],
-  ["a purchase's total", { Purchase: { purchase: "in", ...none, total: max + 1n } }],
+  ["an amount beyond 15 digits in base currency", payment({ ...paid, amount: max })],
+  ["a fee beyond 64 bits", payment({ ...paid, fee: 10n ** 24n })],
+  ["a fee that only the base currency cannot hold", payment({ ...paid, fee: -max })],
+  ["a tax beyond 15 digits", payment({ ...paid, tax: max + 1n })],
+  ["a weight beyond 15 digits", payment({ ...paid, lines: [{ ...line, weight: -2n * max }] })],
+  ["a purchase's fee", purchase({ fee: max + 1n })],
+  ["a purchase's total", purchase({ total: max + 1n })],
   ["a monthly price above 64 bits", subscriptionOf({ monthly_numerator: 2n ** 63n })],
   ["a monthly price below 64 bits", subscriptionOf({ monthly_denominator: 2n ** 63n })],
 ];
@@ -83,16 +70,13 @@ const misdated: readonly [what: string, body: FactBody, happenedAt?: number][] =
   ["a name reported beyond the year 9999", { Sku: { external_id: "p", name: "P" } }, beyondAll],
   ["a name reported below the year 0", { Sku: { external_id: "p", name: "P" } }, belowZero],
   ["what was reported at no time", { Sku: { external_id: "p", name: "P" } }, NaN],
-  ["what was reported too far ahead", { Payment: { ...payment } }, latest + 1],
-  ["a payment too far ahead", { Payment: { ...payment, at: latest + 1 } }],
+  ["what was reported too far ahead", payment(paid), latest + 1],
+  ["a payment too far ahead", payment({ ...paid, at: latest + 1 })],
   ["an end beyond the days there are", stepsOf([daysEnd, []])],
   ["an end below the year 0", stepsOf([belowZero, []])],
   ["a price too far ahead", stepsOf([latest + 1, [item]])],
   ["a price at no time", stepsOf([1_000, []], [NaN, [item]])],
-  [
-    "a refund's failure",
-    { Refund: { refund: "r", payment: "pi", at: 1_000, failed_at: beyondAll, ...ofRefund } },
-  ],
+  ["a refund's failure", refund({ ...paid, failed_at: beyondAll })],
   ["a withdrawal", { Dispute: { ...dispute, withdrawn_at: belowZero, returned_at: null } }],
   [
     "a return of what was withdrawn in time",
@@ -136,8 +120,8 @@ describe("The bounds of a fact", () => {
   it("should take the largest there are, and write them down", () => {
     const lines = [{ ...line, weight: max }];
     for (const body of [
-      { Payment: { ...payment, amount: max / 2n, tax: -max / 2n, lines } },
-      { Purchase: { purchase: "in", ...none, tax: max, total: max, lines } },
+      payment({ ...paid, amount: max / 2n, tax: -max / 2n, lines }),
+      purchase({ tax: max, total: max, lines }),
       subscriptionOf({ monthly_numerator: 2n ** 63n - 1n, monthly_denominator: 2n ** 63n - 1n }),
     ]) {
       const reported = completed(body);
@@ -151,13 +135,10 @@ describe("The bounds of a fact", () => {
       { external_id: "a", weight: max },
       { external_id: "b", weight: 1n - max },
     ];
-    const fact = factOf(
-      { Payment: { ...payment, amount: max, lines } },
-      {
-        base_currency: "USD",
-        quote: quoteOf({ currency: "USD", base_currency: "USD" }),
-      },
-    );
+    const fact = factOf(payment({ ...paid, amount: max, lines }), {
+      base_currency: "USD",
+      quote: quoteOf({ currency: "USD", base_currency: "USD" }),
+    });
     const { ledger, versions, beyond } = paymentVersions("pi", [fact]);
     expect([ledger.length, versions.length, beyond]).to.deep.equal([0, 0, [fact]]);
   });

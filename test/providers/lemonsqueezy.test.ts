@@ -12,6 +12,7 @@ import {
   priceAttributes,
   subscriptionObject,
 } from "../../ops/payloads/lemonsqueezy.js";
+import { bodiesOf, statesOf } from "../harness/decoded.js";
 
 const lemon = createLemonSqueezy();
 const at = Date.UTC(2026, 2, 10, 9);
@@ -174,11 +175,10 @@ describe("What Lemon Squeezy is asked", () => {
 
   it("should join the initial invoice and its order in one payment", () => {
     const first = event("subscription_payment_success", invoice("initial"));
-    const paymentOf = (body: unknown, known: typeof nothing) => {
-      const decoded = lemon.decode(body, known);
-      const facts = decoded.outcome === "facts" ? decoded.facts : [];
-      return facts.flatMap(({ body: fact }) => ("Payment" in fact ? fact.Payment.payment : []));
-    };
+    const paymentOf = (body: unknown, known: typeof nothing) =>
+      bodiesOf(lemon.decode(body, known)).flatMap((fact) =>
+        "Payment" in fact ? fact.Payment.payment : [],
+      );
     expect(paymentOf(event("order_created", order), nothing)).to.deep.equal(["order:1"]);
     expect(paymentOf(first, begun)).to.deep.equal(["order:1"]);
     expect(lemon.decode(first, nothing)).to.include({ reason: "enrichment_unavailable" });
@@ -239,10 +239,9 @@ describe("What a subscription of Lemon Squeezy costs", () => {
 
 /** Minor units, as a fraction where they are none. */
 function monthlyIn(body: unknown, known: Parameters<typeof lemon.decode>[1]): string {
-  const decoded = lemon.decode(body, known);
-  const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
-  if (fact === undefined || !("Subscription" in fact.body)) throw new Error("no subscription");
-  const [item] = fact.body.Subscription.steps.flatMap(({ items }) => items);
+  const [state] = statesOf(lemon.decode(body, known));
+  if (state === undefined) throw new Error("no subscription");
+  const [item] = state.steps.flatMap(({ items }) => items);
   const { monthly_numerator: above = 0n, monthly_denominator: below = 1n } = item ?? {};
   return below === 1n ? `${above}` : `${above}/${below}`;
 }

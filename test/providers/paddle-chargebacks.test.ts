@@ -11,8 +11,8 @@ import {
 } from "../../ops/payloads/paddle-money.js";
 import { minorToMajor } from "../../schemas/money/money.js";
 import type { Fact } from "../../schemas/records/records.js";
-import { quoteOf } from "../harness/fact-bodies.js";
-import { factOf } from "../harness/facts.js";
+import { factsOf } from "../harness/decoded.js";
+import { ordersOf } from "../harness/fact-bodies.js";
 import { cell, minorUnits, type Row, rowsOf } from "../model/tables/table.js";
 
 /** A sale of 60.00 for a and 30.00 for b; what is left of each after each row, and the status. */
@@ -132,17 +132,9 @@ function adjustment(row: Row, place: number): JsonObject {
 
 /** The one of money: others are names of products. */
 function moneyFact(body: JsonObject, place: number): Fact {
-  const decoded = decode(body);
-  const [reported] = decoded.outcome === "facts" ? decoded.facts : [];
-  if (reported === undefined) throw new Error("no money");
-  const id = `evt_${place}`;
-  return factOf(reported.body, {
-    fact_id: id,
-    event_id: id,
-    provider: "paddle",
-    happened_at: reported.happenedAt,
-    quote: quoteOf({ currency, base_currency: currency }),
-  });
+  const [fact] = factsOf(decode(body), { event_id: `evt_${place}`, provider: "paddle" });
+  if (fact === undefined) throw new Error("no money");
+  return fact;
 }
 
 /**
@@ -160,11 +152,4 @@ function leftAt(facts: readonly Fact[], place: number): string[] {
       .reduce((sum, entry) => sum + entry.original_amount, 0n),
   );
   return [...left.map((amount) => minorToMajor(amount, 2)), document?.status ?? ""];
-}
-
-function ordersOf(facts: readonly Fact[]): Fact[][] {
-  if (facts.length === 0) return [[]];
-  return facts.flatMap((fact) =>
-    ordersOf(facts.filter((other) => other !== fact)).map((rest) => [fact, ...rest]),
-  );
 }

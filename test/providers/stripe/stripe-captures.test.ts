@@ -2,68 +2,55 @@
 import { expect } from "chai";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
-import { createStripe } from "../../../providers/stripe/index.js";
+import { decode } from "../../../providers/stripe/decode.js";
 import {
   type ApiVersion,
   apiVersions,
-  eventBody,
+  type JsonObject,
   stripeEvent,
 } from "../../../ops/payloads/stripe.js";
-import { chargeObject } from "../../../ops/payloads/stripe-money.js";
-import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { quoteOf } from "../../harness/fact-bodies.js";
-import { factOf } from "../../harness/facts.js";
+import {
+  type ChargeInput,
+  chargeObject,
+  refundObject,
+} from "../../../ops/payloads/stripe-money.js";
+import type { Fact } from "../../../schemas/records/records.js";
+import { bodiesOf, factsOf } from "../../harness/decoded.js";
 import { rowsOf } from "../../model/tables/table.js";
 
-const stripe = createStripe({ toleranceSeconds: 300 });
-const newest: ApiVersion = "2025-09-30.clover";
+const [old, since] = apiVersions;
 const paidAt = Date.UTC(2026, 4, 4, 12);
-const quote = quoteOf();
+const ids = { charge: "ch_1", paymentIntent: "pi_1", currency: "EUR" };
 
-interface Reading {
-  readonly amount: bigint;
-  readonly captured: bigint;
-  readonly refunded: bigint;
-  readonly isFinal: boolean;
-  /** `refunded` of Stripe: all of it. */
-  readonly isAllBack?: boolean;
+function charge(more: Partial<ChargeInput>): JsonObject {
+  return chargeObject({
+    id: "ch_1",
+    paymentIntent: "pi_1",
+    customer: null,
+    amount: 10_000n,
+    currency: "EUR",
+    createdAt: paidAt,
+    ...more,
+  });
 }
 
-/** What `charge.updated` reports, said at a second of its own. */
-function reported(reading: Reading, second = 0, version = newest): readonly FactBody[] {
-  const object = {
-    ...chargeObject({
-      id: "ch_1",
-      paymentIntent: "pi_1",
-      customer: null,
-      amount: reading.amount,
-      currency: "EUR",
-      createdAt: paidAt,
-      version,
-      amountCaptured: reading.captured,
-      amountRefunded: reading.refunded,
-      captured: reading.isFinal,
-    }),
-    refunded: reading.isAllBack ?? false,
-  };
+interface Reported {
+  readonly type?: string;
+  readonly object: JsonObject;
+  /** After the payment; an event of its own. */
+  readonly second: number;
+  readonly version?: ApiVersion;
+}
+
+function decoded({ type = "charge.updated", object, second, version = since }: Reported) {
   const at = paidAt + second * 1000;
-  const body = eventBody(stripeEvent({ id: "evt_1", type: "charge.updated", at, object, version }));
-  const decoded = stripe.decode(JSON.parse(body.toString()));
-  return decoded.outcome === "facts" ? decoded.facts.map((fact) => fact.body) : [];
+  return decode(stripeEvent({ id: "evt_1", type, at, object, version }));
 }
 
-/** Received in that order, each reported at its own second. */
-function facts(readings: readonly (readonly [Reading, number])[]): Fact[] {
-  return readings.flatMap(([reading, second], receipt) =>
-    reported(reading, second).map((body, place) =>
-      factOf(body, {
-        fact_id: `e${second}:${place}`,
-        event_id: `e${second}`,
-        received_at: receipt,
-        happened_at: paidAt + second * 1000,
-        quote,
-      }),
-    ),
+/** Received in that order. */
+function facts(events: readonly Reported[]): Fact[] {
+  return events.flatMap((event, receipt) =>
+    factsOf(decoded(event), { event_id: `e${event.second}`, received_at: receipt }),
   );
 }
 
@@ -83,21 +70,20 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
     the first of several captures   |     6000 | no    |     0 | no  | 6000          | 6000
     the first of several, a refund  |     6000 | no    |  1000 | no  | 6000 - 1000   | 6000 - 1000
   `);
-  const [old, since] = apiVersions;
   for (const row of cases) {
     for (const [version, expected] of [
       [since, row["new"]],
       [old, row["old"]],
     ] as const) {
       it(`should read of ${row["what"]}: ${expected} (${version})`, () => {
-        const reading = {
-          amount: 10_000n,
-          captured: BigInt(row["captured"] ?? ""),
-          refunded: BigInt(row["back"] ?? ""),
-          isFinal: row["final"] === "yes",
-          isAllBack: row["all"] === "yes",
-        };
-        const money = reported(reading, 0, version).flatMap((body) => {
+        const object = charge({
+          version,
+          amountCaptured: BigInt(row["captured"] ?? ""),
+          amountRefunded: BigInt(row["back"] ?? ""),
+          captured: row["final"] === "yes",
+        });
+        const event = { object: { ...object, refunded: row["all"] === "yes" }, second: 0, version };
+        const money = bodiesOf(decoded(event)).flatMap((body) => {
           if ("Payment" in body) return [body.Payment.amount];
           return "RefundTotal" in body ? [body.RefundTotal.amount] : [];
         });
@@ -106,13 +92,13 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
     }
   }
 
+  const captured = (amountCaptured: bigint, second: number, isFinal = false): Reported => ({
+    object: charge({ amountCaptured, captured: isFinal }),
+    second,
+  });
+
   it("should book the latest of several captures, whatever comes first", () => {
-    const base = { amount: 10_000n, refunded: 0n };
-    const captures = [
-      [{ ...base, captured: 6_000n, isFinal: false }, 1],
-      [{ ...base, captured: 7_500n, isFinal: false }, 2],
-      [{ ...base, captured: 9_000n, isFinal: true }, 3],
-    ] as const;
+    const captures = [captured(6_000n, 1), captured(7_500n, 2), captured(9_000n, 3, true)] as const;
     const [first, second, last] = captures;
     for (const order of [captures, [last, second, first], [second, last, first]]) {
       const { document, moves } = paymentState("pi_1", facts(order));
@@ -125,31 +111,107 @@ describe("A Stripe charge that is not captured as it was authorized", () => {
   });
 
   it("should book the greatest of several captures of one second, whatever their ids", () => {
-    const [small, large] = [6_000n, 9_000n].map((captured) => ({
-      amount: 10_000n,
-      refunded: 0n,
-      captured,
-      isFinal: false,
-    }));
-    if (small === undefined || large === undefined) throw new Error("there are two");
-    for (const ids of [
+    for (const [small, large] of [
       ["evt_a", "evt_b"],
       ["evt_b", "evt_a"],
     ] as const) {
-      const one = facts([[small, 1]]).map((fact) => ({ ...fact, event_id: ids[0] }));
-      const other = facts([[large, 1]]).map((fact) => ({ ...fact, event_id: ids[1] }));
+      const one = facts([captured(6_000n, 1)]).map((fact) => ({ ...fact, event_id: small }));
+      const other = facts([captured(9_000n, 1)]).map((fact) => ({ ...fact, event_id: large }));
       for (const order of [one.concat(other), other.concat(one)]) {
-        expect(paymentState("pi_1", order).document?.gross_amount, ids[0]).to.equal(9_000n);
+        expect(paymentState("pi_1", order).document?.gross_amount, small).to.equal(9_000n);
       }
     }
   });
 
   it("should book what a later reading of the same event corrects", () => {
-    const base = { amount: 10_000n, refunded: 0n, isFinal: true };
-    const [before] = facts([[{ ...base, captured: 9_000n }, 1]]);
-    const [after] = facts([[{ ...base, captured: 6_000n }, 1]]);
-    if (before === undefined || after === undefined) throw new Error("there are two");
-    const replayed = { ...after, received_at: before.received_at + 1 };
-    expect(paymentState("pi_1", [before, replayed]).document?.gross_amount).to.equal(6_000n);
+    const before = facts([captured(9_000n, 1, true)]);
+    const after = facts([captured(6_000n, 1, true)]);
+    const replayed = after.map((fact) => ({ ...fact, received_at: fact.received_at + 1 }));
+    const { document } = paymentState("pi_1", [...before, ...replayed]);
+    expect(document?.gross_amount).to.equal(6_000n);
   });
+});
+
+/** Authorizations that Stripe gives back without having collected them: refunds of no money. */
+describe("A released Stripe authorization", () => {
+  const version = old;
+  const held = charge({ version, captured: false });
+  const part = charge({ version, amountCaptured: 8000n, amountRefunded: 2000n });
+  const released = { ...ids, id: "re_left", createdAt: paidAt, isRelease: true };
+  const release = (amount: bigint) => refundObject({ ...released, amount });
+  const refund = refundObject({ ...ids, id: "re_back", amount: 3000n, createdAt: paidAt });
+  const pending = refundObject({ ...released, amount: 2000n, status: "pending" });
+  const { balance_transaction: _left, ...unmarked } = release(2000n);
+  // As it was before 2020-08: what was captured is what is left of the amount.
+  const { amount_captured: _captured, ...uncounted } = part;
+  const less = { version, amountCaptured: 8000n, amountRefunded: 5000n };
+  const open = { version, amountCaptured: 8000n, captured: false, refunds: [release(1000n)] };
+  const cases: [string, [type: string, object: JsonObject][], booked: string][] = [
+    [
+      "no refund of what was never captured",
+      [
+        ["charge.succeeded", held],
+        ["refund.created", release(10_000n)],
+      ],
+      "nothing",
+    ],
+    ["nothing by itself", [["charge.refund.updated", release(10_000n)]], "nothing"],
+    [
+      "no refund of what was captured in part",
+      [
+        ["charge.captured", part],
+        ["refund.created", release(2000n)],
+      ],
+      "8000 - 0 = 8000",
+    ],
+    [
+      "no refund beside a refund of such a payment",
+      [
+        ["charge.captured", part],
+        ["refund.created", release(2000n)],
+        ["refund.created", refund],
+        ["charge.refunded", charge(less)],
+      ],
+      "8000 - 3000 = 5000",
+    ],
+    [
+      "no money in a charge that says by it alone what was captured",
+      [["charge.captured", { ...uncounted, refunds: { data: [release(2000n)] } }]],
+      "8000 - 0 = 8000",
+    ],
+    [
+      "no refund in the list of a charge of which more may be captured",
+      [["charge.updated", charge(open)]],
+      "8000 - 0 = 8000",
+    ],
+    [
+      "a refund while it is pending: nobody says yet that no balance moves",
+      [
+        ["charge.captured", charge({ version })],
+        ["refund.created", pending],
+      ],
+      "10000 - 2000 = 8000",
+    ],
+    [
+      "a refund where nothing is said of the balance",
+      [
+        ["charge.captured", charge({ version })],
+        ["refund.created", unmarked],
+      ],
+      "10000 - 2000 = 8000",
+    ],
+  ];
+  for (const [title, events, booked] of cases) {
+    it(`should be ${title}`, () => {
+      const reported = events.map(([type, object], second) => ({ type, object, second, version }));
+      const { document, moves } = paymentState("pi_1", facts(reported));
+      const amounts = moves.flatMap(entriesOf).map(({ amount }) => amount);
+      const revenue = amounts.reduce((sum, amount) => sum + amount, 0n);
+      const shown =
+        document === null
+          ? "nothing"
+          : `${document.gross_amount} - ${document.refunded_amount} = ${revenue}`;
+      expect(shown).to.equal(booked);
+    });
+  }
 });

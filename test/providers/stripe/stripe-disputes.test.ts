@@ -1,8 +1,9 @@
 /** How much of a Stripe dispute came back, by the balance transactions inside. */
 import { expect } from "chai";
 import { disputeObject } from "../../../ops/payloads/stripe-money.js";
-import { apiVersions, eventBody, stripeEvent } from "../../../ops/payloads/stripe.js";
+import { stripeEvent } from "../../../ops/payloads/stripe.js";
 import { decode } from "../../../providers/stripe/decode.js";
+import { bodiesOf } from "../../harness/decoded.js";
 import { cell, rowsOf } from "../../model/tables/table.js";
 
 const whole = "whole";
@@ -35,24 +36,17 @@ describe("A dispute at Stripe", () => {
 function returned(status: string, moves: string): string {
   const input = { id: "du_1", charge: "ch_1", paymentIntent: "pi_1", createdAt: 0, status };
   const object = disputeObject({ ...input, amount: 10000n, currency: "USD" });
-  const [version] = apiVersions;
   const balance_transactions = moves.split(" ").map((move) => {
     const [amount = "", created = "", rate] = move.split(/[@x]/);
     const moved = { amount: Number(amount), created: Number(created) };
     if (rate === undefined) return moved;
     return { ...moved, exchange_rate: rate === "?" ? rate : Number(rate) };
   });
-  const event = stripeEvent({
-    id: "evt_1",
-    type: "charge.dispute.closed",
-    at: 9000,
-    object: { ...object, balance_transactions },
-    version,
-    livemode: true,
-  });
-  const decoded = decode(JSON.parse(eventBody(event).toString()));
-  const [fact] = decoded.outcome === "facts" ? decoded.facts : [];
-  if (fact === undefined || !("Dispute" in fact.body)) return "nothing";
-  const { returned_amount: amount, returned_at: at } = fact.body.Dispute;
+  const type = "charge.dispute.closed";
+  const odd = { ...object, balance_transactions };
+  const event = stripeEvent({ id: "evt_1", type, at: 9000, object: odd });
+  const [body] = bodiesOf(decode(event));
+  if (body === undefined || !("Dispute" in body)) return "nothing";
+  const { returned_amount: amount, returned_at: at } = body.Dispute;
   return `${amount ?? whole} @${at === null ? "-" : at / 1000}`;
 }

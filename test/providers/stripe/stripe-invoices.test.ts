@@ -10,7 +10,7 @@ import {
   stripeEvent,
 } from "../../../ops/payloads/stripe.js";
 import { invoiceObject } from "../../../ops/payloads/stripe-money.js";
-import type { FactBody } from "../../../schemas/records/records.js";
+import { bodiesOf } from "../../harness/decoded.js";
 
 const at = Date.UTC(2026, 4, 4, 12);
 const [oldLayout, newLayout] = apiVersions;
@@ -56,10 +56,8 @@ function bodyOf(object: JsonObject, version: ApiVersion, type = "invoice.paid") 
 function weights(body: unknown): string {
   const decoded = decode(body);
   if (decoded.outcome !== "facts") return decoded.outcome;
-  const [purchase] = decoded.facts.flatMap(({ body: reported }: { body: FactBody }) =>
-    "Purchase" in reported ? [reported.Purchase] : [],
-  );
-  return (purchase?.lines ?? [])
+  return bodiesOf(decoded)
+    .flatMap((reported) => ("Purchase" in reported ? reported.Purchase.lines : []))
     .map(({ external_id: product, weight }) => `${product || "-"} ${weight}`)
     .join(", ");
 }
@@ -157,9 +155,8 @@ describe("A Stripe invoice that is paid in part", () => {
 
   it("should leave money from outside to its records: they know when it came", () => {
     const object = invoice(lines, newLayout, { ...inPart, amount_paid_off_stripe: 3000 });
-    const decoded = decode(bodyOf(object, newLayout, "invoice.updated"));
-    const kinds = decoded.outcome === "facts" ? decoded.facts.flatMap(kindsOf) : [];
-    expect(kinds).to.deep.equal(["Purchase"]);
+    const bodies = bodiesOf(decode(bodyOf(object, newLayout, "invoice.updated")));
+    expect(bodies.flatMap((body) => Object.keys(body))).to.deep.equal(["Purchase"]);
   });
 
   it("should ask for its lines after the tenth", () => {
@@ -184,7 +181,3 @@ describe("A Stripe invoice that is paid in part", () => {
     ]);
   });
 });
-
-function kindsOf({ body }: { readonly body: FactBody }): string[] {
-  return Object.keys(body);
-}

@@ -7,8 +7,8 @@ import { asks, decode } from "../../../providers/stripe/decode.js";
 import { productObject, stripeEvent } from "../../../ops/payloads/stripe.js";
 import { chargeObject, sessionObject } from "../../../ops/payloads/stripe-money.js";
 import type { Fact } from "../../../schemas/records/records.js";
+import { factsOf } from "../../harness/decoded.js";
 import { quoteOf } from "../../harness/fact-bodies.js";
-import { factOf } from "../../harness/facts.js";
 
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
@@ -75,8 +75,8 @@ describe("The lines of a checkout session", () => {
   for (const isTurned of [false, true]) {
     const order = isTurned ? ", whatever the order" : "";
     it(`should count when reported after it was booked${order}`, () => {
-      const booked = [...chargeFacts, ...factsOf(session(), none, 2)];
-      const enriched = factsOf(session(), new Map([[linesPath, lines]]), 3);
+      const booked = [...chargeFacts, ...received(session(), none, 2)];
+      const enriched = received(session(), new Map([[linesPath, lines]]), 3);
       const facts = isTurned ? [...enriched, ...booked] : [...booked, ...enriched];
       const [first] = entriesKnown(facts);
       expect(first?.external_id).to.equal("prod_1");
@@ -90,29 +90,21 @@ function entriesKnown(facts: readonly Fact[]): Entry[] {
 
 /** Product, amount and sales of each ledger entry. */
 function revenueWith(answers: ReadonlyMap<string, unknown>): [string, bigint, number][] {
-  const entries = entriesKnown([...chargeFacts, ...factsOf(session(), answers, 2)]);
+  const entries = entriesKnown([...chargeFacts, ...received(session(), answers, 2)]);
   return entries.map(({ external_id, amount, sales }) => [external_id, amount, sales]);
 }
 
-/** As normalizing makes them, received at that second. */
-function factsOf(body: unknown, answers: ReadonlyMap<string, unknown>, receipt: number): Fact[] {
-  const decoded = decode(body, { kept: none, answers });
-  if (decoded.outcome !== "facts") throw new Error(decoded.outcome);
-  return decoded.facts.map((reported, place) =>
-    factOf(reported.body, {
-      fact_id: `evt_2:${receipt}:${place}`,
-      event_id: "evt_2",
-      received_at: receipt * 1000,
-      happened_at: reported.happenedAt,
-      base_currency: "USD",
-      quote: "Payment" in reported.body ? par : null,
-    }),
-  );
+/** Received at that second. */
+function received(body: unknown, answers: ReadonlyMap<string, unknown>, receipt: number): Fact[] {
+  return factsOf(decode(body, { kept: none, answers }), {
+    event_id: `evt_${receipt}`,
+    received_at: receipt * 1000,
+    base_currency: "USD",
+    quote: quoteOf({ currency: "USD", base_currency: "USD" }),
+  });
 }
 
-const par = quoteOf({ currency: "USD", base_currency: "USD" });
-
-const chargeFacts = factsOf(
+const chargeFacts = received(
   stripeEvent({
     id: "evt_1",
     type: "charge.succeeded",
