@@ -7,6 +7,7 @@ import { AskedTogether } from "../runtime/batch-loader.js";
 import { lockCatalogue } from "./lock.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import { chunksBySize } from "../runtime/chunk.js";
+import { grouped } from "../runtime/grouped.js";
 import type { Postgres } from "../postgres/postgres.js";
 import {
   giveMissingPlaces,
@@ -167,15 +168,4 @@ function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
 /** Each in its order. */
 function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]> {
   return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
-}
-
-function grouped<One>(all: readonly One[], keyOfOne: (one: One) => string): Map<string, One[]> {
-  const groups = new Map<string, One[]>();
-  for (const one of all) {
-    const key = keyOfOne(one);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
-  return groups;
 }
