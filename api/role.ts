@@ -36,25 +36,30 @@ export const logUse: LogUse = {
   consumes: false,
 };
 
+const readRoutes = [
+  mrrRoute,
+  cohortsRoute,
+  movementsRoute,
+  revenueRoute,
+  summaryRoute,
+  productsRoute,
+  transactionsRoute,
+  transactionRoute,
+  accountsRoute,
+  accountRoute,
+  mrrChangesRoute,
+  recordedMovementsRoute,
+];
+
 export async function start(service: Service): Promise<void> {
   const { router } = service;
   const cursors = createCursors(service.vault);
   const catalogues = openCatalogueView(service.postgres, !service.log.shared);
   completeToGauge(service);
   const exports = createExports(service);
-  mrrRoute(router, service);
-  cohortsRoute(router, service, catalogues);
-  movementsRoute(router, service, catalogues);
-  revenueRoute(router, service, catalogues);
-  summaryRoute(router, service, catalogues);
-  productsRoute(router, service, cursors, catalogues);
-  transactionsRoute(router, service, cursors, catalogues, exports);
-  transactionRoute(router, service, catalogues);
-  accountsRoute(router, service, cursors, catalogues, exports);
-  accountRoute(router, service, cursors, catalogues, exports);
+  const api = { router, service, cursors, catalogues, exports };
+  for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
-  mrrChangesRoute(router, service, cursors, catalogues, exports);
-  recordedMovementsRoute(router, service, cursors, catalogues, exports);
   router.use(manageRoutes(service, catalogues).routes());
   await sessionRoutes(router, service);
   dashboardRoutes(router, service);

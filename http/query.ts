@@ -11,14 +11,14 @@ export function refuseParameters(ctx: Pick<Context, "querystring">): void {
 
 const none = z.object({});
 
-/**
- * @param schema an object; unknown names are refused whether it is strict or not
- * @throws ApiError 400 with the name of the first parameter that is wrong
- */
-export function readQuery<Shape extends z.ZodRawShape>(
+/** An object; unknown names are refused whether it is strict or not. */
+export type Parameters<Query> = z.ZodType<Query> & { readonly shape: z.ZodRawShape };
+
+/** @throws ApiError 400 with the name of the first parameter that is wrong */
+export function readQuery<Query>(
   ctx: Pick<Context, "querystring">,
-  schema: z.ZodObject<Shape>,
-): z.output<z.ZodObject<Shape>> {
+  schema: Parameters<Query>,
+): Query {
   const given: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(ctx.querystring)) {
     if (!Object.hasOwn(schema.shape, name)) {

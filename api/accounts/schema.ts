@@ -20,7 +20,6 @@ export const accountsQueryParameters = z.object({
   ...clocksQuery,
   ...formatQuery,
 });
-export type AccountsQuery = z.output<typeof accountsQueryParameters>;
 
 const mrr = z.number().meta({ description: "Of the part that is asked for." });
 const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });

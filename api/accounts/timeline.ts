@@ -142,12 +142,7 @@ async function payments(
     new PassingRows(),
   );
   return rows
-    .map((row) =>
-      presentTransactionRow(
-        row,
-        catalogue.productOf({ provider: row.provider, externalId: row.external_id }),
-      ),
-    )
+    .map((row) => presentTransactionRow(row, catalogue))
     .map((row) => ({
       ...nothing,
       happened_at: row.timestamp,

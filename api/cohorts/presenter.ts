@@ -1,4 +1,5 @@
 /** Cohorts (`definitions.md`), from the changes of MRR or accounts by vintage and month. */
+import { grouped } from "../../runtime/grouped.js";
 import type { AccountCohort, Cohort, CohortInterval } from "./schema.js";
 import { intervalMonths, monthNumber, monthText } from "../reading/calendar.js";
 import type { CohortRow } from "./query.js";
@@ -56,13 +57,7 @@ interface Curve {
 }
 
 function curvesOf(rows: readonly CohortRow[], at: number, interval: CohortInterval): Curve[] {
-  const vintages = new Map<number, CohortRow[]>();
-  for (const row of rows) {
-    const vintage = numberOf(row.vintage, interval);
-    const sameVintage = vintages.get(vintage);
-    if (sameVintage) sameVintage.push(row);
-    else vintages.set(vintage, [row]);
-  }
+  const vintages = grouped(rows, (row) => numberOf(row.vintage, interval));
   const last = Math.floor(monthNumber(at) / intervalMonths[interval]);
   return [...vintages]
     .sort(([one], [other]) => one - other)

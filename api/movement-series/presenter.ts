@@ -1,8 +1,26 @@
 /** The bridge from one balance of MRR to the next, in numbers that add up as they are shown. */
 import type { Catalogue } from "../../catalogue/view.js";
 import { limits } from "../../config.js";
+import { grouped } from "../../runtime/grouped.js";
+import type { GroupFields } from "../../schemas/http/series.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { decimalText, powerOfTen } from "../../schemas/money/decimal.js";
+import { powerOfTen } from "../../schemas/money/decimal.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import { mrrMinor, mrrPlaces } from "../reading/amounts.js";
+import { groupFields, groupKey } from "../reading/groups.js";
+import type { Cell } from "../reading/metric-filters.js";
+import {
+  type Balance,
+  type Sums,
+  balanceAfter,
+  balanceOf,
+  kindOf,
+  sumsByStart,
+  sumsOf,
+} from "../reading/movement-sums.js";
+import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
+import { type MovementSeriesRow, beforeAll } from "./query.js";
 import {
   type MovementGroup,
   type MovementKind,
@@ -10,127 +28,102 @@ import {
   type MovementsRow,
   movementKinds,
 } from "./schema.js";
-import type { GroupFields } from "../../schemas/http/series.js";
-import { roundToMinor, toJsonNumber } from "../../schemas/money/money.js";
-import { utcDay } from "../../schemas/money/rates.js";
-import type { Cell } from "../reading/metric-filters.js";
-import { groupFields, groupKey } from "../reading/groups.js";
-import {
-  type Balance,
-  type Sums,
-  balanceAfter,
-  kindOf,
-  nothing,
-  rowsByStart,
-  sumsOf,
-} from "../reading/movement-sums.js";
-import { type MovementSeriesRow, beforeAll } from "./query.js";
-import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
-import { mrrPlaces } from "../reading/amounts.js";
 
 export function presentMovements(
   rows: readonly MovementSeriesRow[],
   series: Series,
-  cell: Pick<Cell, "hasWholeAccounts">,
+  { hasWholeAccounts }: Pick<Cell, "hasWholeAccounts">,
   group: MovementGroup | undefined,
   catalogue: Catalogue,
   currency: string,
 ): MovementsAnswer["data"] {
-  const wholeAccounts = [undefined, "provider", "kind"];
-  const show: Show = (days, start, moved, isGroup) =>
-    presentRow(days, start, moved, currency, {
-      hasAccounts: cell.hasWholeAccounts && (!isGroup || wholeAccounts.includes(group)),
-    });
-  const groups = groupsOf(rows, group, catalogue);
-  if (groups.length * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
-  const bridges = groups.map(({ fields, rows: mine }) =>
-    bridgeOf(mine, series, group !== undefined, show).map((row) => ({ ...row, fields })),
-  );
-  const movements = series.parts.flatMap((_part, index) =>
-    bridges.flatMap((bridge) => {
-      const found = bridge[index];
-      return found === undefined || (group !== undefined && found.isEmpty)
-        ? []
-        : [{ ...found.shown, ...found.fields }];
-    }),
-  );
-  const before = rows.filter((row) => row.start === beforeAll);
-  const first = balanceAfter(nothing, sumsOf(before));
-  const whole = sumsOf(rows.filter((row) => row.start !== beforeAll));
+  const whole = bridgeOf(rows, series, currency, hasWholeAccounts).map(({ shown }) => shown);
+  const before = sumsOf(rows.filter(({ start }) => start === beforeAll));
+  const within = sumsOf(rows.filter(({ start }) => start !== beforeAll));
   return {
     currency,
     interval: series.interval,
-    movements,
     ...(group === undefined
-      ? {}
-      : { ungrouped: bridgeOf(rows, series, false, show).map(({ shown }) => shown) }),
-    totals: show(series, first, whole, false),
+      ? { movements: whole }
+      : {
+          movements: groupRows(rows, series, hasWholeAccounts, group, catalogue, currency),
+          ungrouped: whole,
+        }),
+    totals: presentRow(series, balanceOf(before), within, currency, hasWholeAccounts),
   };
 }
 
-type Show = (days: Days, start: Balance, moved: Sums, isGroup: boolean) => MovementsRow;
-
-type Fields = GroupFields & { readonly kind?: MovementKind };
-
-/** In the order of their keys; the whole is one group. */
-function groupsOf(
+/** Oldest first, then in the order of their keys; none of a group that has nothing. */
+function groupRows(
   rows: readonly MovementSeriesRow[],
-  group: MovementGroup | undefined,
+  series: Series,
+  hasWholeAccounts: boolean,
+  group: MovementGroup,
   catalogue: Catalogue,
-) {
-  if (group === undefined) return [{ fields: {}, rows }];
-  const groups = new Map<string, { fields: Fields; rows: MovementSeriesRow[] }>();
-  for (const row of rows) {
-    const fields: Fields =
-      group === "kind" ? { kind: kindOf(row) } : groupFields(row, group, catalogue);
-    const known = groups.get(groupKey(fields));
-    if (known) known.rows.push(row);
-    else groups.set(groupKey(fields), { fields, rows: [row] });
-  }
-  return [...groups.entries()]
+  currency: string,
+): MovementsRow[] {
+  const hasAccounts = hasWholeAccounts && (group === "provider" || group === "kind");
+  const placed = rows.map((row) => ({ row, fields: fieldsOf(row, group, catalogue) }));
+  const groups = [...grouped(placed, ({ fields }) => groupKey(fields))]
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, found]) => found);
+    .map(([, some]) => some);
+  if (groups.length * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
+  const bridges = groups.map((some) =>
+    bridgeOf(
+      some.map(({ row }) => row),
+      series,
+      currency,
+      hasAccounts,
+    ).map((place) => ({ ...place, fields: some[0]?.fields })),
+  );
+  return series.parts.flatMap((_part, index) =>
+    bridges.flatMap((bridge) => {
+      const place = bridge[index];
+      return place === undefined || place.isEmpty ? [] : [{ ...place.shown, ...place.fields }];
+    }),
+  );
+}
+
+function fieldsOf(
+  row: MovementSeriesRow,
+  group: MovementGroup,
+  catalogue: Catalogue,
+): GroupFields & { readonly kind?: MovementKind } {
+  return group === "kind" ? { kind: kindOf(row) } : groupFields(row, group, catalogue);
 }
 
 /** A row for each interval, each from the balance the one before ended with. */
 function bridgeOf(
   rows: readonly MovementSeriesRow[],
   series: Series,
-  isGroup: boolean,
-  show: Show,
+  currency: string,
+  hasAccounts: boolean,
 ): { readonly shown: MovementsRow; readonly isEmpty: boolean }[] {
-  const byStart = rowsByStart(rows);
-  let balance = balanceAfter(nothing, sumsOf(byStart.get(beforeAll) ?? []));
+  const sumsOfStart = sumsByStart(rows);
+  let balance = balanceOf(sumsOfStart(beforeAll));
   return series.parts.map((part) => {
     const start = balance;
-    const moved = sumsOf(byStart.get(utcDay(part.start)) ?? []);
+    const moved = sumsOfStart(utcDay(part.start));
     balance = balanceAfter(start, moved);
     const isEmpty = [start, ...moved.values()].every(({ mrr, accounts }) => {
       return mrr === 0n && accounts === 0;
     });
-    return { shown: show(part, start, moved, isGroup), isEmpty };
+    return { shown: presentRow(part, start, moved, currency, hasAccounts), isEmpty };
   });
 }
 
-type Days = Pick<SeriesPart, "from" | "to">;
-
 function presentRow(
-  days: Days,
+  days: Pick<SeriesPart, "from" | "to">,
   start: Balance,
   moved: Sums,
   currency: string,
-  { hasAccounts }: { readonly hasAccounts: boolean },
+  hasAccounts: boolean,
 ): MovementsRow {
   const end = balanceAfter(start, moved);
   const exponent = knownExponentOf(currency);
-  const minorOf = (mrr: bigint) =>
-    roundToMinor(decimalText({ digits: mrr, scale: mrrPlaces }), exponent);
+  const [startMinor, endMinor] = [mrrMinor(start.mrr, currency), mrrMinor(end.mrr, currency)];
   const exact = movementKinds.map((kind) => moved.get(kind)?.mrr ?? 0n);
-  const shown = apportioned(
-    minorOf(end.mrr) - minorOf(start.mrr),
-    exact,
-    powerOfTen(mrrPlaces - exponent),
-  );
+  const shown = apportioned(endMinor - startMinor, exact, powerOfTen(mrrPlaces - exponent));
   const money = (amount: bigint) => toJsonNumber(amount, exponent);
   const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n, reactivation = 0n] = shown;
   const accounts = (kind: MovementKind) => moved.get(kind)?.accounts ?? 0;
@@ -138,13 +131,13 @@ function presentRow(
   return {
     from: utcDay(days.from),
     to: utcDay(days.to),
-    start_mrr: money(minorOf(start.mrr)),
+    start_mrr: money(startMinor),
     new_mrr: money(fresh),
     expansion_mrr: money(expansion),
     contraction_mrr: money(contraction),
     churn_mrr: money(churn),
     reactivation_mrr: money(reactivation),
-    end_mrr: money(minorOf(end.mrr)),
+    end_mrr: money(endMinor),
     start_accounts: orNull(start.accounts),
     new_accounts: orNull(accounts("new")),
     // Not -0 where none did.

@@ -3,9 +3,9 @@ import type { MovementGroup } from "./schema.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type GroupRow, groupColumns } from "../reading/groups.js";
-import type { Series } from "../reading/series.js";
-import { fromSql, intervalSql, isWholeMonths } from "../reading/intervals.js";
+import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
 import { sumMovementSeriesSql } from "../reading/movements.js";
+import { fromDaySql } from "../reading/parts.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
 export interface MovementSeriesRow extends GroupRow {
@@ -35,17 +35,14 @@ export function movementSeriesQuery(
   // A kind stands in every row.
   const groups = group === undefined || group === "kind" ? [] : groupColumns[group];
   const columnsOf = (day: string) => [
-    `if(${day} < toDate(${fromSql}), toDate(0), ${intervalSql(interval, day)}) AS start`,
+    `if(${day} < ${fromDaySql}, toDate(0), ${intervalSql(interval, day)}) AS start`,
     "kind",
     ...groups,
   ];
   const isOfSkus = cell.isOfSkus && group !== "currency" && group !== "country";
   const sums = sumMovementSeriesSql(
     columnsOf,
-    {
-      months: isOfSkus ? "by_month_and_sku" : "by_month",
-      isOfMonths: isWholeMonths(interval, from),
-    },
+    { months: isOfSkus ? "by_month_and_sku" : "by_month", isOfMonths: isOfMonths(series) },
     asOf,
     { condition: cell.condition, measures: ["mrr", "accounts"] },
   );

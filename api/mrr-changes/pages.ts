@@ -1,6 +1,7 @@
 /** Reads one page of what changed between two readings: events newest first, then their rows. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { PinnedAsOf } from "../reading/pages.js";
+import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
 import { type CauseRow, type MrrChangeRow, causesQuery, mrrChangesQuery } from "./query.js";
 
 export interface MrrChange extends MrrChangeRow {
@@ -19,36 +20,6 @@ const causesAtOnceMax = 4_096;
 /** Each has all earlier changes of its account to itself: of some accounts these are thousands. */
 const causesOfAccountMax = 64;
 
-/** All of them, page by page; parameters as of one page. */
-export async function* readAllMrrChanges(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  from: number,
-  provider: string | undefined,
-  pageRows: number,
-): AsyncGenerator<MrrChange[]> {
-  let after: MrrChangePosition | null = null;
-  do {
-    const page: MrrChangePage = await readMrrChanges(
-      clickhouse,
-      asOf,
-      from,
-      provider,
-      after,
-      pageRows,
-      causesAtOnceMax,
-    );
-    yield page.rows;
-    after = page.last;
-  } while (after !== null);
-}
-
-interface MrrChangePage {
-  readonly rows: MrrChange[];
-  /** Where the next one begins; null at the end. */
-  readonly last: MrrChangePosition | null;
-}
-
 /** @param from ms since 1970: what was recorded later, up to `asOf.knownAt` */
 export async function readMrrChanges(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -57,20 +28,22 @@ export async function readMrrChanges(
   provider: string | undefined,
   after: MrrChangePosition | null,
   limit: number,
-  causesFirst = causesAtFirst,
-): Promise<MrrChangePage> {
+  isExport = false,
+): Promise<Page<MrrChange, MrrChangePosition>> {
   const found: { row: MrrChange; position: MrrChangePosition }[] = [];
   let until: CauseRow | null = after;
   // Of the cause the page before ended with.
   let shown = after?.rows ?? 0;
-  let causesMax = causesFirst;
+  let causesMax = isExport ? causesAtOnceMax : causesAtFirst;
   // Ends with the events at the latest: every read begins where the one before ended.
   for (;;) {
     const asked = causesQuery(asOf, from, provider, until, causesMax + 1);
-    const causes = await clickhouse.rows<CauseRow>(asked.sql, asked.params);
+    const causes = await rowsOf<CauseRow>({ clickhouse }, asked);
     const read = atOnce(causes.slice(0, causesMax));
-    const { sql, params } = mrrChangesQuery(asOf, read);
-    const rows = read.length === 0 ? [] : await clickhouse.rows<MrrChangeRow>(sql, params);
+    const rows =
+      read.length === 0
+        ? []
+        : await rowsOf<MrrChangeRow>({ clickhouse }, mrrChangesQuery(asOf, read));
     for (const [index, because] of read.entries()) {
       const ofCause = rows.filter(({ cause }) => cause === index);
       for (const [place, row] of ofCause.entries()) {

@@ -2,6 +2,7 @@
 import type { Catalogue } from "../../catalogue/view.js";
 import { type MrrChangeView, type MrrChangesAnswer, mrrChange } from "./schema.js";
 import type { MrrChange } from "./pages.js";
+import type { MrrChangeRow } from "./query.js";
 import type { MrrRow } from "../mrr/query.js";
 import { exactMrr, mrrOf, showMrr } from "../reading/amounts.js";
 import { timeText } from "../events/evidence.js";
@@ -54,24 +55,36 @@ export function presentMrrChange(
   catalogue: Catalogue,
   currency: string,
 ): MrrChangeView {
-  const product = catalogue.productOf({ provider: row.provider, externalId: row.external_id });
-  const { shape } = mrrChange;
   return {
     event_id: row.because.event_id,
     recorded_at: timeText(row.because.recorded_at_ms),
     account: row.because.account,
-    provider: shape.provider.parse(row.provider),
-    subscription: row.subscription,
-    product_id: product.id,
-    product_name: product.name,
-    external_id: row.external_id,
-    currency: row.currency,
-    country: row.country,
-    kind: shape.kind.parse(row.kind),
-    vintage: row.vintage,
+    ...presentMovementPlace(row, catalogue),
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     mrr_exact: exactMrr(mrrOf(row.mrr)),
     active_subscribers: Number(row.accounts),
+  };
+}
+
+/** What distinguishes the movements of an account. */
+export function presentMovementPlace(
+  row: Pick<MrrChangeRow, "provider" | "subscription" | "external_id" | "currency" | "country"> &
+    Pick<MrrChangeRow, "kind" | "vintage">,
+  catalogue: Catalogue,
+) {
+  const { subscription, external_id, currency, country, vintage } = row;
+  const product = catalogue.productOf({ provider: row.provider, externalId: external_id });
+  const { shape } = mrrChange;
+  return {
+    provider: shape.provider.parse(row.provider),
+    subscription,
+    product_id: product.id,
+    product_name: product.name,
+    external_id,
+    currency,
+    country,
+    kind: shape.kind.parse(row.kind),
+    vintage,
   };
 }

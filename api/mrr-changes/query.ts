@@ -11,7 +11,17 @@ import {
   shouldBeSql,
 } from "../../schemas/movements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+import {
+  type Query,
+  allOf,
+  asOfParams,
+  atSql,
+  fromSql,
+  given,
+  knownAtSql,
+  momentSql,
+  tenantSql,
+} from "../reading/query.js";
 
 /** An event and one account it changed something of. */
 export interface CauseRow {
@@ -35,36 +45,29 @@ export function causesQuery(
   until: CauseRow | null,
   rowsMax: number,
 ): Query {
-  const conditions = [
+  const conditions = allOf(
     tenantSql,
     `recorded_at > ${fromSql}`,
     `recorded_at <= ${knownAtSql}`,
     `(at <= ${atSql} OR revision > 1 OR country != '')`,
-    ...(provider === undefined ? [] : ["provider = {provider:String}"]),
-    ...(until === null
-      ? []
-      : [
-          `(recorded_at, event_id, account) <= (${untilSql}, ` +
-            "{until_event:String}, {until_account:String})",
-        ]),
-  ];
+    provider !== undefined && "provider = {provider:String}",
+    until !== null &&
+      `(recorded_at, event_id, account) <= (${momentSql("until")}, ` +
+        "{until_event:String}, {until_account:String})",
+  );
   return {
     sql: `SELECT DISTINCT toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, event_id, account
-FROM subscription_changes WHERE ${conditions.join(" AND ")}
+FROM subscription_changes WHERE ${conditions}
 ORDER BY recorded_at_ms DESC, event_id DESC, account DESC LIMIT {rows_max:UInt32}`,
-    params: {
+    params: given({
       ...asOfParams(asOf),
       from,
+      provider,
+      until: until && Number(until.recorded_at_ms),
+      until_event: until?.event_id,
+      until_account: until?.account,
       rows_max: rowsMax,
-      ...(provider === undefined ? {} : { provider }),
-      ...(until === null
-        ? {}
-        : {
-            until: Number(until.recorded_at_ms),
-            until_event: until.event_id,
-            until_account: until.account,
-          }),
-    },
+    }),
   };
 }
 
@@ -128,6 +131,3 @@ const pastsSql = `SELECT tupleElement(cause, 1) AS account,
     SELECT arrayJoin(arrayZip({cause_accounts:Array(String)}, {cause_times:Array(Int64)},
       {cause_events:Array(String)}, range(length({cause_accounts:Array(String)})))) AS cause
   )`;
-
-const fromSql = "fromUnixTimestamp64Milli({from:Int64}, 'UTC')";
-const untilSql = "fromUnixTimestamp64Milli({until:Int64}, 'UTC')";

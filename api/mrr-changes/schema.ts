@@ -21,6 +21,8 @@ export const mrrChangesQueryParameters = z.object({
   ...formatQuery,
 });
 
+export type MrrChangesQuery = z.output<typeof mrrChangesQueryParameters>;
+
 const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });
 
 const mrrReading = z

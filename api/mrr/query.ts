@@ -11,7 +11,9 @@ import {
   type Query,
   asOfParams,
   atSql,
+  fromSql,
   knownAtSql,
+  momentSql,
   projectionSettingSql,
   sumSettingsSql,
   tenantSql,
@@ -60,7 +62,7 @@ export function mrrPairQuery(asOf: AsOf, previousAt: number): Query {
      WHERE ${tenantSql} AND identity(toStartOfMonth(at)) <= ${daySql("month")}
      GROUP BY provider, part ${projectionSettingSql("by_month_and_sku")}`,
     // Inside `identity` as a whole: beside it the table's own marks were each held against the two.
-    `SELECT provider, ${parts.previousRows} + (at >= ${timeSql("from")}) AS part,
+    `SELECT provider, ${parts.previousRows} + (at >= ${fromSql}) AS part,
        mrr AS value, accounts AS active${account}
      FROM mrr_movements
      WHERE ${tenantSql} AND identity(${stretchSql("")} OR ${stretchSql("previous_")})`,
@@ -185,8 +187,7 @@ const parts = {
   learned: 4,
   learnedBefore: 5,
 } as const;
-const previousSql = "fromUnixTimestamp64Milli({previous_at:Int64}, 'UTC')";
-const learnedPartSql = `${parts.learned} + (at <= ${previousSql})`;
+const learnedPartSql = `${parts.learned} + (at <= ${momentSql("previous_at")})`;
 
 function edgesOf(at: number, previousAt: number): readonly [Edge, Edge] {
   const [now, previous] = [edgeOf(at), edgeOf(previousAt)];
@@ -210,13 +211,9 @@ function edgeOf(at: number) {
 }
 
 function stretchSql(prefix: "" | "previous_"): string {
-  return `(at >= ${timeSql(`${prefix}from`)} AND at < ${timeSql(`${prefix}to`)})`;
+  return `(at >= ${momentSql(`${prefix}from`)} AND at < ${momentSql(`${prefix}to`)})`;
 }
 
 function daySql(name: string): string {
-  return `toDate(${timeSql(name)})`;
-}
-
-function timeSql(name: string): string {
-  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+  return `toDate(${momentSql(name)})`;
 }

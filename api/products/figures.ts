@@ -1,8 +1,7 @@
 /** Sums of SKUs as sums of unified products, by today's catalogue. Pure. */
 import type { Catalogue, CatalogueProduct, Sku } from "../../catalogue/view.js";
 import { mrrOf } from "../reading/amounts.js";
-import type { SkuRevenueRow } from "./sku-revenue-query.js";
-import type { SkuSubscriptionsRow } from "./sku-subscriptions-query.js";
+import type { SkuRevenueRow, SkuSubscriptionsRow } from "./query.js";
 
 interface SkuFigures extends Sku {
   /** minor units of base currency, of the period */

@@ -1,66 +1,48 @@
 /** `GET /v1/products`: unified products by revenue, in pages. */
-import type Router from "@koa/router";
 import { z } from "zod";
-import type { CatalogueView } from "../../catalogue/view.js";
-import { requireKey } from "../../http/auth.js";
-import { readQuery } from "../../http/query.js";
-import { accessOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
-import { type ProductsAnswer, periods, productsQueryParameters } from "./schema.js";
-import { categories } from "../../schemas/products.js";
-import { periodStart } from "../reading/calendar.js";
-import type { Cursors } from "../reading/cursors.js";
-import { formatOf, refusePages } from "../exports/formats.js";
+import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
+import { periodStart } from "../reading/calendar.js";
 import { readMovements } from "../reading/movement-reading.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
-import { presentProduct } from "./presenter.js";
+import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
+import { type ReadApi, readRoute } from "../reading/routes.js";
 import { type ProductFigures, byRevenueThenId, hasRepeats, productFigures } from "./figures.js";
-import { type SkuRevenueRow, skuRevenueQuery } from "./sku-revenue-query.js";
+import { presentProduct } from "./presenter.js";
 import {
   type ProductSubscriptionsRow,
+  type SkuRevenueRow,
   type SkuSubscriptionsRow,
   productSubscriptionsQuery,
+  skuRevenueQuery,
   skuSubscriptionsQuery,
-} from "./sku-subscriptions-query.js";
-import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
+} from "./query.js";
+import { productsQueryParameters as parameters } from "./schema.js";
 
-export function productsRoute(
-  router: Router,
-  service: Service,
-  cursors: Cursors,
-  catalogues: CatalogueView,
-): void {
-  router.get("/v1/products", requireKey(service, { scope: "read" }), async (ctx) => {
-    const access = accessOf(ctx);
+export function productsRoute(api: ReadApi): void {
+  const { service, cursors } = api;
+  const path = "/v1/products";
+  readRoute(api, path, parameters, async (asked) => {
+    const { ctx, access, format } = asked;
+    if (format !== null) refusePages(asked.query);
     const clocks = await clocksOf(service, access);
-    const query = readQuery(ctx, productsQueryParameters);
-    const format = formatOf(ctx, query.format);
-    if (format !== null) refusePages(query);
-    const walk = openWalk({
-      endpoint: "products",
-      access,
-      query,
-      filters: { period: query.period, category: query.category },
-      clocks,
-      cursors,
-      filtersSchema,
-      positionSchema,
-    });
-    const { period = "30d", category } = walk.filters;
-    const since = periodStart(period, walk.asOf.at);
+    const walk = openWalk({ ...asked, endpoint: path, parameters, clocks, cursors, position });
+    const { asOf } = walk;
+    const { period = "30d", category } = walk.query;
+    const since = periodStart(period, asOf.at);
     const [revenues, subscriptions, catalogue] = await Promise.all([
-      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(walk.asOf, since)),
-      readMovements<SkuSubscriptionsRow>(service.clickhouse, skuSubscriptionsQuery, walk.asOf),
-      catalogues.of(access.workspace, access.environment),
+      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(asOf, since)),
+      readMovements<SkuSubscriptionsRow>(service.clickhouse, skuSubscriptionsQuery, asOf),
+      asked.catalogue(),
     ]);
     const wanted = productFigures(catalogue, revenues, subscriptions).filter(
       ({ product }) => category === undefined || product.category === category,
     );
     const rest = after(walk.after, wanted);
     const page = format === null ? rest.slice(0, walk.limit) : rest;
-    const exact = await subscriptionsOnce(service, walk.asOf, page.filter(hasRepeats));
+    const exact = await subscriptionsOnce(service, asOf, page.filter(hasRepeats));
     const data = page.map((figures) =>
       presentProduct(
         figures,
@@ -68,32 +50,29 @@ export function productsRoute(
         access.baseCurrency,
       ),
     );
-    if (format !== null) return sendTable(ctx, format, tables.products, data, clocks);
-    ctx.body = {
-      status: "success",
+    if (format !== null) {
+      sendTable(ctx, format, tables.products, data, clocks);
+      return null;
+    }
+    return {
       period: {
         name: period,
         since: since === null ? null : new Date(since).toISOString(),
-        until: new Date(walk.asOf.at).toISOString(),
+        until: new Date(asOf.at).toISOString(),
       },
       data,
       pagination: walk.pagination(rest.length > page.length ? positionOf(page.at(-1)) : null),
       complete_to: completeText(clocks),
-    } satisfies ProductsAnswer;
+    };
   });
 }
 
-const filtersSchema = z.object({
-  period: z.enum(periods).optional(),
-  category: z.enum(categories).optional(),
-});
-
-const positionSchema = z.object({
+const position = z.object({
   /** minor units */
   revenue: z.string().regex(/^-?\d+$/),
   id: z.string(),
 });
-type Position = z.output<typeof positionSchema>;
+type Position = z.output<typeof position>;
 
 function positionOf(figures: ProductFigures | undefined): Position | null {
   if (figures === undefined) return null;
@@ -101,10 +80,10 @@ function positionOf(figures: ProductFigures | undefined): Position | null {
 }
 
 /** People may merge and rename between two pages; what moved up in the list is not shown again. */
-function after(position: Position | null, figures: readonly ProductFigures[]): ProductFigures[] {
-  if (position === null) return [...figures];
-  const last = { revenue: BigInt(position.revenue), product: { id: position.id } };
-  return figures.filter((each) => byRevenueThenId(last, each) < 0);
+function after(last: Position | null, figures: readonly ProductFigures[]): ProductFigures[] {
+  if (last === null) return [...figures];
+  const place = { revenue: BigInt(last.revenue), product: { id: last.id } };
+  return figures.filter((each) => byRevenueThenId(place, each) < 0);
 }
 
 /** Active subscriptions by product, each counted once. */

@@ -6,7 +6,7 @@ import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import { categories } from "../../schemas/products.js";
 
-export const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
+const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
 export type Period = (typeof periods)[number];
 
 export const productsQueryParameters = z.object({

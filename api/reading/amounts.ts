@@ -27,12 +27,16 @@ export function exactMrr(mrr: bigint): string {
 /**
  * @param mrr millionths
  * @param parts it is shared among
- * @returns the number JSON shows, rounded once to the minor unit
+ * @returns minor units, rounded once
  */
-export function showMrr(mrr: bigint, currency: string, parts = 1n): number {
+export function mrrMinor(mrr: bigint, currency: string, parts = 1n): bigint {
   const exponent = knownExponentOf(currency);
-  const amountMinor = divideRounded(mrr * powerOfTen(exponent), parts * powerOfTen(mrrPlaces));
-  return toJsonNumber(amountMinor, exponent);
+  return divideRounded(mrr * powerOfTen(exponent), parts * powerOfTen(mrrPlaces));
+}
+
+/** The same as the number JSON shows. */
+export function showMrr(mrr: bigint, currency: string, parts = 1n): number {
+  return toJsonNumber(mrrMinor(mrr, currency, parts), knownExponentOf(currency));
 }
 
 /** `part ÷ whole × 100`, rounded once to so many decimals. */

@@ -23,6 +23,12 @@ export interface Clocks {
   readonly now: number;
 }
 
+/** As a query gives them, ms since 1970. */
+export interface Moments {
+  readonly at?: number | undefined;
+  readonly known_at?: number | undefined;
+}
+
 /** @throws ApiError 422 for a moment up to which not all is booked yet, or that is to come */
 export function checkKnownAt(knownAt: number, clocks: Clocks, param: string): void {
   if (knownAt > clocks.now) {
@@ -37,13 +43,10 @@ export function checkKnownAt(knownAt: number, clocks: Clocks, param: string): vo
   );
 }
 
-/**
- * @param query the parameters as given, ms since 1970
- * @throws ApiError 422 for a moment in the future, or for a `known_at` that is not all booked yet
- */
+/** @throws ApiError 422 for a moment in the future, or for a `known_at` not all booked yet */
 export function readAsOf(
   access: Pick<Access, "workspace" | "environment">,
-  query: { readonly at?: number | undefined; readonly known_at?: number | undefined },
+  query: Moments,
   clocks: Clocks,
 ): AsOf {
   // Today, as a day, is asked for up to its end.

@@ -27,6 +27,9 @@ export interface Cell {
   readonly hasWholeAccounts: boolean;
 }
 
+/** No provider token holds a colon, so the text is unambiguous. */
+export const skuSql = "concat(provider, ':', external_id)";
+
 /** @throws ApiError 422 when there is no such product */
 export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
   const { provider, product, currency, country } = query;
@@ -38,8 +41,7 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
     params[`cell_${name}`] = value;
   }
   if (product !== undefined) {
-    // No provider token holds a colon, so the text is unambiguous.
-    conditions.push("concat(provider, ':', external_id) IN {cell_skus:Array(String)}");
+    conditions.push(`${skuSql} IN {cell_skus:Array(String)}`);
     params["cell_skus"] = skusOf(product, catalogue);
   }
   return {

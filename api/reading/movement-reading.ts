@@ -1,8 +1,8 @@
 /** Runs queries over movements, with the costly corrections for `known_at` only where needed. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { AsOf } from "./as-of.js";
-import { learnedSinceQuery } from "./movements.js";
-import type { Query } from "./query.js";
+import { touchedSql } from "./movements.js";
+import { type Query, asOfParams } from "./query.js";
 
 /**
  * The rows of `query` as of both moments. Where nothing was recorded after `known_at`, what is
@@ -16,13 +16,8 @@ export async function readMovements<Row>(
 ): Promise<Row[]> {
   const read = ({ sql, params }: Query) => clickhouse.rows<Row>(sql, params);
   const stored = await read(query({ ...asOf, knownAt: null }));
-  return (await isStored(clickhouse, asOf)) ? stored : read(query(asOf));
-}
-
-/** Whether all that was read before this call was known at `known_at`. */
-async function isStored(clickhouse: Pick<ClickHouse, "rows">, asOf: AsOf): Promise<boolean> {
-  if (asOf.knownAt === null) return true;
-  const { sql, params } = learnedSinceQuery({ ...asOf, knownAt: asOf.knownAt });
-  const learned = await clickhouse.rows(sql, params);
-  return learned.length === 0;
+  if (asOf.knownAt === null) return stored;
+  const learnedSql = `SELECT 1 AS learned FROM (${touchedSql}) LIMIT 1`;
+  const learned = await clickhouse.rows(learnedSql, asOfParams(asOf));
+  return learned.length === 0 ? stored : read(query(asOf));
 }

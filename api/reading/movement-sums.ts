@@ -1,4 +1,5 @@
 /** Movements added up by kind, unrounded. */
+import { grouped } from "../../runtime/grouped.js";
 import { type MovementKind, movementKinds } from "../movement-series/schema.js";
 import { mrrOf } from "./amounts.js";
 
@@ -22,26 +23,18 @@ export function sumsOf(rows: readonly Row[]): Sums {
   const sums = new Map(movementKinds.map((kind) => [kind, nothing]));
   for (const row of rows) {
     const kind = kindOf(row);
-    const sum = sums.get(kind) ?? nothing;
-    sums.set(kind, {
-      mrr: sum.mrr + mrrOf(row.mrr),
-      accounts: sum.accounts + Number(row.accounts),
-    });
+    const more = { mrr: mrrOf(row.mrr), accounts: Number(row.accounts) };
+    sums.set(kind, added(sums.get(kind), more));
   }
   return sums;
 }
 
 /** What a series is made of, by where its intervals begin. */
-export function rowsByStart<Begun extends { readonly start: string }>(
-  rows: readonly Begun[],
-): ReadonlyMap<string, readonly Begun[]> {
-  const byStart = new Map<string, Begun[]>();
-  for (const row of rows) {
-    const sameStart = byStart.get(row.start);
-    if (sameStart) sameStart.push(row);
-    else byStart.set(row.start, [row]);
-  }
-  return byStart;
+export function sumsByStart(
+  rows: readonly (Row & { readonly start: string })[],
+): (start: string) => Sums {
+  const byStart = grouped(rows, ({ start }) => start);
+  return (start) => sumsOf(byStart.get(start) ?? []);
 }
 
 export function plus(one: Sums, other: Sums): Sums {
@@ -63,7 +56,7 @@ export function kindOf({ kind }: Pick<Row, "kind">): MovementKind {
   return known;
 }
 
-export const nothing: Balance = { mrr: 0n, accounts: 0 };
+const nothing: Balance = { mrr: 0n, accounts: 0 };
 
 function added(one: Balance = nothing, other: Balance = nothing): Balance {
   return { mrr: one.mrr + other.mrr, accounts: one.accounts + other.accounts };

@@ -1,10 +1,6 @@
 /**
- * MRR as of two moments, as a sum over rows.
- *
- * `mrr_movements` is additive, so `at` is a condition on time: whole months or days come from
- * aggregate projections and the rest from rows, because a condition on the time itself would bypass
- * the projection (docs/architecture.md). What is left to rows is the nearer part of the month: its
- * beginning is added, or its end taken off.
+ * MRR as of two moments, as a sum over rows. `mrr_movements` is additive, so `at` is a condition on
+ * time (`parts.ts`).
  *
  * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
  * never show: the accounts something was learned about since then are taken out, and computed anew
@@ -13,32 +9,22 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import { movementMeasures, shouldBeSql } from "../../schemas/movements.js";
 import type { AsOf } from "./as-of.js";
-import { isLateInMonth } from "./calendar.js";
-import { fromSql } from "./intervals.js";
-import {
-  type Query,
-  asOfParams,
-  atSql,
-  knownAtSql,
-  projectionSettingSql,
-  tenantSql,
-} from "./query.js";
+import { type Part, additiveTable, namesOf } from "./parts.js";
+import { allOf, atSql, fromSql, knownAtSql, tenantSql } from "./query.js";
 
 /**
  * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
- * single rows. Sums of months know no day; those by SKU no currency and no country either.
+ * single rows. They know no day; those by SKU no currency and no country either.
  */
-export type Wholes = MonthWholes | "by_vintage" | "by_day" | "none";
+type Wholes = MonthWholes | "by_vintage" | "none";
 
 type MonthWholes = "by_month_and_sku" | "by_month";
-
-type Measure = (typeof movementMeasures)[number];
 
 interface SumOptions {
   /** On the rows summed. */
   readonly condition?: string;
   /** Each costs reading. */
-  readonly measures?: readonly Measure[];
+  readonly measures?: readonly (typeof movementMeasures)[number][];
 }
 
 /**
@@ -59,10 +45,14 @@ export function movementPartsSql(
   columns: readonly string[],
   wholes: Wholes,
   asOf: AsOf,
-  options: SumOptions = {},
+  { condition, measures = movementMeasures }: SumOptions = {},
 ): string {
-  const sources = [...storedSources(wholes, asOf), ...correctionSources(asOf)];
-  return partsSql(sources, () => columns, options);
+  const stored: Part[] =
+    wholes === "none"
+      ? [{ source: `${movements.rows} AND ${upToAt}`, values: "sum" }]
+      : movements.monthParts(wholes, asOf);
+  const parts = [...stored, ...correctionParts(asOf)];
+  return movements.partsSql(parts, () => columns, measures, condition);
 }
 
 /**
@@ -77,52 +67,27 @@ export function sumMovementSeriesSql(
   asOf: AsOf,
   options: SumOptions,
 ): string {
+  const firstMonth = `toStartOfMonth(${fromSql})`;
   const stored = isOfMonths
-    ? storedSources(months, asOf).map((source) => ({ ...source, day: monthOfRow }))
-    : daySources(months);
-  const sources = [...stored, ...correctionSources(asOf)];
-  return sumsSql(columnsOf(dayOfRow), partsSql(sources, columnsOf, options), options);
+    ? movements.monthParts(months, asOf)
+    : [movements.monthsBefore(months, firstMonth), ...movements.dayParts(firstMonth)];
+  const { measures = movementMeasures, condition } = options;
+  const parts = [...stored, ...correctionParts(asOf)];
+  const sql = movements.partsSql(parts, columnsOf, measures, condition);
+  return sumsSql(columnsOf(movements.dayOfRow), sql, options);
 }
 
-const dayOfRow = "toDate(at)";
-const monthOfRow = "toStartOfMonth(at)";
+const movements = additiveTable("mrr_movements", "at");
+const { upToAt } = movements;
 
-function sumsSql(columns: readonly string[], parts: string, { measures }: SumOptions): string {
-  const names = namesOf(columns);
-  const sums = signed(measures ?? movementMeasures, "sum");
-  return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
-}
-
-function partsSql(
-  sources: readonly Source[],
-  columnsOf: (day: string) => readonly string[],
-  { condition = "true", measures = movementMeasures }: SumOptions,
+function sumsSql(
+  columns: readonly string[],
+  parts: string,
+  { measures = movementMeasures }: SumOptions,
 ): string {
-  const parts = sources.map(({ source, values, projection, day = dayOfRow }) => {
-    const columns = columnsOf(day);
-    const rows =
-      `SELECT ${columns.join(", ")}, ${signed(measures, values)} ` +
-      `FROM ${source} AND ${condition}`;
-    const sums = values === "sum" ? `${rows} GROUP BY ${namesOf(columns)}` : rows;
-    return projection === undefined ? sums : `${sums} ${projectionSettingSql(projection)}`;
-  });
-  return parts.join("\nUNION ALL\n");
-}
-
-function namesOf(columns: readonly string[]): string {
-  return columns.map((column) => column.split(" AS ").at(-1)).join(", ");
-}
-
-/** Of a source summed here, of single rows, or of rows taken off. */
-type Values = "sum" | "+" | "-";
-
-function signed(measures: readonly Measure[], values: Values): string {
-  return measures
-    .map((measure) => {
-      if (values === "sum") return `sum(${measure}) AS ${measure}`;
-      return values === "-" ? `-${measure} AS ${measure}` : measure;
-    })
-    .join(", ");
+  const names = namesOf(columns);
+  const sums = measures.map((measure) => `sum(${measure}) AS ${measure}`).join(", ");
+  return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
 }
 
 /**
@@ -131,102 +96,20 @@ function signed(measures: readonly Measure[], values: Values): string {
  * condition.
  */
 export function accountSources(asOf: AsOf): string[] {
-  const rows = `mrr_movements WHERE ${tenantSql} AND ${upToAt}`;
-  if (asOf.knownAt === null) return [rows];
-  return [
-    `${rows} AND account NOT IN (${touchedSql})`,
-    `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`,
-  ];
-}
-
-/** One row when anything about the time up to `at` was recorded after `known_at`, else none. */
-export function learnedSinceQuery(asOf: AsOf & { readonly knownAt: number }): Query {
-  return {
-    sql: `SELECT 1 AS learned FROM (${touchedSql}) LIMIT 1`,
-    params: asOfParams(asOf),
-  };
-}
-
-/** All end in a condition. */
-interface Source {
-  readonly source: string;
-  readonly values: Values;
-  /** The one that answers it, where one does. */
-  readonly projection?: string;
-  /** SQL of a day that the projection knows of what it sums. */
-  readonly day?: string;
-}
-
-/**
- * `identity` keeps the engine from holding the condition against each mark of the table itself,
- * which a projection replaces: most of the planning. Of the projection it uses the condition.
- */
-const time = "identity(at)";
-const upToAt = `${time} <= ${atSql}`;
-
-/** What is recorded, as sources that together are each row once. */
-function storedSources(wholes: Wholes, asOf: AsOf): Source[] {
-  const rows = `mrr_movements WHERE ${tenantSql}`;
-  if (wholes === "none") return [{ source: `${rows} AND ${upToAt}`, values: "sum" }];
-  const sums = { values: "sum", projection: wholes } as const;
-  if (wholes === "by_day") {
-    return [{ source: `${rows} AND identity(${dayOfRow}) < toDate(${atSql})`, ...sums }, restOfDay];
-  }
-  const month = `toStartOfMonth(${atSql})`;
-  const months = `${rows} AND identity(${monthOfRow})`;
-  return isLateInMonth(asOf.at)
-    ? [
-        { source: `${months} <= ${month}`, ...sums },
-        {
-          source: `${rows} AND ${time} > ${atSql} AND ${time} < ${month} + INTERVAL 1 MONTH`,
-          values: "-",
-        },
-      ]
-    : [
-        { source: `${months} < ${month}`, ...sums },
-        { source: `${rows} AND ${time} >= ${month} AND ${upToAt}`, values: "+" },
-      ];
-}
-
-const restOfDay: Source = {
-  source: `mrr_movements WHERE ${tenantSql} AND ${time} >= toStartOfDay(${atSql}) AND ${upToAt}`,
-  values: "+",
-};
-
-/** Months up to the one in which `from` lies, then days, then rows of the last day. */
-function daySources(months: MonthWholes): Source[] {
-  const rows = `mrr_movements WHERE ${tenantSql}`;
-  const month = `toStartOfMonth(${fromSql})`;
-  return [
-    {
-      source: `${rows} AND identity(${monthOfRow}) < ${month}`,
-      values: "sum",
-      projection: months,
-      day: monthOfRow,
-    },
-    {
-      source:
-        `${rows} AND identity(${dayOfRow}) >= ${month} ` +
-        `AND identity(${dayOfRow}) < toDate(${atSql})`,
-      values: "sum",
-      projection: "by_day",
-    },
-    restOfDay,
-  ];
+  const rows = `${movements.rows} AND ${upToAt}`;
+  return asOf.knownAt === null ? [rows] : [`${rows} AND account NOT IN (${touchedSql})`, knownThen];
 }
 
 /**
  * What makes of the recorded rows those as of `known_at`: the rows of touched accounts with the
  * sign turned, and what should have been recorded of them then.
  */
-function correctionSources(asOf: AsOf): Source[] {
+function correctionParts(asOf: AsOf): Part[] {
   if (asOf.knownAt === null) return [];
+  const recorded = `${movements.rows} AND ${upToAt} AND account IN (${touchedSql})`;
   return [
-    {
-      source: `mrr_movements WHERE ${tenantSql} AND ${upToAt} AND account IN (${touchedSql})`,
-      values: "-",
-    },
-    { source: `(${shouldBeSql(knownTouchedSql)}) WHERE at <= ${atSql}`, values: "+" },
+    { source: recorded, values: "-" },
+    { source: knownThen, values: "+" },
   ];
 }
 
@@ -258,11 +141,9 @@ export function learnedAccountsSql({
     .join(" UNION ALL ");
 }
 
-const touchedSql = learnedAccountsSql({ countries: true });
+export const touchedSql = learnedAccountsSql({ countries: true });
 
-/** The changes known at `known_at` of those accounts. */
-const knownTouchedSql = [
-  tenantSql,
-  `recorded_at <= ${knownAtSql}`,
-  `account IN (${touchedSql})`,
-].join(" AND ");
+/** What should have been recorded of those accounts, by the changes known at `known_at`. */
+const knownThen = `(${shouldBeSql(
+  allOf(tenantSql, `recorded_at <= ${knownAtSql}`, `account IN (${touchedSql})`),
+)}) WHERE at <= ${atSql}`;

@@ -7,74 +7,75 @@
  * The price: the lists show an event once all received before it are booked. The metrics do not
  * wait.
  */
+import type { Context } from "koa";
 import { z } from "zod";
 import type { Access } from "../../workspaces/keys.js";
 import { limits } from "../../config.js";
-import { type AsOf, type Clocks, readAsOf } from "./as-of.js";
+import type { Parameters } from "../../http/query.js";
+import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
 import { type Cursors, cursorInvalid } from "./cursors.js";
 
 /** A list reads as of a moment that stays the same over the walk. */
 export type PinnedAsOf = AsOf & { readonly knownAt: number };
 
-export interface Walk<Filters, Position> {
+export interface Page<Row, Position> {
+  readonly rows: readonly Row[];
+  /** Where the next page begins; null at the end of the list. */
+  readonly last: Position | null;
+  /** What the answer has besides rows, or in place of its `data`. */
+  readonly more?: object;
+}
+
+export interface Walk<Query, Position> {
   readonly asOf: PinnedAsOf;
   /** Rows of this page. */
   readonly limit: number;
-  readonly filters: Filters;
+  /** The filters of the walk, as the first page had them. */
+  readonly query: Query;
   /** The last row of the page before; null on the first page. */
   readonly after: Position | null;
   /** @param last the last row shown, when there are more */
   pagination(last: Position | null): { has_more: boolean; next_cursor: string | null };
 }
 
-interface WalkQuery {
+export interface WalkQuery extends Moments {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
-  readonly at?: number | undefined;
-  readonly known_at?: number | undefined;
 }
 
-export interface WalkOptions<Filters, Position> {
+interface WalkOptions<Query, Position> {
   readonly endpoint: string;
   readonly access: Access;
-  readonly query: WalkQuery;
-  /** As given: what is left out is undefined, and taken from the cursor when there is one. */
-  readonly filters: Filters;
+  /** Its parameters are checked already: `query` is what they say. */
+  readonly ctx: Pick<Context, "querystring">;
+  readonly parameters: Parameters<Query>;
+  readonly query: Query;
   readonly clocks: Clocks;
+  /** ms since 1970, of a list that also shows what is to come. */
+  readonly now?: number;
+  /** What the first page is as of, where that is not `at` and `known_at`; may refuse it. */
+  readonly momentsOf?: (query: Query, clocks: Clocks) => Moments;
   readonly cursors: Cursors;
-  readonly filtersSchema: z.ZodType<Filters>;
-  readonly positionSchema: z.ZodType<Position>;
+  readonly position: z.ZodType<Position>;
 }
 
 /** @throws ApiError 400 for a cursor of another list, 422 for moments that cannot be read */
-export function openWalk<Filters extends object, Position>(
-  options: WalkOptions<Filters, Position>,
-): Walk<Filters, Position> {
+export function openWalk<Query extends WalkQuery, Position>(
+  options: WalkOptions<Query, Position>,
+): Walk<Query, Position> {
   const { access, query, cursors } = options;
-  const scope = [options.endpoint, access.workspace, access.environment];
+  const { workspace, environment } = access;
+  const scope = [options.endpoint, workspace, environment];
   const state =
     query.cursor === undefined
       ? firstState(options)
-      : continuedState(
-          cursors.read(
-            scope,
-            query.cursor,
-            stateSchema(options.filtersSchema, options.positionSchema),
-          ),
-          options,
-        );
-  const { filters, after } = state;
+      : cursors.read(scope, query.cursor, stateSchema(options.position));
   const limit = query.limit ?? state.limit;
   return {
-    asOf: {
-      workspace: access.workspace,
-      environment: access.environment,
-      at: state.at,
-      knownAt: state.known_at,
-    },
+    asOf: { workspace, environment, at: state.at, knownAt: state.known_at },
     limit,
-    filters,
-    after,
+    query: query.cursor === undefined ? query : continued(state, options),
+    after: state.after,
     pagination: (last) => ({
       has_more: last !== null,
       next_cursor: last === null ? null : cursors.write(scope, { ...state, limit, after: last }),
@@ -82,60 +83,57 @@ export function openWalk<Filters extends object, Position>(
   };
 }
 
-interface State<Filters, Position> {
-  readonly filters: Filters;
+interface State<Position> {
+  /** The parameters of the first page, as given. */
+  readonly given: Readonly<Record<string, string>>;
   readonly at: number;
   readonly known_at: number;
-  /** As it was given: a day is not over while it is today. */
-  readonly asked_at?: number | undefined;
   readonly limit: number;
   readonly after: Position | null;
 }
 
-function stateSchema<Filters, Position>(
-  filters: z.ZodType<Filters>,
-  position: z.ZodType<Position>,
-): z.ZodType<State<Filters, Position>> {
+function stateSchema<Position>(position: z.ZodType<Position>): z.ZodType<State<Position>> {
   const whole = z.number().int();
   return z.object({
-    filters,
+    given: z.record(z.string(), z.string()),
     at: whole,
     known_at: whole,
-    asked_at: whole.optional(),
     limit: whole,
     after: position.nullable(),
   });
 }
 
-function firstState<Filters, Position>(
-  options: WalkOptions<Filters, Position>,
-): State<Filters, Position> {
-  const { access, query, filters, clocks } = options;
-  const { at, knownAt } = readAsOf(access, query, clocks);
+function firstState<Query extends WalkQuery, Position>({
+  access,
+  ctx,
+  query,
+  clocks,
+  now = clocks.now,
+  momentsOf = (moments) => moments,
+}: WalkOptions<Query, Position>): State<Position> {
+  const { at, knownAt } = readAsOf(access, momentsOf(query, clocks), { ...clocks, now });
   return {
-    filters,
+    given: Object.fromEntries(new URLSearchParams(ctx.querystring)),
     at,
     known_at: knownAt ?? clocks.completeTo,
-    asked_at: query.at,
     limit: limits.pageRowsDefault,
     after: null,
   };
 }
 
-/** Filters and moments given beside a cursor must be those it holds. */
-function continuedState<Filters extends object, Position>(
-  state: State<Filters, Position>,
-  options: WalkOptions<Filters, Position>,
-): State<Filters, Position> {
-  const held: Record<string, unknown> = {
-    ...state.filters,
-    at: state.at,
-    known_at: state.known_at,
-  };
-  const given = { ...options.filters, at: options.query.at, known_at: options.query.known_at };
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || value === held[name]) continue;
-    if (name !== "at" || value !== state.asked_at) throw cursorInvalid();
+/** Filters and moments given beside a cursor must be those it holds; `at` may be as asked. */
+function continued<Query extends WalkQuery>(
+  { given, at, known_at }: State<unknown>,
+  { parameters, query }: Pick<WalkOptions<Query, unknown>, "parameters" | "query">,
+): Query {
+  const first = parameters.safeParse(given);
+  if (!first.success) throw cursorInvalid();
+  const asked = new Map<string, unknown>(Object.entries(first.data));
+  const pinned = new Map<string, unknown>(Object.entries({ at, known_at, to_known_at: known_at }));
+  for (const [name, value] of Object.entries(query)) {
+    const isOfPage = name === "limit" || name === "cursor" || name === "format";
+    if (isOfPage || value === undefined) continue;
+    if (value !== asked.get(name) && value !== pinned.get(name)) throw cursorInvalid();
   }
-  return state;
+  return first.data;
 }

@@ -9,8 +9,20 @@ export interface Query {
 
 /** Conditions and moments in terms of `asOfParams`. */
 export const tenantSql = "workspace = {workspace:String} AND environment = {environment:String}";
-export const atSql = "fromUnixTimestamp64Milli({at:Int64}, 'UTC')";
-export const knownAtSql = "fromUnixTimestamp64Milli({known_at:Int64}, 'UTC')";
+export const atSql = momentSql("at");
+export const knownAtSql = momentSql("known_at");
+/** 00:00 of the first day of a series or a period. */
+export const fromSql = momentSql("from");
+
+/** @param name of a parameter, ms since 1970 */
+export function momentSql(name: string): string {
+  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+}
+
+/** @param conditions false, or empty: not asked for */
+export function allOf(...conditions: readonly (string | false)[]): string {
+  return conditions.filter((condition) => condition !== false && condition !== "").join(" AND ");
+}
 
 /**
  * Every part of a query sees one state of each table. Sums are often *all of it, minus some of it,
@@ -28,11 +40,17 @@ export function projectionSettingSql(name: string): string {
   return `SETTINGS preferred_optimize_projection_name = '${name}', optimize_move_to_prewhere = 0`;
 }
 
-export function asOfParams(asOf: AsOf): Record<string, QueryParam> {
-  return {
-    workspace: asOf.workspace,
-    environment: asOf.environment,
-    at: asOf.at,
-    ...(asOf.knownAt === null ? {} : { known_at: asOf.knownAt }),
-  };
+export function asOfParams({ workspace, environment, at, knownAt }: AsOf): Query["params"] {
+  return given({ workspace, environment, at, known_at: knownAt });
+}
+
+/** Those that have a value. */
+export function given(
+  params: Readonly<Record<string, QueryParam | null | undefined>>,
+): Query["params"] {
+  const found: Record<string, QueryParam> = {};
+  for (const [name, value] of Object.entries(params)) {
+    if (value !== undefined && value !== null) found[name] = value;
+  }
+  return found;
 }

@@ -3,7 +3,7 @@ import { unprocessable } from "../../http/errors.js";
 import { limits } from "../../config.js";
 import { type Interval, intervalsDefault } from "../../schemas/http/series.js";
 import type { AsOf } from "./as-of.js";
-import { dayMs, intervalStart, nextInterval, startOfDay } from "./calendar.js";
+import { dayMs, intervalStart, isStartOfMonth, nextInterval, startOfDay } from "./calendar.js";
 
 export interface Series {
   readonly interval: Interval;
@@ -59,6 +59,22 @@ export function readSeries(query: SeriesQuery, asOf: AsOf, firstAt: number | nul
     parts.push({ start, from: Math.max(start, from), to: Math.min(end, to) });
   }
   return { interval, from, to, parts, asOf: { ...asOf, at: Math.min(asOf.at, to - 1) } };
+}
+
+/** Its intervals are of whole months. */
+export function isOfMonths({ interval, from }: Series): boolean {
+  return interval !== "day" && interval !== "week" && isStartOfMonth(from);
+}
+
+/** @param day SQL of a date, as a projection has it @returns SQL of its interval's first day */
+export function intervalSql(interval: Interval, day: string): string {
+  return {
+    day,
+    week: `toMonday(${day})`,
+    month: `toStartOfMonth(${day})`,
+    quarter: `toStartOfQuarter(${day})`,
+    year: `toStartOfYear(${day})`,
+  }[interval];
 }
 
 /** @param what there is too much of */

@@ -1,11 +1,10 @@
-/** Reads recorded MRR movements, a page or all. */
+/** Reads recorded MRR movements. */
 import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { limits } from "../../config.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
-import type { PinnedAsOf } from "../reading/pages.js";
+import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
 import {
-  type RecordedMovementCountRow,
   type RecordedMovementPosition,
   type RecordedMovementsWanted,
   recordedMovementCountQuery,
@@ -17,35 +16,9 @@ export async function countRecordedMovements(
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
 ): Promise<number> {
-  const { sql, params } = recordedMovementCountQuery(asOf, wanted);
-  const [row] = await clickhouse.rows<RecordedMovementCountRow>(sql, params);
+  const query = recordedMovementCountQuery(asOf, wanted);
+  const [row] = await rowsOf<{ readonly movements: string }>({ clickhouse }, query);
   return Number(row?.movements ?? 0);
-}
-
-/** All of them, page by page. */
-export async function* readAllRecordedMovements(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: RecordedMovementsWanted,
-): AsyncGenerator<RecordedMovementRow[]> {
-  let after: RecordedMovementPosition | null = null;
-  do {
-    const page = await readRecordedMovements(
-      clickhouse,
-      asOf,
-      wanted,
-      after,
-      limits.exportPageRows,
-    );
-    yield page.rows;
-    after = page.last;
-  } while (after !== null);
-}
-
-interface RecordedMovementPage {
-  readonly rows: RecordedMovementRow[];
-  /** Where the next one begins; null at the end. */
-  readonly last: RecordedMovementPosition | null;
 }
 
 export async function readRecordedMovements(
@@ -54,20 +27,13 @@ export async function readRecordedMovements(
   wanted: RecordedMovementsWanted,
   after: RecordedMovementPosition | null,
   limit: number,
-): Promise<RecordedMovementPage> {
-  const { sql, params } = recordedMovementsQuery(asOf, wanted, after, limit + 1);
-  const found = await clickhouse.rows<RecordedMovementRow>(sql, params);
+): Promise<Page<RecordedMovementRow, RecordedMovementPosition>> {
+  const query = recordedMovementsQuery(asOf, wanted, after, limit + 1);
+  const found = await rowsOf<RecordedMovementRow>({ clickhouse }, query);
   const rows = found.slice(0, limit);
-  return { rows, last: found.length > limit ? positionAfter(rows, after) : null };
-}
-
-function positionAfter(
-  rows: readonly RecordedMovementRow[],
-  before: RecordedMovementPosition | null,
-): RecordedMovementPosition | null {
-  const last = rows.at(-1);
-  if (last === undefined) return null;
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  if (last === undefined) return { rows, last: null };
   const at = fromClickhouseTime(last.at);
   const together = rows.filter((row) => row.at === last.at).length;
-  return { at, rows: together + (before?.at === at ? before.rows : 0) };
+  return { rows, last: { at, rows: together + (after?.at === at ? after.rows : 0) } };
 }

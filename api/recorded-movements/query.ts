@@ -3,7 +3,17 @@ import type { MovementKind } from "../movement-series/schema.js";
 import { recordedColumns } from "../../schemas/movements.js";
 import type { Cell } from "../reading/metric-filters.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+import {
+  type Query,
+  allOf,
+  asOfParams,
+  atSql,
+  fromSql,
+  given,
+  knownAtSql,
+  momentSql,
+  tenantSql,
+} from "../reading/query.js";
 
 /** Where a page ended: so many rows of this moment were shown. */
 export interface RecordedMovementPosition {
@@ -34,10 +44,7 @@ export function recordedMovementsQuery(
   after: RecordedMovementPosition | null,
   rowsMax: number,
 ): Query {
-  const conditions = [
-    conditionsSql(wanted),
-    ...(after === null ? [] : [`at <= ${momentSql("after")}`]),
-  ].join(" AND ");
+  const conditions = allOf(conditionsSql(wanted), after !== null && `at <= ${momentSql("after")}`);
   return {
     sql: `SELECT ${recordedColumns} FROM mrr_movements
 WHERE ${conditions} AND at >= (
@@ -49,17 +56,13 @@ WHERE ${conditions} AND at >= (
 ORDER BY at DESC, account, subscription, external_id, kind, vintage, currency, country, mrr,
   recorded_at, event_id
 LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
-    params: {
+    params: given({
       ...paramsOf(asOf, wanted),
       rows_max: rowsMax,
       shown: after?.rows ?? 0,
-      ...(after === null ? {} : { after: after.at }),
-    },
+      after: after?.at,
+    }),
   };
-}
-
-export interface RecordedMovementCountRow {
-  readonly movements: string;
 }
 
 export function recordedMovementCountQuery(
@@ -73,27 +76,23 @@ export function recordedMovementCountQuery(
 }
 
 function conditionsSql({ cell, kind, account, from, to }: RecordedMovementsWanted): string {
-  return [
+  return allOf(
     tenantSql,
     `at <= ${atSql}`,
     `recorded_at <= ${knownAtSql}`,
     // What is taken back and comes again adds nothing on the way.
     "mrr != 0",
     cell.condition,
-    ...(kind === undefined ? [] : ["kind = {kind:String}"]),
-    ...(account === undefined ? [] : ["account = {account:String}"]),
-    ...(from === undefined ? [] : [`at >= ${momentSql("from")}`]),
-    ...(to === undefined ? [] : [`at < ${momentSql("to")}`]),
-  ].join(" AND ");
+    kind !== undefined && "kind = {kind:String}",
+    account !== undefined && "account = {account:String}",
+    from !== undefined && `at >= ${fromSql}`,
+    to !== undefined && `at < ${momentSql("to")}`,
+  );
 }
 
-function paramsOf(asOf: PinnedAsOf, wanted: RecordedMovementsWanted): Query["params"] {
-  const { cell, ...given } = wanted;
-  const params: Record<string, string | number> = {};
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) params[name] = value;
-  return { ...asOfParams(asOf), ...cell.params, ...params };
-}
-
-function momentSql(name: "from" | "to" | "after"): string {
-  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
+function paramsOf(
+  asOf: PinnedAsOf,
+  { cell, kind, account, from, to }: RecordedMovementsWanted,
+): Query["params"] {
+  return given({ ...asOfParams(asOf), ...cell.params, kind, account, from, to });
 }

@@ -30,8 +30,6 @@ export const recordedMovementsQueryParameters = z.object({
   ...formatQuery,
 });
 
-export type RecordedMovementsQuery = z.output<typeof recordedMovementsQueryParameters>;
-
 const { active_subscribers: _none, mrr_exact: exact, ...cells } = mrrChange.shape;
 
 export const recordedMovement = z

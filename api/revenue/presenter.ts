@@ -1,26 +1,13 @@
 /** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
 import type { Catalogue } from "../../catalogue/view.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import type { RevenueAnswer, RevenueRow } from "./schema.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { groupFields, groupKey } from "../reading/groups.js";
-import type { RevenueSumsRow, ReportedRow } from "./query.js";
 import type { Series, SeriesPart } from "../reading/series.js";
-
-/** Minor units of base currency. */
-interface Figures {
-  readonly gross: bigint;
-  readonly refunds: bigint;
-  readonly disputes: bigint;
-  readonly tax: bigint;
-  readonly fees: bigint;
-  readonly sales: number;
-  /** Of `sales`: those whose tax is reported, and those whose fee is. */
-  readonly taxReported: number;
-  readonly feeReported: number;
-}
+import type { ReportedRow, RevenueCell, RevenueSumsRow } from "./query.js";
+import type { RevenueAnswer, RevenueRow } from "./schema.js";
 
 export function presentRevenue(
   sums: readonly RevenueSumsRow[],
@@ -32,31 +19,28 @@ export function presentRevenue(
 ): RevenueAnswer["data"] {
   const cells = cellsOf(sums, reported, group, catalogue);
   const exponent = knownExponentOf(currency);
-  const revenue = series.parts.flatMap((part): RevenueRow[] => {
-    const found = [...(cells.get(utcDay(part.start)) ?? [])]
-      .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, cell]) => cell);
-    const shown =
-      found.length > 0 || group !== undefined ? found : [{ fields: {}, figures: nothing }];
-    return shown.map(({ fields, figures }) => ({
-      ...daysOf(part),
-      ...fields,
-      ...presentFigures(figures, exponent),
-    }));
+  const present = (days: Pick<SeriesPart, "from" | "to">, some: readonly Cell[]) => ({
+    from: utcDay(days.from),
+    to: utcDay(days.to),
+    ...presentFigures(some.map(({ figures }) => figures).reduce(plus, nothing), exponent),
   });
-  const sumOf = (some: ReadonlyMap<string, Cell> | undefined): Figures =>
-    [...(some?.values() ?? [])].reduce((sum, { figures }) => plus(sum, figures), nothing);
-  const whole = [...cells.values()].map(sumOf).reduce(plus, nothing);
-  const ungrouped = (part: SeriesPart): RevenueRow => ({
-    ...daysOf(part),
-    ...presentFigures(sumOf(cells.get(utcDay(part.start))), exponent),
-  });
+  const cellsIn = (part: SeriesPart) => [...(cells.get(utcDay(part.start)) ?? [])];
+  const ofCells = ([, cell]: readonly [string, Cell]) => cell;
+  const whole: RevenueRow[] = series.parts.map((part) => present(part, cellsIn(part).map(ofCells)));
+  const ofGroups = (): RevenueRow[] =>
+    series.parts.flatMap((part) =>
+      cellsIn(part)
+        .sort(([one], [other]) => (one < other ? -1 : 1))
+        .map(([, cell]) => ({ ...present(part, [cell]), ...cell.fields })),
+    );
   return {
     currency,
     interval: series.interval,
-    revenue,
-    ...(group === undefined ? {} : { ungrouped: series.parts.map(ungrouped) }),
-    totals: { ...daysOf(series), ...presentFigures(whole, exponent) },
+    ...(group === undefined ? { revenue: whole } : { revenue: ofGroups(), ungrouped: whole }),
+    totals: present(
+      series,
+      [...cells.values()].flatMap((some) => [...some.values()]),
+    ),
   };
 }
 
@@ -75,71 +59,62 @@ function cellsOf(
   catalogue: Catalogue,
 ): Cells {
   const cells = new Map<string, Map<string, Cell>>();
-  const placeOf = (row: RevenueSumsRow | ReportedRow) => {
-    const fields = groupFields(row, group, catalogue);
-    return { fields, key: groupKey(fields) };
-  };
   for (const row of sums) {
-    const { fields, key } = placeOf(row);
+    const fields = groupFields(row, group, catalogue);
+    const key = groupKey(fields);
     const cellsOfStart = cells.get(row.start) ?? new Map<string, Cell>();
     cells.set(row.start, cellsOfStart);
-    const figures = plus(cellsOfStart.get(key)?.figures ?? nothing, figuresOf(row));
+    const { gross, refunds, disputes, tax, fees, sales } = row;
+    const all = { gross, refunds, disputes, tax, fees, sales, with_tax: 0, with_fee: 0 };
+    const known = cellsOfStart.get(key)?.figures ?? nothing;
+    const figures = figuresBy((name) => known[name] + BigInt(all[name]));
     cellsOfStart.set(key, { fields, figures });
   }
   for (const row of reported) {
-    const { key } = placeOf(row);
-    const cell = cells.get(row.start)?.get(key);
+    const cellsOfStart = cells.get(row.start);
+    const key = groupKey(groupFields(row, group, catalogue));
+    const cell = cellsOfStart?.get(key);
     if (cell === undefined) continue;
     const { figures } = cell;
-    // Transactions are seen a moment before the ledger has their sales.
-    const among = (count: number) => Math.min(count, Math.max(0, figures.sales));
-    const taxReported = among(figures.taxReported + Number(row.tax));
-    const feeReported = among(figures.feeReported + Number(row.fee));
-    cells.get(row.start)?.set(key, { ...cell, figures: { ...figures, taxReported, feeReported } });
+    const with_tax = amongSales(figures, figures.with_tax + BigInt(row.tax));
+    const with_fee = amongSales(figures, figures.with_fee + BigInt(row.fee));
+    cellsOfStart?.set(key, { ...cell, figures: { ...figures, with_tax, with_fee } });
   }
   return cells;
 }
 
-const nothing: Figures = {
-  gross: 0n,
-  refunds: 0n,
-  disputes: 0n,
-  tax: 0n,
-  fees: 0n,
-  sales: 0,
-  taxReported: 0,
-  feeReported: 0,
-};
+/** Transactions are seen a moment before the ledger has their sales. */
+function amongSales({ sales }: Figures, count: bigint): bigint {
+  if (sales < 0n) return 0n;
+  return count < sales ? count : sales;
+}
 
-function figuresOf(row: RevenueSumsRow): Figures {
+/** Minor units of base currency; of `sales` those whose tax is reported, and those whose fee is. */
+type Figures = Readonly<Record<FigureName, bigint>>;
+type FigureName = keyof Omit<RevenueSumsRow, keyof RevenueCell> | "with_tax" | "with_fee";
+
+function figuresBy(valueOf: (name: FigureName) => bigint): Figures {
   return {
-    gross: BigInt(row.gross),
-    refunds: BigInt(row.refunds),
-    disputes: BigInt(row.disputes),
-    tax: BigInt(row.tax),
-    fees: BigInt(row.fees),
-    sales: Number(row.sales),
-    taxReported: 0,
-    feeReported: 0,
+    gross: valueOf("gross"),
+    refunds: valueOf("refunds"),
+    disputes: valueOf("disputes"),
+    tax: valueOf("tax"),
+    fees: valueOf("fees"),
+    sales: valueOf("sales"),
+    with_tax: valueOf("with_tax"),
+    with_fee: valueOf("with_fee"),
   };
 }
 
+const nothing = figuresBy(() => 0n);
+
 function plus(one: Figures, other: Figures): Figures {
-  return {
-    gross: one.gross + other.gross,
-    refunds: one.refunds + other.refunds,
-    disputes: one.disputes + other.disputes,
-    tax: one.tax + other.tax,
-    fees: one.fees + other.fees,
-    sales: one.sales + other.sales,
-    taxReported: one.taxReported + other.taxReported,
-    feeReported: one.feeReported + other.feeReported,
-  };
+  return figuresBy((name) => one[name] + other[name]);
 }
 
 function presentFigures(figures: Figures, exponent: number) {
   const money = (amount: bigint) => toJsonNumber(amount, exponent);
-  const { gross, refunds, disputes, tax, fees, sales, taxReported, feeReported } = figures;
+  const { gross, refunds, disputes, tax, fees, sales, with_tax, with_fee } = figures;
   const revenue = gross + refunds + disputes;
   return {
     gross: money(gross),
@@ -147,14 +122,10 @@ function presentFigures(figures: Figures, exponent: number) {
     disputes: money(disputes),
     revenue: money(revenue),
     tax: money(tax),
-    fees: sales > 0 && feeReported === 0 && fees === 0n ? null : money(fees),
+    fees: sales > 0n && with_fee === 0n && fees === 0n ? null : money(fees),
     net: money(revenue - tax - fees),
-    sales,
-    sales_without_tax: sales - taxReported,
-    sales_without_fee: sales - feeReported,
+    sales: Number(sales),
+    sales_without_tax: Number(sales - with_tax),
+    sales_without_fee: Number(sales - with_fee),
   };
-}
-
-function daysOf(part: Pick<SeriesPart, "from" | "to">) {
-  return { from: utcDay(part.from), to: utcDay(part.to) };
 }

@@ -1,22 +1,22 @@
 /** Revenue by interval and group, and how many sales reported their tax and their fee. */
 import type { CellGroup } from "../../schemas/http/series.js";
-import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type GroupRow, groupColumns } from "../reading/groups.js";
-import type { Series } from "../reading/series.js";
-import { fromSql, intervalSql, isWholeMonths } from "../reading/intervals.js";
-import { ledgerPartsSinceSql } from "../reading/ledger.js";
+import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
+import { ledgerPartsSql } from "../reading/ledger.js";
 import {
   type Query,
+  allOf,
   asOfParams,
   atSql,
+  fromSql,
   knownAtSql,
   sumSettingsSql,
   tenantSql,
 } from "../reading/query.js";
 
-/** What reports the cells of a series apart. */
-interface RevenueCell extends GroupRow {
+/** What tells the cells of a series apart. */
+export interface RevenueCell extends GroupRow {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
 }
@@ -48,27 +48,25 @@ export function revenueQuery(
 ): Query {
   const groups = group === undefined ? [] : groupColumns[group];
   const names = ["start", ...groups].join(", ");
-  const { interval, from } = series;
-  const columnsOf = (day: string) => [`${intervalSql(interval, day)} AS start`, "kind", ...groups];
-  const isOfMonths =
-    isWholeMonths(interval, from) && cell.isOfSkus && group !== "currency" && group !== "country";
-  const measures = ["amount", "tax", "fee", "sales"] as const;
+  const { interval, from, asOf } = series;
+  const isOfSkus = cell.isOfSkus && group !== "currency" && group !== "country";
+  const parts = ledgerPartsSql(asOf, {
+    columnsOf: (day) => [`${intervalSql(interval, day)} AS start`, "kind", ...groups],
+    measures: ["amount", "tax", "fee", "sales"],
+    condition: cell.condition,
+    since: isOfSkus && isOfMonths(series) ? "month" : "day",
+  });
   return {
     sql: `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
   sumIf(amount, kind = 'refund') AS refunds,
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
-FROM ${ledgerPartsSinceSql(columnsOf, measures, series.asOf, { cell: cell.condition, isOfMonths })}
+FROM ${parts}
 GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
 HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
 ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: {
-      ...asOfParams(series.asOf),
-      ...cell.params,
-      from,
-      rows_max: rowsMax + 1,
-    },
+    params: { ...asOfParams(asOf), ...cell.params, from, rows_max: rowsMax + 1 },
   };
 }
 
@@ -77,26 +75,29 @@ ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
  * all. Where no provider reports any, this reads two columns and finds nothing.
  */
 export function reportedQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
+  const { asOf, from, interval } = series;
   const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");
+  const condition = allOf(
+    tenantSql,
+    `timestamp >= ${fromSql}`,
+    `timestamp <= ${atSql}`,
+    asOf.knownAt !== null && `recorded_at <= ${knownAtSql}`,
+    "(tax_amount IS NOT NULL OR fee_amount IS NOT NULL)",
+  );
   return {
     sql: `SELECT ${names}, countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
-  SELECT ${intervalSql(series.interval, "toDate(timestamp)")} AS start,
+  SELECT ${intervalSql(interval, "toDate(timestamp)")} AS start,
     newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
     newest.5 AS has_tax, newest.6 AS has_fee
   FROM (
     SELECT timestamp, argMax((provider, external_id, customer_country, original_currency,
         tax_amount IS NOT NULL, fee_amount IS NOT NULL), (recorded_at, fact_id, version)) AS newest
     FROM transactions
-    WHERE ${conditionSql(series.asOf)} AND (tax_amount IS NOT NULL OR fee_amount IS NOT NULL)
+    WHERE ${condition}
     GROUP BY workspace, environment, timestamp, id
   )
 ) WHERE ${cell.condition}
 GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
-    params: { ...asOfParams(series.asOf), ...cell.params, from: series.from },
+    params: { ...asOfParams(asOf), ...cell.params, from },
   };
-}
-
-function conditionSql(asOf: AsOf): string {
-  const known = asOf.knownAt === null ? "" : ` AND recorded_at <= ${knownAtSql}`;
-  return `${tenantSql} AND timestamp >= ${fromSql} AND timestamp <= ${atSql}${known}`;
 }

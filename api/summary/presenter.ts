@@ -1,11 +1,10 @@
 /** The ratios of `docs/metrics.md`, from all movements up to two moments. */
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { decimalText } from "../../schemas/money/decimal.js";
 import type { MovementKind } from "../movement-series/schema.js";
 import type { SummaryFigures } from "./schema.js";
-import { roundToMinor, toJsonNumber } from "../../schemas/money/money.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
 import { type Sums, balanceOf } from "../reading/movement-sums.js";
-import { mrrPlaces, percent, ratio, showMrr } from "../reading/amounts.js";
+import { mrrMinor, percent, ratio, showMrr } from "../reading/amounts.js";
 
 export interface SummaryOf {
   readonly currency: string;
@@ -25,9 +24,7 @@ export function presentSummary(
   const churned = (then.get("churn")?.accounts ?? 0) - (now.get("churn")?.accounts ?? 0);
   const lost = -(moved("contraction") + moved("churn"));
   const regained = moved("expansion") + moved("reactivation");
-  const exponent = knownExponentOf(currency);
-  const minorOf = (mrr: bigint) =>
-    roundToMinor(decimalText({ digits: mrr, scale: mrrPlaces }), exponent);
+  const netMinor = mrrMinor(end.mrr, currency) - mrrMinor(start.mrr, currency);
   return {
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
@@ -35,7 +32,7 @@ export function presentSummary(
     arr: showMrr(end.mrr * 12n, currency),
     start_mrr: showMrr(start.mrr, currency),
     // Of the balances as they are shown, so that the three add up.
-    net_new_mrr: toJsonNumber(minorOf(end.mrr) - minorOf(start.mrr), exponent),
+    net_new_mrr: toJsonNumber(netMinor, knownExponentOf(currency)),
     gross_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost, start.mrr, 2),
     net_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost - regained, start.mrr, 2),
     quick_ratio: lost === 0n ? null : ratio(moved("new") + regained, lost, 2),

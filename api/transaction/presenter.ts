@@ -26,14 +26,9 @@ export function presentExplained(
   baseCurrency: string,
 ): TransactionAnswer["data"] {
   const { shown, versions, facts, entries, journal } = explained;
-  const present = (row: TransactionRow) =>
-    presentTransactionRow(
-      row,
-      catalogue.productOf({ provider: row.provider, externalId: row.external_id }),
-    );
   const behind = factsBehind(versions, facts);
   const views = versions.map((row, index) => ({
-    ...present(row),
+    ...presentTransactionRow(row, catalogue),
     recorded_at: timeText(row.recorded_at_ms),
     booked_at: timeText(row.booked_at_ms),
     event_id: row.event_id,
@@ -43,7 +38,7 @@ export function presentExplained(
   }));
   const last = views.at(-1);
   return {
-    ...present(shown),
+    ...presentTransactionRow(shown, catalogue),
     payment: shown.payment,
     fx_source: last?.fx_source ?? "",
     fx_edition: last?.fx_edition ?? null,

@@ -1,37 +1,28 @@
 /** `GET /v1/transactions/{id}`: one transaction, and why it is what it is. */
 import { setTimeout as pause } from "node:timers/promises";
-import type Router from "@koa/router";
-import type { CatalogueView } from "../../catalogue/view.js";
-import { requireKey } from "../../http/auth.js";
-import { notFound } from "../../http/errors.js";
-import { readQuery } from "../../http/query.js";
-import { accessOf } from "../../http/state.js";
-import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-import { type TransactionAnswer, transactionQueryParameters } from "./schema.js";
-import { type AsOf, readAsOf } from "../reading/as-of.js";
-import { formatOf } from "../exports/formats.js";
+import { notFound } from "../../http/errors.js";
+import type { Service } from "../../runtime/service.js";
+import { type JournalRow, journalQuery } from "../events/journal-query.js";
 import { sendTable } from "../exports/send.js";
 import { tables, versionsRows } from "../exports/tables.js";
+import { type AsOf, readAsOf } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
+import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
+import { type ReadApi, readRoute } from "../reading/routes.js";
+import { asOfThen, ledgerPayment } from "../transactions/status-as-of.js";
+import { type EntryRow, paymentEntriesQuery } from "./entries-query.js";
 import { factsOfPayment } from "./payment-facts.js";
 import { type ExplainedTransaction, presentExplained } from "./presenter.js";
-import { type JournalRow, journalQuery } from "../events/journal-query.js";
-import { type EntryRow, paymentEntriesQuery } from "./entries-query.js";
+import { transactionQueryParameters } from "./schema.js";
 import { type VersionRow, transactionVersionsQuery } from "./versions-query.js";
-import { asOfThen, ledgerPayment } from "../transactions/pages.js";
-import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 
-export function transactionRoute(
-  router: Router,
-  service: Service,
-  catalogues: CatalogueView,
-): void {
-  router.get("/v1/transactions/:id", requireKey(service, { scope: "read" }), async (ctx) => {
-    const access = accessOf(ctx);
+export function transactionRoute(api: ReadApi): void {
+  const { service } = api;
+  const path = "/v1/transactions/:id";
+  readRoute(api, path, transactionQueryParameters, async (asked) => {
+    const { ctx, access, query, format } = asked;
     const id = String(ctx.params["id"]);
-    const query = readQuery(ctx, transactionQueryParameters);
-    const format = formatOf(ctx, query.format);
     if (query.known_at === undefined) await followed(service, access, id);
     const clocks = await clocksOf(service, access, "money");
     const asOf = readAsOf(access, query, clocks);
@@ -40,14 +31,10 @@ export function transactionRoute(
     if (explained === null) {
       throw notFound("transaction_not_found", "There is no such transaction as of then.");
     }
-    const catalogue = await catalogues.of(access.workspace, access.environment);
-    const data = presentExplained(explained, catalogue, access.baseCurrency);
-    if (format !== null) return sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
-    ctx.body = {
-      status: "success",
-      data,
-      complete_to: completeText(clocks),
-    } satisfies TransactionAnswer;
+    const data = presentExplained(explained, await asked.catalogue(), access.baseCurrency);
+    if (format === null) return { data, complete_to: completeText(clocks) };
+    sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
+    return null;
   });
 }
 

@@ -5,15 +5,16 @@
  */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { type Query, atSql, tenantSql } from "../reading/query.js";
+import { skuSql } from "../reading/metric-filters.js";
+import { type Query, allOf, atSql, tenantSql } from "../reading/query.js";
 import {
   type TransactionPosition,
   type TransactionsWanted,
+  columnConditions,
   ofProvider,
   pageConditions,
   pageParams,
   prewhere,
-  skuSql,
 } from "./query.js";
 
 /** A version that has what is wanted; rows of one transaction follow each other. */
@@ -25,7 +26,7 @@ export interface CandidateRow {
 
 /** There is something to look at. */
 export function hasCandidates(wanted: TransactionsWanted): boolean {
-  return columnConditions(wanted).length + otherConditions(wanted).length > 0;
+  return allOf(quickConditions(wanted), otherConditions(wanted)) !== "";
 }
 
 /**
@@ -41,10 +42,9 @@ export function candidatesQuery(
   rowsMax: number,
   isShort: boolean,
 ): Query {
-  const conditions = [...pageConditions(wanted, after), ...otherConditions(wanted)];
   const rows = `SELECT toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id
-FROM transactions ${prewhere([...ofProvider(wanted), ...columnConditions(wanted)])}
-WHERE ${conditions.join(" AND ")}
+FROM transactions ${prewhere(ofProvider(wanted), quickConditions(wanted))}
+WHERE ${allOf(pageConditions(wanted, after), otherConditions(wanted))}
 ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
 SETTINGS ${isShort ? "optimize_read_in_order" : "read_in_order_use_buffering"} = 0`;
   return {
@@ -55,33 +55,20 @@ ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
   };
 }
 
-function columnConditions({
-  type,
-  currency,
-  country,
-  skus,
-  status,
-  isPast,
-  account,
-  ids,
-}: TransactionsWanted): string[] {
-  return [
-    ...(ids === undefined ? [] : ["id IN {ids:Array(String)}"]),
-    ...(account === undefined ? [] : ["account = {account:String}"]),
-    ...(type === undefined ? [] : ["type = {type:String}"]),
-    ...(currency === undefined ? [] : ["original_currency = {currency:String}"]),
-    ...(country === undefined ? [] : ["customer_country = {country:String}"]),
-    ...(status === undefined || isPast ? [] : ["status = {status:String}"]),
-    ...(skus === undefined ? [] : ["external_id IN {external_ids:Array(String)}"]),
-  ];
+/** Those that look at one column each. */
+function quickConditions(wanted: TransactionsWanted): string {
+  const { ids, skus, isPast } = wanted;
+  return allOf(
+    ids !== undefined && "id IN {ids:Array(String)}",
+    ...columnConditions(isPast ? { ...wanted, status: undefined } : wanted),
+    skus !== undefined && "external_id IN {external_ids:Array(String)}",
+  );
 }
 
-function otherConditions({ skus, status, isPast }: TransactionsWanted): string[] {
-  return [
-    ...(skus === undefined ? [] : [`${skuSql} IN {skus:Array(String)}`]),
-    // What succeeded may have become anything later.
-    ...(status === undefined || !isPast || status === "succeeded" ? [] : [pastSql(status)]),
-  ];
+function otherConditions({ skus, status, isPast }: TransactionsWanted): string {
+  // What succeeded may have become anything later.
+  const past = isPast && status !== undefined && status !== "succeeded" ? pastSql(status) : false;
+  return allOf(skus !== undefined && `${skuSql} IN {skus:Array(String)}`, past);
 }
 
 function pastSql(status: "refunded" | "disputed"): string {

@@ -1,20 +1,21 @@
 /** Reads transactions, a page or all: chooses the version of each, then filters. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
-import type { PinnedAsOf } from "../reading/pages.js";
-import { type PassingRows, listKey } from "./filter-selectivity.js";
-import { type ListedRow, transactionOf, type TransactionRow } from "./listed-row.js";
-import { type PaymentHistoryRow, paymentHistoryQuery } from "./payment-history-query.js";
+import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
 import { type CandidateRow, candidatesQuery, hasCandidates } from "./candidates-query.js";
-import { type TransactionCountRow, transactionCountQuery } from "./count-query.js";
+import type { PassingRows } from "./filter-selectivity.js";
+import { type ListedRow, transactionOf, type TransactionRow } from "./listed-row.js";
 import {
   type TransactionPosition,
   type TransactionsWanted,
   isWanted,
+  listKey,
+  transactionCountQuery,
   transactionsQuery,
   versionsQuery,
 } from "./query.js";
-import { transactionAsOf } from "./status-as-of.js";
+import { asOfThen } from "./status-as-of.js";
 
 /** Most transactions have up to this many versions; those with more only cost a further read. */
 const versionsUsual = 3;
@@ -40,8 +41,8 @@ export async function countTransactions(
   wanted: TransactionsWanted,
 ): Promise<number | null> {
   if (wanted.isPast && wanted.status !== undefined) return null;
-  const { sql, params } = transactionCountQuery(asOf, wanted);
-  const [row] = await clickhouse.rows<TransactionCountRow>(sql, params);
+  const query = transactionCountQuery(asOf, wanted);
+  const [row] = await rowsOf<{ readonly transactions: string }>({ clickhouse }, query);
   return Number(row?.transactions ?? 0);
 }
 
@@ -56,7 +57,7 @@ export async function readTransactions(
   after: TransactionPosition | null,
   limit: number,
   passing: PassingRows,
-): Promise<{ rows: TransactionRow[]; last: TransactionPosition | null }> {
+): Promise<Page<TransactionRow, TransactionPosition>> {
   const found: TransactionRow[] = [];
   for await (const rows of readsOfPage(clickhouse, asOf, wanted, after, limit + 1, passing)) {
     found.push(...rows);
@@ -135,12 +136,8 @@ async function* readsOf(
   }
 }
 
-interface Read {
-  /** All known versions of each transaction, the one that counts first. */
-  readonly rows: readonly ListedRow[];
-  /** Where the next read begins; null at the end of the list. */
-  readonly last: TransactionPosition | null;
-}
+/** All known versions of each transaction, the one that counts first. */
+type Read = Page<ListedRow, TransactionPosition>;
 
 /** @param count how many transactions, or a few less */
 function readAllInOrder(
@@ -161,8 +158,8 @@ async function readInOrder(
   after: TransactionPosition | null,
   rowsMax: number,
 ): Promise<Read> {
-  const { sql, params } = transactionsQuery(asOf, wanted, after, rowsMax);
-  const rows = await clickhouse.rows<ListedRow>(sql, params);
+  const query = transactionsQuery(asOf, wanted, after, rowsMax);
+  const rows = await rowsOf<ListedRow>({ clickhouse }, query);
   return { rows, last: rows.length < rowsMax ? null : positionOf(rows.at(-1)) };
 }
 
@@ -186,8 +183,8 @@ async function readCandidates(
   let rowsMax = Math.ceil(candidatesSpare * count);
   let isEnd = false;
   while (candidates.size < count && !isEnd) {
-    const { sql, params } = candidatesQuery(asOf, wanted, last, rowsMax, isShort);
-    const rows = await clickhouse.rows<CandidateRow>(sql, params);
+    const query = candidatesQuery(asOf, wanted, last, rowsMax, isShort);
+    const rows = await rowsOf<CandidateRow>({ clickhouse }, query);
     for (const row of rows) {
       last = { timestamp: Number(row.timestamp_ms), id: row.id };
       candidates.set(row.id, last);
@@ -197,36 +194,14 @@ async function readCandidates(
     rowsMax = versionsUsual * (count - candidates.size);
   }
   if (candidates.size === 0) return { rows: [], last: null };
-  const { sql, params } = versionsQuery(asOf, [...candidates.values()]);
-  const rows = await clickhouse.rows<ListedRow>(sql, params);
+  const query = versionsQuery(asOf, [...candidates.values()]);
+  const rows = await rowsOf<ListedRow>({ clickhouse }, query);
   return { rows, last: isEnd ? null : last };
 }
 
 /** The rows of one id lie together, the version that counts first. */
 function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
   return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
-}
-
-/** Rows as they were at `at`, though more is known. */
-export async function asOfThen(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  rows: readonly TransactionRow[],
-): Promise<TransactionRow[]> {
-  const { sql, params } = paymentHistoryQuery(asOf, rows.map(ledgerPayment));
-  const histories = await clickhouse.rows<PaymentHistoryRow>(sql, params);
-  const byPayment = new Map<string, PaymentHistoryRow[]>();
-  for (const history of histories) {
-    const known = byPayment.get(history.payment);
-    if (known) known.push(history);
-    else byPayment.set(history.payment, [history]);
-  }
-  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row)) ?? []));
-}
-
-/** How the ledger names the payment of a transaction. */
-export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">): string {
-  return `${row.provider}:${row.payment}`;
 }
 
 function positionOf(

@@ -1,12 +1,12 @@
 /** The JSON of a transaction, from a row of the table or from a record of the topic. */
-import type { CatalogueProduct } from "../../catalogue/view.js";
+import type { Catalogue, CatalogueProduct } from "../../catalogue/view.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { type Transaction, transaction } from "../../schemas/http/transactions.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { TransactionRecord } from "../../schemas/records/records.js";
 import type { TransactionRow } from "./listed-row.js";
 
-export function presentTransactionRow(row: TransactionRow, product: CatalogueProduct): Transaction {
+export function presentTransactionRow(row: TransactionRow, catalogue: Catalogue): Transaction {
   const numbers = {
     gross_amount: BigInt(row.gross_amount),
     normalized_amount: BigInt(row.normalized_amount),
@@ -15,6 +15,7 @@ export function presentTransactionRow(row: TransactionRow, product: CataloguePro
     fee_amount: row.fee_amount === null ? null : BigInt(row.fee_amount),
     timestamp: Number(row.timestamp_ms),
   };
+  const product = catalogue.productOf({ provider: row.provider, externalId: row.external_id });
   return present(row, numbers, product);
 }
 
@@ -25,19 +26,6 @@ export function presentTransactionRecord(
 ): Transaction {
   return present(record, record, { id: product.id, name: record.product_name });
 }
-
-/** What both have alike. */
-type AsIs = Pick<
-  TransactionRecord,
-  | "id"
-  | "version"
-  | "original_currency"
-  | "base_currency"
-  | "fx_rate"
-  | "fx_date"
-  | "customer_country"
-  | "account"
-> & { readonly provider: string; readonly type: string; readonly status: string };
 
 /** Amounts in minor units, times in ms since 1970. */
 type Numbers = Pick<
@@ -51,7 +39,7 @@ type Numbers = Pick<
 >;
 
 function present(
-  asIs: AsIs,
+  asIs: Omit<TransactionRow, keyof Numbers | "timestamp_ms" | "payment" | "external_id">,
   numbers: Numbers,
   product: Pick<CatalogueProduct, "id" | "name">,
 ): Transaction {

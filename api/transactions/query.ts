@@ -1,10 +1,20 @@
 /** Versions of transactions, newest first. */
 import { clickhouseTime } from "../../clickhouse/rows.js";
-import type { TransactionStatus, TransactionType } from "../../schemas/http/transactions.js";
 import type { PinnedAsOf } from "../reading/pages.js";
+import { skuSql } from "../reading/metric-filters.js";
+import {
+  type Query,
+  allOf,
+  asOfParams,
+  atSql,
+  fromSql,
+  given,
+  knownAtSql,
+  momentSql,
+  tenantSql,
+} from "../reading/query.js";
 import { listedColumns, type TransactionRow } from "./listed-row.js";
-import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
-import type { QueryParam } from "../../clickhouse/sql-text.js";
+import type { TransactionsQuery } from "./schema.js";
 
 /** Where a page ended: the row before which the next one begins. */
 export interface TransactionPosition {
@@ -13,24 +23,16 @@ export interface TransactionPosition {
   readonly id: string;
 }
 
-/** All that are given must hold, of the version that is shown. */
-export interface TransactionsWanted {
-  readonly provider?: string | undefined;
-  readonly status?: TransactionStatus | undefined;
-  readonly type?: TransactionType | undefined;
-  readonly currency?: string | undefined;
-  readonly country?: string | undefined;
-  readonly account?: string | undefined;
+/** All that are given must hold, of the version that is shown; `to` itself is not included. */
+export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> {
   /** Of these ids only. */
   readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
   readonly skus?: readonly string[] | undefined;
-  /** ms since 1970; timestamps from `from` on and before `to` */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
   /** The status is wanted as of `at`, not as of now: any version may have reported another one. */
   readonly isPast: boolean;
 }
+type WantedName = "provider" | "from" | "to" | (typeof columnFilters)[number][0];
 
 /**
  * Of a list that filters by nothing versions may differ in. Rows of one id lie together, and the
@@ -47,7 +49,7 @@ export function transactionsQuery(
 ): Query {
   return {
     sql: `SELECT ${listedColumns} FROM transactions ${prewhere(ofProvider(wanted))}
-WHERE ${pageConditions(wanted, after).join(" AND ")}
+WHERE ${pageConditions(wanted, after)}
 ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
     params: pageParams(asOf, wanted, after, rowsMax),
   };
@@ -65,8 +67,8 @@ export function versionsQuery(
 ): Query {
   return {
     sql: `SELECT ${listedColumns} FROM transactions
-${prewhere(["timestamp IN {timestamps:Array(DateTime64(3, 'UTC'))}"])}
-WHERE ${knownConditions.join(" AND ")} AND id IN {ids:Array(String)} ORDER BY ${newestFirst}
+PREWHERE timestamp IN {timestamps:Array(DateTime64(3, 'UTC'))}
+WHERE ${knownSql} AND id IN {ids:Array(String)} ORDER BY ${newestFirst}
 SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
     params: {
       ...asOfParams(asOf),
@@ -80,19 +82,16 @@ SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
 export function pageConditions(
   { from, to }: TransactionsWanted,
   after: TransactionPosition | null,
-): string[] {
-  return [
-    ...knownConditions,
-    ...(from === undefined ? [] : [`timestamp >= ${momentSql("from")}`]),
-    ...(to === undefined ? [] : [`timestamp < ${momentSql("to")}`]),
+): string {
+  const afterSql = momentSql("after");
+  return allOf(
+    knownSql,
+    from !== undefined && `timestamp >= ${fromSql}`,
+    to !== undefined && `timestamp < ${momentSql("to")}`,
     // The tuple alone would not use the primary key.
-    ...(after === null
-      ? []
-      : [
-          `timestamp <= ${momentSql("after")}`,
-          `(timestamp, id) < (${momentSql("after")}, {after_id:String})`,
-        ]),
-  ];
+    after !== null &&
+      `timestamp <= ${afterSql} AND (timestamp, id) < (${afterSql}, {after_id:String})`,
+  );
 }
 
 export function pageParams(
@@ -100,13 +99,15 @@ export function pageParams(
   wanted: TransactionsWanted,
   after: TransactionPosition | null,
   rowsMax: number,
-): Record<string, QueryParam> {
-  return {
+): Query["params"] {
+  return given({
+    ...wanted,
     ...asOfParams(asOf),
+    external_ids: wanted.skus?.map((sku) => sku.slice(sku.indexOf(":") + 1)),
     rows_max: rowsMax,
-    ...filterParams(wanted),
-    ...(after === null ? {} : { after: after.timestamp, after_id: after.id }),
-  };
+    after: after?.timestamp,
+    after_id: after?.id,
+  });
 }
 
 /**
@@ -118,8 +119,8 @@ function threadsSql({ provider }: TransactionsWanted): string {
 }
 
 /** All versions have the same one. */
-export function ofProvider({ provider }: TransactionsWanted): string[] {
-  return provider === undefined ? [] : ["provider = {provider:String}"];
+export function ofProvider({ provider }: TransactionsWanted): string | false {
+  return provider !== undefined && "provider = {provider:String}";
 }
 
 /**
@@ -127,7 +128,7 @@ export function ofProvider({ provider }: TransactionsWanted): string[] {
  * it comes too late to report anything: of 8 million rows, 16 of a page's 27 ms.
  */
 export const recordedSql = `identity(recorded_at) <= ${knownAtSql}`;
-const knownConditions = [tenantSql, `timestamp <= ${atSql}`, recordedSql];
+const knownSql = allOf(tenantSql, `timestamp <= ${atSql}`, recordedSql);
 
 export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, version,
   provider, payment, external_id, gross_amount, original_currency, normalized_amount,
@@ -137,43 +138,77 @@ export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestam
 /** The table's own order backwards, so that reading stops with the last row wanted. */
 const newestFirst = "timestamp DESC, id DESC, recorded_at DESC, fact_id DESC, version DESC";
 
-export function momentSql(name: "from" | "to" | "after"): string {
-  return `fromUnixTimestamp64Milli({${name}:Int64}, 'UTC')`;
-}
-
 /**
  * Said aloud, since by itself the engine reads times and ids of all rows before it looks at a
  * column few rows pass: 400 ms of 4 million rows, against 30 ms, which a skip index for each
  * column did not shorten.
  */
-export function prewhere(conditions: readonly string[]): string {
-  return conditions.length === 0 ? "" : `PREWHERE ${conditions.join(" AND ")}`;
+export function prewhere(...conditions: readonly (string | false)[]): string {
+  const all = allOf(...conditions);
+  return all === "" ? "" : `PREWHERE ${all}`;
 }
 
-/** No provider token holds a colon, so both texts are unambiguous. */
-export const skuSql = "concat(provider, ':', external_id)";
+/** The filters by one column, which versions of a transaction may differ in. */
+const columnFilters = [
+  ["account", "account"],
+  ["type", "type"],
+  ["currency", "original_currency"],
+  ["country", "customer_country"],
+  ["status", "status"],
+] as const;
 
-export function filterParams(wanted: TransactionsWanted): Record<string, QueryParam> {
-  const { isPast: _isPast, skus, ...texts } = wanted;
-  const params: Record<string, QueryParam> = {};
-  for (const [name, value] of Object.entries(texts)) {
-    if (value !== undefined) params[name] = value;
-  }
-  if (skus === undefined) return params;
-  const externalIds = skus.map((sku) => sku.slice(sku.indexOf(":") + 1));
-  return { ...params, skus, external_ids: externalIds };
+/** @param sqlOf of a column: of a row, or of the version that is shown */
+export function columnConditions(
+  wanted: TransactionsWanted,
+  sqlOf: (column: string) => string = (column) => column,
+): string[] {
+  return columnFilters
+    .filter(([name]) => wanted[name] !== undefined)
+    .map(([name, column]) => `${sqlOf(column)} = {${name}:String}`);
 }
 
 /** Whether the version that is shown, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
-  const { status, type, currency, country, skus, account, ids } = wanted;
+  const { skus, ids } = wanted;
   return (
-    [undefined, row.status].includes(status) &&
-    [undefined, row.type].includes(type) &&
-    [undefined, row.original_currency].includes(currency) &&
-    [undefined, row.customer_country].includes(country) &&
-    [undefined, row.account].includes(account) &&
+    columnFilters.every(([name, column]) => [undefined, row[column]].includes(wanted[name])) &&
     (ids?.includes(row.id) ?? true) &&
-    (skus === undefined || skus.includes(`${row.provider}:${row.external_id}`))
+    (skus?.includes(`${row.provider}:${row.external_id}`) ?? true)
   );
+}
+
+/** Identifies the list, independent of its time. */
+export function listKey(
+  { workspace, environment }: Pick<PinnedAsOf, "workspace" | "environment">,
+  wanted: TransactionsWanted,
+): string {
+  const columns = columnFilters.map(([name]) => wanted[name]);
+  const { provider, skus, ids } = wanted;
+  return JSON.stringify([workspace, environment, provider, skus, ids, ...columns]);
+}
+
+/**
+ * How many transactions a list has: the version that counts of each is chosen, then filtered.
+ *
+ * @param wanted no status as of a past moment: the table does not have it
+ */
+export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWanted): Query {
+  const { ids, skus } = wanted;
+  const shownSql = (column: string) => `argMax(${column}, (recorded_at, fact_id, version))`;
+  const rows = allOf(
+    pageConditions(wanted, null),
+    ofProvider(wanted),
+    ids !== undefined && "id IN {ids:Array(String)}",
+  );
+  const shown = allOf(
+    ...columnConditions(wanted, shownSql),
+    skus !== undefined && `${shownSql(skuSql)} IN {skus:Array(String)}`,
+  );
+  return {
+    sql: `SELECT count() AS transactions FROM (
+  SELECT id FROM transactions WHERE ${rows}
+  GROUP BY timestamp, id ${shown === "" ? "" : `HAVING ${shown}`}
+) SETTINGS optimize_aggregation_in_order = 1`,
+    params: pageParams(asOf, wanted, null, 1),
+  };
 }

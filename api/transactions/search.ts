@@ -5,6 +5,7 @@ import { purchaseKey } from "../../schemas/money-keys.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { PinnedAsOf } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
 import { type LinkedFactRow, factsOfPurchaseQuery } from "../transaction/facts-query.js";
 
 /**
@@ -19,8 +20,8 @@ export async function transactionsNamed(
   asOf: PinnedAsOf,
   text: string,
 ): Promise<string[]> {
-  const { sql, params } = factsOfPurchaseQuery(asOf, purchaseKey(text));
-  const rows = await clickhouse.rows<LinkedFactRow>(sql, params);
+  const query = factsOfPurchaseQuery(asOf, purchaseKey(text));
+  const rows = await rowsOf<LinkedFactRow>({ clickhouse }, query);
   const linked = rows.flatMap(({ provider, fact }) => {
     const { body } = factCodec.fromText(fact);
     return "Link" in body ? [{ provider, payment: body.Link.payment }] : [];

@@ -2,12 +2,65 @@
  * What a transaction looked like at a past moment: its refunds and disputes dated later are taken
  * out again, by what the ledger says happened when (`definitions.md`, Two clocks).
  */
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { grouped } from "../../runtime/grouped.js";
 import { refundedOf } from "../../schemas/money/refunded.js";
-import type { PaymentHistoryRow } from "./payment-history-query.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
+import { rowsOf } from "../reading/reading.js";
 import type { TransactionRow } from "./listed-row.js";
 
+/** Rows as they were at `at`, though more is known. */
+export async function asOfThen(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  rows: readonly TransactionRow[],
+): Promise<TransactionRow[]> {
+  const query = paymentHistoryQuery(asOf, rows.map(ledgerPayment));
+  const histories = await rowsOf<PaymentHistoryRow>({ clickhouse }, query);
+  const byPayment = grouped(histories, ({ payment }) => payment);
+  return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row)) ?? []));
+}
+
+/** How the ledger names the payment of a transaction. */
+export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">): string {
+  return `${row.provider}:${row.payment}`;
+}
+
+/**
+ * What the ledger says was refunded and disputed of a payment up to `at`, in each currency: its
+ * minor units as text, signed as in the ledger.
+ */
+interface PaymentHistoryRow {
+  readonly payment: string;
+  /**
+   * A payment whose sale was reported anew has rows in the currency it was reported in before, too.
+   */
+  readonly currency: string;
+  readonly refunds_then: string;
+  /** The same, in minor units of base. */
+  readonly refunds_in_base_then: string;
+  /** Withdrawals and returns. */
+  readonly disputes_then: string;
+}
+
+/** @param payments as the ledger names them */
+function paymentHistoryQuery(asOf: PinnedAsOf, payments: readonly string[]): Query {
+  const then = `happened_at <= ${atSql}`;
+  return {
+    sql: `SELECT payment, currency,
+  sumIf(original_amount, kind = 'refund' AND ${then}) AS refunds_then,
+  sumIf(amount, kind = 'refund' AND ${then}) AS refunds_in_base_then,
+  sumIf(original_amount, kind IN ('dispute', 'dispute_won') AND ${then}) AS disputes_then
+FROM ledger
+WHERE ${tenantSql} AND recorded_at <= ${knownAtSql} AND payment IN {payments:Array(String)}
+GROUP BY payment, currency`,
+    params: { ...asOfParams(asOf), payments },
+  };
+}
+
 /** @param history of its payment, currency by currency; empty when the ledger has nothing */
-export function transactionAsOf(
+function transactionAsOf(
   row: TransactionRow,
   history: readonly PaymentHistoryRow[],
 ): TransactionRow {

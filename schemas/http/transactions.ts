@@ -7,10 +7,8 @@ import { providerTokens } from "../provider-tokens.js";
 export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
 
 export const transactionStatuses = ["succeeded", "refunded", "disputed"] as const;
-export type TransactionStatus = (typeof transactionStatuses)[number];
 
 export const transactionTypes = ["subscription", "one_time", "refund"] as const;
-export type TransactionType = (typeof transactionTypes)[number];
 
 export const streamQueryParameters = z.object({
   provider: z.enum(providerTokens).optional(),

@@ -17,13 +17,14 @@ import {
 import { readMrr } from "../../api/mrr/reading.js";
 import type { Query } from "../../api/reading/query.js";
 import { type RevenueSumsRow, revenueQuery } from "../../api/revenue/query.js";
-import { type SkuRevenueRow, skuRevenueQuery } from "../../api/products/sku-revenue-query.js";
 import {
   type ProductSubscriptionsRow,
+  type SkuRevenueRow,
   type SkuSubscriptionsRow,
   productSubscriptionsQuery,
+  skuRevenueQuery,
   skuSubscriptionsQuery,
-} from "../../api/products/sku-subscriptions-query.js";
+} from "../../api/products/query.js";
 import { cellOf } from "../../api/reading/metric-filters.js";
 import { readSeries } from "../../api/reading/series.js";
 import { catalogueOf } from "../../catalogue/view.js";

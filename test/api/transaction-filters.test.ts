@@ -3,9 +3,10 @@ import { expect } from "chai";
 import {
   type TransactionPosition,
   type TransactionsWanted,
+  listKey,
   transactionColumns,
 } from "../../api/transactions/query.js";
-import { PassingRows, listKey } from "../../api/transactions/filter-selectivity.js";
+import { PassingRows } from "../../api/transactions/filter-selectivity.js";
 import { readTransactions } from "../../api/transactions/pages.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";

@@ -130,7 +130,7 @@ describe("MRR as it was known", () => {
         const rows = await readMovements<{ country: string; mrr: string }>(
           clickhouse,
           (moment) => ({
-            sql: sumMovementsSql(["country"], "by_day", moment, { measures: ["mrr"] }),
+            sql: sumMovementsSql(["country"], "by_month", moment, { measures: ["mrr"] }),
             params: asOfParams(moment),
           }),
           { ...asOf, knownAt: received + order * 1000 },

@@ -1,11 +1,38 @@
-/** MRR and active subscriptions by SKU. */
+/** Revenue, sales, MRR and active subscriptions by SKU. */
 import type { AsOf } from "../reading/as-of.js";
+import { ledgerPartsSql } from "../reading/ledger.js";
+import { skuSql } from "../reading/metric-filters.js";
 import { sumMovementsSql } from "../reading/movements.js";
-import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
+import { type Query, asOfParams, given, sumSettingsSql } from "../reading/query.js";
 
-export interface SkuSubscriptionsRow {
+interface SkuRow {
   readonly provider: string;
   readonly external_id: string;
+}
+
+export interface SkuRevenueRow extends SkuRow {
+  /** minor units of base currency */
+  readonly amount: string;
+  readonly sales: string;
+}
+
+const skuColumns = ["provider", "external_id"];
+
+/** @param from 00:00 of the period's first day, ms since 1970; null: from the beginning */
+export function skuRevenueQuery(asOf: AsOf, from: number | null): Query {
+  const parts = ledgerPartsSql(asOf, {
+    columnsOf: () => skuColumns,
+    measures: ["amount", "sales"],
+    since: from === null ? "ever" : "day",
+  });
+  return {
+    sql: `SELECT provider, external_id, sum(amount) AS amount, sum(sales) AS sales FROM ${parts}
+GROUP BY provider, external_id ORDER BY provider, external_id ${sumSettingsSql}`,
+    params: given({ ...asOfParams(asOf), from }),
+  };
+}
+
+export interface SkuSubscriptionsRow extends SkuRow {
   /** decimal text, base currency */
   readonly mrr: string;
   /** A subscription with items of two SKUs counts in both. */
@@ -13,10 +40,8 @@ export interface SkuSubscriptionsRow {
 }
 
 export function skuSubscriptionsQuery(asOf: AsOf): Query {
-  const columns = ["provider", "external_id"];
-  const sums = sumMovementsSql(columns, "by_month_and_sku", asOf, {
-    measures: ["mrr", "subscriptions"],
-  });
+  const measures = ["mrr", "subscriptions"] as const;
+  const sums = sumMovementsSql(skuColumns, "by_month_and_sku", asOf, { measures });
   return {
     sql: `${sums} ORDER BY provider, external_id ${sumSettingsSql}`,
     params: asOfParams(asOf),
@@ -40,12 +65,12 @@ export function productSubscriptionsQuery(
     readonly product: string;
   }[],
 ): Query {
-  const product = `transform(${sku}, {skus:Array(String)}, {products:Array(String)}, '')`;
+  const product = `transform(${skuSql}, {skus:Array(String)}, {products:Array(String)}, '')`;
   const sums = sumMovementsSql(
     [`${product} AS product`, "account", "provider", "subscription"],
     "none",
     asOf,
-    { condition: `${sku} IN {skus:Array(String)}`, measures: ["mrr"] },
+    { condition: `${skuSql} IN {skus:Array(String)}`, measures: ["mrr"] },
   );
   return {
     sql: `SELECT product, count() AS subscriptions FROM (
@@ -58,6 +83,3 @@ ${sums}
     },
   };
 }
-
-/** No provider token holds a colon, so the text is unambiguous. */
-const sku = "concat(provider, ':', external_id)";

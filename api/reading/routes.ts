@@ -1,0 +1,157 @@
+/** What every read route does: who asks what, the clocks, then its queries; JSON or a table. */
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import type { z } from "zod";
+import type { Catalogue, CatalogueView } from "../../catalogue/view.js";
+import { limits } from "../../config.js";
+import { requireKey } from "../../http/auth.js";
+import { type Parameters, readQuery } from "../../http/query.js";
+import { accessOf } from "../../http/state.js";
+import type { Service } from "../../runtime/service.js";
+import type { ExportFormat } from "../../schemas/http/formats.js";
+import type { Figures } from "../../watermark/watermark.js";
+import type { Access } from "../../workspaces/keys.js";
+import type { ExportRow } from "../exports/columns.js";
+import { type Format, formatOf, refusePages } from "../exports/formats.js";
+import { type Exports, type Table, sendTable } from "../exports/send.js";
+import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
+import type { Cursors } from "./cursors.js";
+import { type Page, type PinnedAsOf, type WalkQuery, openWalk } from "./pages.js";
+import { type Range, checkRange, clocksOf, completeText } from "./reading.js";
+
+export interface ReadApi {
+  readonly router: Router;
+  readonly service: Service;
+  readonly cursors: Cursors;
+  readonly catalogues: CatalogueView;
+  readonly exports: Exports;
+}
+
+/** One call. */
+export interface Asked<Query> {
+  readonly ctx: Context;
+  readonly access: Access;
+  readonly query: Query;
+  /** What the answer is wanted as; null: JSON. */
+  readonly format: Format | null;
+  catalogue(): Promise<Catalogue>;
+}
+
+type FormatQuery = { readonly format?: ExportFormat | "json" | undefined };
+
+/** @param answer null: a table is on its way already */
+export function readRoute<Query extends FormatQuery>(
+  { router, service, catalogues }: ReadApi,
+  path: string,
+  parameters: Parameters<Query>,
+  answer: (asked: Asked<Query>) => Promise<object | null>,
+): void {
+  router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
+    const access = accessOf(ctx);
+    const query = readQuery(ctx, parameters);
+    const format = formatOf(ctx, query.format);
+    const catalogue = () => catalogues.of(access.workspace, access.environment);
+    const body = await answer({ ctx, access, query, format, catalogue });
+    if (body !== null) ctx.body = { status: "success", ...body };
+  });
+}
+
+/**
+ * A question that is answered whole.
+ *
+ * @param figures what the answer reports
+ */
+export function figuresRoute<Query extends FormatQuery & Moments>(
+  api: ReadApi,
+  path: string,
+  parameters: Parameters<Query>,
+  figures: Figures,
+  read: (asked: Asked<Query> & { readonly asOf: AsOf; readonly clocks: Clocks }) => Promise<{
+    readonly data: object;
+    readonly table: () => readonly [table: Table, rows: readonly ExportRow[]];
+  }>,
+): void {
+  readRoute(api, path, parameters, async (asked) => {
+    const { ctx, access, query, format } = asked;
+    const clocks = await clocksOf(api.service, access, figures);
+    const asOf = readAsOf(access, query, clocks);
+    const { data, table } = await read({ ...asked, asOf, clocks });
+    if (format === null) return { data, complete_to: completeText(clocks) };
+    sendTable(ctx, format, ...table(), clocks);
+    return null;
+  });
+}
+
+type ListQuery = WalkQuery & FormatQuery & Range;
+
+interface ListOptions<Query, Position> {
+  readonly path: string;
+  readonly parameters: Parameters<Query>;
+  readonly position: z.ZodType<Position>;
+  readonly table: Table;
+  /** What the answer reports. Default: all. */
+  readonly figures?: (query: NoInfer<Query>) => Figures;
+  /** See `openWalk`. */
+  readonly now?: number;
+  readonly momentsOf?: (query: NoInfer<Query>, clocks: Clocks) => Moments;
+}
+
+interface List<Row, Position> {
+  readonly present: (row: Row) => ExportRow;
+  /** @param after the last row of the page before; null: the first page */
+  readonly page: (after: Position | null, limit: number) => Promise<Page<Row, Position>>;
+  /** Of an export. Default: page by page. */
+  readonly all?: () => AsyncIterable<readonly Row[]>;
+  /** Of an export; null, and by default: only reading them all says it. */
+  readonly count?: () => Promise<number | null>;
+}
+
+/** A list that is answered in pages, or as a whole table. */
+export function listRoute<Query extends ListQuery, Row, Position>(
+  api: ReadApi,
+  options: ListOptions<Query, Position>,
+  listOf: (asked: Asked<Query> & { readonly asOf: PinnedAsOf }) => Promise<List<Row, Position>>,
+): void {
+  const { path, table } = options;
+  readRoute(api, path, options.parameters, async (asked) => {
+    const { ctx, access, format } = asked;
+    if (format !== null) refusePages(asked.query);
+    checkRange(asked.query);
+    const clocks = await clocksOf(api.service, access, options.figures?.(asked.query));
+    const endpoint = [path, ...Object.values(ctx.params)].join(" ");
+    const walk = openWalk({ ...options, ...asked, endpoint, clocks, cursors: api.cursors });
+    const { asOf } = walk;
+    const list = await listOf({ ...asked, query: walk.query, asOf });
+    if (format === null) {
+      const { rows, last, more } = await list.page(walk.after, walk.limit);
+      return {
+        data: rows.map(list.present),
+        ...more,
+        pagination: walk.pagination(last),
+        complete_to: completeText(clocks),
+      };
+    }
+    const all = list.all ?? (() => eachPage(list.page));
+    await api.exports.send(ctx, format, {
+      ...table,
+      asOf,
+      clocks,
+      count: async () => (await list.count?.()) ?? null,
+      async *pages() {
+        for await (const rows of all()) yield rows.map(list.present);
+      },
+    });
+    return null;
+  });
+}
+
+async function* eachPage<Row, Position>(
+  page: List<Row, Position>["page"],
+): AsyncGenerator<readonly Row[]> {
+  let after: Position | null = null;
+  do {
+    const { rows, last }: Page<Row, Position> = await page(after, limits.exportPageRows);
+    yield rows;
+    after = last;
+  } while (after !== null);
+}
