@@ -13,6 +13,8 @@ const longFirst = [
   "kafka",
   "kafka-brokers",
   "backup",
+  // It copies the catalogues of all workspaces, which other files make.
+  "analytics-views",
   "move",
   "roles",
   "settings",
@@ -39,7 +41,10 @@ const all = [...new Set([...longFirst.map(fileOf), ...files])];
 
 module.exports = {
   spec: isNamed ? [] : all,
-  require: ["backends", "run", "empty-database"].map((name) => `./${folder}/harness/${name}.js`),
+  // Files that are named make the database when they need it.
+  require: ["backends", "run", ...(isNamed ? [] : ["empty-database"])].map(
+    (name) => `./${folder}/harness/${name}.js`,
+  ),
   // A database that is given without more would be that of both.
   parallel:
     !isNamed && (process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined),

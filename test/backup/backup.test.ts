@@ -25,6 +25,7 @@ import { checkBackup } from "../../backup/restore.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { rejection } from "../harness/promises.js";
+import { needTime } from "../harness/real-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
@@ -49,6 +50,48 @@ import { spoiledBackups } from "./spoiled-backups.js";
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 type Settings = Readonly<Record<string, string>>;
 
+describe("A backup", () => {
+  it("should back up every table there is", () => {
+    // An installation's own: the ids its public topics are written under, and who works on it now.
+    const passing = [
+      "schema_ids",
+      "catalogue_revisions",
+      "leases",
+      "ingest_processes",
+      "persisted_watermark",
+      "sessions",
+      "one_time_tokens",
+    ];
+    const postgres = [...postgresTables, ...passing];
+    expect([...clickhouseTables].sort()).to.deep.equal(madeIn("clickhouse"));
+    expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
+  });
+
+  it("should leave no backup half made, and keep as many as asked for", async () => {
+    const full = mkdtempSync(join(tmpdir(), "revenue-full-"));
+    const half = async (folder: string): Promise<void> => {
+      writeFileSync(join(folder, "manifest.json"), "{}");
+      throw new Error("ENOSPC: no space left on device");
+    };
+    const failure = await rejection(addBackup(full, new Date(1), null, half));
+    expect(String(failure)).to.include("ENOSPC");
+    expect(readdirSync(full)).to.deep.equal([]);
+    mkdirSync(join(full, "1970-01-01T00-00-00.002Z.partial"));
+    const whole = await addBackup(full, new Date(3), null, async () => {
+      const another = await rejection(addBackup(full, new Date(4), null, async () => undefined));
+      expect(String(another)).to.include("Another backup into");
+    });
+    expect(readdirSync(full)).to.deep.equal([basename(whole)]);
+    const newest = await addBackup(full, new Date(5), 1, async () => undefined);
+    expect(readdirSync(full)).to.deep.equal([basename(newest)]);
+    // The clock was set back since.
+    const [before, now] = [await addBackup(full, new Date(2), 1, async () => undefined), newest];
+    const after = await addBackup(full, new Date(4), 1, async () => undefined);
+    expect(existsSync(before)).to.equal(false);
+    expect(readdirSync(full)).to.have.members([basename(after), basename(now)]);
+  });
+});
+
 describe("The commands", function suite() {
   this.timeout(300_000);
   const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
@@ -67,7 +110,8 @@ describe("The commands", function suite() {
   let online: Awaited<ReturnType<typeof runCommand>>;
   let locked: Awaited<ReturnType<typeof runCommand>>;
 
-  before(async () => {
+  before(async function prepare() {
+    needTime(this);
     await placeDatabase(first);
     const port = await start(first);
     merchant = await openMerchant(endpointOf(first, port), "EUR");
@@ -96,46 +140,6 @@ describe("The commands", function suite() {
   it("should refuse while the service works on the folder, and say so", () => {
     expect(locked.reported).to.match(/is in use by process \d+/);
     expect(locked.code).to.equal(2);
-  });
-
-  it("should back up every table there is", () => {
-    // An installation's own: the ids its public topics are written under, and who works on it now.
-    const passing = [
-      "schema_ids",
-      "catalogue_revisions",
-      "leases",
-      "ingest_processes",
-      "persisted_watermark",
-      "sessions",
-      "one_time_tokens",
-    ];
-    const postgres = [...postgresTables, ...passing];
-    expect([...clickhouseTables].sort()).to.deep.equal(madeIn("clickhouse"));
-    expect(postgres.sort()).to.deep.equal(madeIn("postgres"));
-  });
-
-  it("should leave no backup half made, and keep as many as asked for", async () => {
-    const full = join(root, "full");
-    const half = async (folder: string): Promise<void> => {
-      writeFileSync(join(folder, "manifest.json"), "{}");
-      throw new Error("ENOSPC: no space left on device");
-    };
-    const failure = await rejection(addBackup(full, new Date(1), null, half));
-    expect(String(failure)).to.include("ENOSPC");
-    expect(readdirSync(full)).to.deep.equal([]);
-    mkdirSync(join(full, "1970-01-01T00-00-00.002Z.partial"));
-    const whole = await addBackup(full, new Date(3), null, async () => {
-      const another = await rejection(addBackup(full, new Date(4), null, async () => undefined));
-      expect(String(another)).to.include("Another backup into");
-    });
-    expect(readdirSync(full)).to.deep.equal([basename(whole)]);
-    const newest = await addBackup(full, new Date(5), 1, async () => undefined);
-    expect(readdirSync(full)).to.deep.equal([basename(newest)]);
-    // The clock was set back since.
-    const [before, now] = [await addBackup(full, new Date(2), 1, async () => undefined), newest];
-    const after = await addBackup(full, new Date(4), 1, async () => undefined);
-    expect(existsSync(before)).to.equal(false);
-    expect(readdirSync(full)).to.have.members([basename(after), basename(now)]);
   });
 
   it("should restore a backup after a kill in the middle, and answer the same", async () => {

@@ -20,6 +20,7 @@ import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
 import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { needTime } from "../harness/real-servers.js";
 import { prepareProcess } from "../harness/stores.js";
 import { sell, soldAmounts } from "../harness/till.js";
 
@@ -38,6 +39,7 @@ describe("a full disk", function suite() {
 
   before(function check() {
     if (onServers) this.skip();
+    needTime(this);
     const refusal = whyNoDisks();
     if (refusal === null) return;
     if (process.env["CI"] === "true" && process.getuid?.() === 0) throw new Error(refusal);

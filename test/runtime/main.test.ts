@@ -28,7 +28,7 @@ describe("The program", () => {
   after(() => rmSync(folder, { recursive: true }));
 
   function run(settings: Record<string, string> = {}, roles: string[] = []): Run {
-    const child = spawn(process.execPath, [program, ...roles], {
+    const child = spawn(process.execPath, [...process.execArgv, program, ...roles], {
       env: {
         PATH: process.env.PATH,
         UV_THREADPOOL_SIZE: "16",
@@ -81,6 +81,7 @@ describe("The program", () => {
   it("should stop in order at Ctrl-C under npm start, which sends it twice", async function () {
     this.timeout(120_000);
     const port = await freePort();
+    await placeDatabase(join(folder, "npm-data"));
     const npm = startUnderNpm(join(folder, "npm"), [], {
       ...process.env,
       PORT: String(port),
