@@ -2,10 +2,10 @@
  * A group's work on one partition: batches one after the other, what they leave to be finished
  * beside each other, the offset last. The same on every log.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";
 import type { Topic } from "../schemas/records/records.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
+import { type Arrivals, follow, rest } from "./subscriptions.js";
 import { Suspects } from "./suspects.js";
 import type { Logger } from "../runtime/logger.js";
 import { isStoreAway } from "../runtime/store-away.js";
@@ -17,31 +17,6 @@ const restMsMax = 2_000;
 /** Another member of the group has the partition: what was not committed is handled there. */
 export class PartitionLost extends Error {
   override readonly name = "PartitionLost";
-}
-
-/** Wakes all waiters, for example when a topic has new records. */
-export class Arrivals {
-  #waiting = new Set<() => void>();
-
-  announce(): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const wake of waiting) wake();
-  }
-
-  /** Resolves at the next announcement or when `stop` is aborted. */
-  next(stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (stop.aborted) return resolve();
-      const wake = (): void => {
-        this.#waiting.delete(wake);
-        stop.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      stop.addEventListener("abort", wake);
-    });
-  }
 }
 
 /** The records of one partition, as far as they can be read at once. */
@@ -243,11 +218,6 @@ class Run {
   }
 }
 
-/** Resolves early when stopped, which the loops' conditions see. */
-export async function rest(ms: number, stop: AbortSignal): Promise<void> {
-  if (ms > 0) await pause(ms, undefined, { signal: stop }).catch(() => undefined);
-}
-
 function placeOf({ records: [first] }: Failure): number {
   return first === undefined ? Number.POSITIVE_INFINITY : Number(first.offset);
 }
@@ -259,30 +229,4 @@ function whereabouts(
 ): Record<string, unknown> {
   const offset = records[0]?.offset.toString();
   return { group, topic, partition: number, offset, records: records.length };
-}
-
-export function follow(run: (stop: AbortSignal) => Promise<void>): Subscription {
-  const stopping = new AbortController();
-  const running = run(stopping.signal);
-  return {
-    async close() {
-      stopping.abort();
-      await running;
-    },
-  };
-}
-
-/** Gives a tail its record; what goes wrong with it holds up nothing. */
-export async function handOver(
-  handle: (record: LogRecord) => void | Promise<void>,
-  record: LogRecord,
-  logger: Logger,
-): Promise<void> {
-  try {
-    await handle(record);
-  } catch (error) {
-    const { topic, partition, offset } = record;
-    const where = { topic, partition, offset: offset.toString() };
-    logger.error({ err: error, ...where }, "a tail's handler failed");
-  }
 }

@@ -3,65 +3,50 @@ import type { Topic } from "../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
 import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
 import { type Generation, type Work, beMember } from "./group.js";
-import {
-  Arrivals,
-  type Place,
-  type Source,
-  consumePartition,
-  follow,
-  within,
-} from "../partition-consumer.js";
+import { type Place, type Source, consumePartition, within } from "../partition-consumer.js";
+import { Arrivals, follow } from "../subscriptions.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
 const kafkaBufferBytesMax = 2 * 1024 * 1024;
 
-export interface KafkaGroup extends Subscription {
-  /** By partition, of those this member has. */
-  handled(): ReadonlyMap<number, bigint>;
-}
-
-/** @param committed the group's offsets, of so many partitions */
-export function consumeGroup(
-  settings: KafkaSettings,
-  named: NamedTopic,
-  groupId: string,
-  options: ConsumeOptions,
-  committed: (partitions: number) => Promise<bigint[]>,
-  logger: Logger,
-): KafkaGroup {
-  const member = new GroupMember(settings, named, options, committed, logger);
-  const name = { groupId, topic: named.name };
-  const begin = (generation: Generation): Promise<Work> => member.begin(generation);
-  const running = follow((stop) => beMember(settings, name, begin, logger, stop));
-  return { handled: () => member.handled(), close: () => running.close() };
-}
-
-class GroupMember {
+/** This process's member of a group. */
+export class KafkaGroup implements Subscription {
   #places: ReadonlyMap<number, GroupPlace> = new Map();
   /**
    * Of a batch. One that takes longer than a rebalance waits is handled again, by a member that may
    * be as slow: halved each time, it comes to an end wherever it is handled.
    */
   #recordsMax: number;
+  readonly #running: Subscription;
 
+  /** @param committed the group's offsets, of so many partitions */
   constructor(
     private readonly settings: KafkaSettings,
     private readonly named: NamedTopic,
+    groupId: string,
     private readonly options: ConsumeOptions,
     private readonly committed: (partitions: number) => Promise<bigint[]>,
     private readonly logger: Logger,
   ) {
     this.#recordsMax = options.batchRecordsMax;
+    const name = { groupId, topic: named.name };
+    const begin = (generation: Generation): Promise<Work> => this.#begin(generation);
+    this.#running = follow((stop) => beMember(settings, name, begin, logger, stop));
   }
 
+  close(): Promise<void> {
+    return this.#running.close();
+  }
+
+  /** By partition, of those this member has. */
   handled(): ReadonlyMap<number, bigint> {
     return new Map(
       Array.from(this.#places, ([partition, { handled }]) => [partition, BigInt(handled)]),
     );
   }
 
-  async begin(generation: Generation): Promise<Work> {
+  async #begin(generation: Generation): Promise<Work> {
     const committed = await this.committed(Math.max(-1, ...generation.partitions) + 1);
     const room = new Arrivals();
     const places = new Map<number, GroupPlace>();

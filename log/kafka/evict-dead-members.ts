@@ -9,7 +9,7 @@
  */
 import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "./connection.js";
-import { rest } from "../partition-consumer.js";
+import { rest } from "../subscriptions.js";
 import type { Logger } from "../../runtime/logger.js";
 
 /** How a group of a topic is called at the broker. */

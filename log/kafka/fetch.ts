@@ -8,7 +8,7 @@ import { limits } from "../../config.js";
 import type { Topic } from "../../schemas/records/records.js";
 import { KafkaConnection, type KafkaSettings, kafkaErrorType } from "./connection.js";
 import { pauseAfter, reportFailure } from "./denied.js";
-import { type Arrivals, rest } from "../partition-consumer.js";
+import { type Arrivals, rest } from "../subscriptions.js";
 import type { LogRecord } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -141,8 +141,8 @@ async function followLeader(
         throw error;
       }
       const { follower, offset } = strayed;
-      const earliest = await connection.within(limits.kafkaAnswerMsMax, () =>
-        earliestOf(cluster, named, follower.number),
+      const [earliest = 0n] = await connection.within(limits.kafkaAnswerMsMax, () =>
+        boundsOf(cluster, named, [follower.number], "earliest"),
       );
       follower.outOfRange(offset, earliest);
     }
@@ -226,14 +226,23 @@ export async function fetchFrom(
 
 const readCommitted = 1;
 
-/** The oldest offset still there. */
-export async function earliestOf(
+export type Bound = "earliest" | "end";
+
+/** @returns where the partitions begin or end, in the order of their numbers */
+export async function boundsOf(
   cluster: Cluster,
   { name }: NamedTopic,
-  partition: number,
-): Promise<bigint> {
+  numbers: readonly number[],
+  bound: Bound,
+): Promise<bigint[]> {
+  const partitions = numbers.map((partition) => ({ partition }));
   const [reported] = await cluster.fetchTopicsOffset([
-    { topic: name, partitions: [{ partition }], fromBeginning: true },
+    { topic: name, partitions, fromBeginning: bound === "earliest" },
   ]);
-  return BigInt(reported?.partitions[0]?.offset ?? 0);
+  const found = new Map(reported?.partitions.map(({ partition, offset }) => [partition, offset]));
+  return numbers.map((number) => {
+    const offset = found.get(number);
+    if (offset === undefined) throw new Error(`Kafka returned nothing about ${name}, ${number}`);
+    return BigInt(offset);
+  });
 }

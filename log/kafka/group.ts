@@ -13,7 +13,8 @@ import {
   kafkaErrorType,
 } from "./connection.js";
 import { pauseAfter, reportFailure } from "./denied.js";
-import { PartitionLost, firstPauseMs, rest } from "../partition-consumer.js";
+import { PartitionLost, firstPauseMs } from "../partition-consumer.js";
+import { rest } from "../subscriptions.js";
 import { type GroupName, removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -66,7 +67,7 @@ export async function beMember(
         const generation = await joinTheLiving(coordinator);
         const { partitions } = generation;
         logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
-        await live(generation, begin, rebalanceMsMaxOf(settings), stop);
+        await live(generation, begin, settings.rebalanceMsMax ?? limits.kafkaRebalanceMsMax, stop);
         pauseMs = firstPauseMs;
       }
     } catch (error) {
@@ -222,7 +223,8 @@ class Coordinator {
     private readonly logger: Logger,
     private readonly stop: AbortSignal,
   ) {
-    this.#rebalanceMs = rebalanceMsMaxOf(settings) + limits.kafkaAnswerMsMax;
+    const { rebalanceMsMax = limits.kafkaRebalanceMsMax } = settings;
+    this.#rebalanceMs = rebalanceMsMax + limits.kafkaAnswerMsMax;
   }
 
   /** @param memberId empty for a new one */
@@ -338,8 +340,4 @@ class Coordinator {
 async function findCoordinator(connection: KafkaConnection, name: GroupName): Promise<GroupBroker> {
   const cluster = await connection.ready(name.topic);
   return coordinatorOf(cluster, name.groupId);
-}
-
-function rebalanceMsMaxOf({ rebalanceMsMax }: KafkaSettings): number {
-  return rebalanceMsMax ?? limits.kafkaRebalanceMsMax;
 }

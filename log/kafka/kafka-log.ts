@@ -2,42 +2,22 @@
  * The log on Apache Kafka. Other processes append to the same topics and are members of the same
  * groups. A group of a topic is the consumer group `<topic>.<group>`.
  */
+import kafkajs from "kafkajs";
+import { compressFrameSync, decompressFrameSync } from "lz4-napi";
 import { limits } from "../../config.js";
-import { type Topic, topics } from "../../schemas/records/records.js";
+import type { Topic } from "../../schemas/records/records.js";
 import { KafkaAppender, Pending } from "./appender.js";
-import type { KafkaSettings } from "./connection.js";
-import { type KafkaGroup, consumeGroup } from "./consume.js";
-import type { NamedTopic } from "./fetch.js";
-import { registerLz4 } from "./lz4.js";
+import { asAdmin } from "./connection.js";
+import { KafkaGroup } from "./consume.js";
+import type { Bound, NamedTopic } from "./fetch.js";
 import { partitionOf } from "./partitioner.js";
-import { type Target, beginPartition, placeRecords } from "./restore-records.js";
+import { groupIdOf } from "./permissions.js";
 import { KafkaReader } from "./reader.js";
-import type { KafkaUse } from "./permissions.js";
 import { type KafkaTail, tailTopic } from "./tail.js";
-import { openTopics, widenTopic } from "./topics.js";
+import { type WantedTopics, openTopics, widenTopic } from "./topics.js";
 import { refuseTooLarge } from "../record-size.js";
-import type { Log, LogUse, NewRecord, Subscription, TopicOptions } from "../log.js";
-import type { Logger } from "../../runtime/logger.js";
-
-export interface KafkaLogOptions {
-  readonly settings: KafkaSettings;
-  /** Before the names of topics and groups, for several installations on one cluster. */
-  readonly topicPrefix: string;
-  /** Copies of each partition of a topic that is made; null: what the brokers are set to. */
-  readonly replication: number | null;
-  readonly topics: Readonly<Record<Topic, TopicOptions>>;
-  /** Topics that are there keep their partitions, as many as they are. */
-  readonly keepsPartitions?: boolean;
-  /** What its user needs the rights for; left out: nobody looks whether it has them. */
-  readonly use?: LogUse | undefined;
-  readonly logger: Logger;
-  /** Bytes that may wait to be durable; more are refused. */
-  readonly pendingBytesMax?: number;
-  /** How long brokers that do not answer are waited for; `startPatienceMsMax` when left out. */
-  readonly startMsMax?: number;
-  /** Ends that waiting. */
-  readonly stopping?: AbortSignal | undefined;
-}
+import { Subscriptions } from "../subscriptions.js";
+import type { Log, NewRecord } from "../log.js";
 
 interface TopicLog {
   readonly named: NamedTopic;
@@ -47,37 +27,24 @@ interface TopicLog {
   readonly placing: Set<KafkaTail>;
 }
 
+/** Empty records appended at a time to get an offset that retention had passed. */
+const fillRecords = 10_000;
+
 /** @throws ConfigError with a sentence for a person when it cannot be used */
-export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
-  const { settings, topicPrefix, logger, keepsPartitions = false } = given;
+export async function openKafkaLog(given: WantedTopics): Promise<Log> {
+  const { settings, topicPrefix, logger } = given;
   registerLz4();
-  const names = Object.values(topics);
-  const wanted = {
-    topics: names.map((topic) => ({
-      ...given.topics[topic],
-      name: topicPrefix + topic,
-      keepsPartitions,
-    })),
-    replication: given.replication,
-    use: given.use ? kafkaUse(given.use, given) : null,
-    startMsMax: given.startMsMax,
-    stopping: given.stopping,
-  };
-  const partitions = await openTopics(settings, wanted, logger);
-  const pending = new Pending(given.pendingBytesMax ?? limits.logPendingBytesMax);
+  const pending = new Pending(limits.logPendingBytesMax);
   const reader = new KafkaReader(settings, logger);
-  const logs = new Map<string, TopicLog>();
-  for (const [index, topic] of names.entries()) {
-    logs.set(topic, {
-      named: { topic, name: topicPrefix + topic },
-      partitions: partitions[index] ?? 0,
-      appender: new KafkaAppender(settings, topicPrefix + topic, pending, logger),
-      placing: new Set(),
-    });
+  const logs = new Map<Topic, TopicLog>();
+  for (const [topic, partitions] of await openTopics(given)) {
+    const named = { topic, name: topicPrefix + topic };
+    const appender = new KafkaAppender(settings, named.name, pending, logger);
+    logs.set(topic, { named, partitions, appender, placing: new Set() });
   }
   /** Members of this process, with their group. */
   const members = new Map<KafkaGroup, string>();
-  const subscriptions = new Set<Subscription>();
+  const subscriptions = new Subscriptions();
 
   function topicLog(topic: Topic): TopicLog {
     const log = logs.get(topic);
@@ -89,34 +56,23 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
     return groupIdOf(topicLog(topic).named.name, group);
   }
 
-  function subscribe(part: Subscription, ended: () => void): Subscription {
-    let closing: Promise<void> | null = null;
-    const subscription: Subscription = {
-      close() {
-        closing ??= part.close().finally(() => {
-          subscriptions.delete(subscription);
-          ended();
-        });
-        return closing;
-      },
-    };
-    subscriptions.add(subscription);
-    return subscription;
-  }
-
   function committed(topic: Topic, group: string): Promise<bigint[]> {
     const log = topicLog(topic);
     return reader.committed(log.named, groupId(topic, group), log.partitions);
   }
 
-  async function target(topic: Topic, partition: number): Promise<Target> {
-    const { named, partitions: count, appender } = topicLog(topic);
-    const earliest = (await reader.earliest(named, count))[partition];
-    const end = (await reader.ends(named, count))[partition];
+  async function bounds(topic: Topic, bound: Bound): Promise<bigint[]> {
+    const { named, partitions } = topicLog(topic);
+    return reader.bounds(named, partitions, bound);
+  }
+
+  async function boundsOf(topic: Topic, partition: number): Promise<Record<Bound, bigint>> {
+    const earliest = (await bounds(topic, "earliest"))[partition];
+    const end = (await bounds(topic, "end"))[partition];
     if (earliest === undefined || end === undefined) {
       throw new Error(`${topic} has no partition ${partition}`);
     }
-    return { settings, named, appender, logger, partition, earliest, end };
+    return { earliest, end };
   }
 
   return {
@@ -141,18 +97,18 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       const { named } = topicLog(options.topic);
       const id = groupId(options.topic, options.group);
       const ask = (count: number): Promise<bigint[]> => reader.committed(named, id, count);
-      const group = consumeGroup(settings, named, id, options, ask, logger);
+      const group = new KafkaGroup(settings, named, id, options, ask, logger);
       members.set(group, id);
-      return subscribe(group, () => members.delete(group));
+      return subscriptions.add([group], () => members.delete(group));
     },
 
     tail(topic, handle, from = new Map()) {
       const log = topicLog(topic);
-      const ends = (): Promise<bigint[]> => reader.ends(log.named, log.partitions);
+      const ends = (): Promise<bigint[]> => bounds(topic, "end");
       const tail = tailTopic(settings, log.named, handle, from, ends, logger);
       log.placing.add(tail);
       void tail.placed.then(() => log.placing.delete(tail));
-      return subscribe(tail, () => {});
+      return subscriptions.add([tail]);
     },
 
     read: (topic, partition, offset, recordsMax) =>
@@ -160,9 +116,9 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
         ? reader.read(topicLog(topic).named, partition, offset, recordsMax)
         : Promise.resolve([]),
 
-    ends: (topic) => reader.ends(topicLog(topic).named, topicLog(topic).partitions),
+    ends: (topic) => bounds(topic, "end"),
 
-    earliest: (topic) => reader.earliest(topicLog(topic).named, topicLog(topic).partitions),
+    earliest: (topic) => bounds(topic, "earliest"),
 
     committed,
 
@@ -190,40 +146,55 @@ export async function openKafkaLog(given: KafkaLogOptions): Promise<Log> {
       log.partitions = count;
     },
 
+    // Kafka gives offsets in order only. Those that are to be left out get empty records, which are
+    // deleted: none of them is ever given to a reader once this resolves, also when an earlier try
+    // was killed before it deleted them.
     async begin(topic, partition, offset) {
-      await beginPartition(await target(topic, partition), offset);
+      const { named, appender } = topicLog(topic);
+      const { earliest, end } = await boundsOf(topic, partition);
+      for (let next = end; next < offset; next += BigInt(fillRecords)) {
+        const left = offset - next;
+        const length = left < fillRecords ? Number(left) : fillRecords;
+        const empty = { partition, key: "", value: Buffer.alloc(0) };
+        await appender.append(Array.from({ length }, () => empty));
+      }
+      if (earliest >= offset) return;
+      await asAdmin(settings, logger, async (admin) => {
+        // The admin has to know the topic before it can find its leaders.
+        await admin.fetchTopicOffsets(named.name);
+        const partitions = [{ partition, offset: offset.toString() }];
+        await admin.deleteTopicRecords({ topic: named.name, partitions });
+      });
     },
 
     async place(topic, partition, offset, records) {
-      await placeRecords(await target(topic, partition), offset, records);
+      const { named, appender } = topicLog(topic);
+      const { end } = await boundsOf(topic, partition);
+      if (end !== offset) {
+        throw new Error(`${named.name}, ${partition} ends at ${end} and cannot take ${offset}`);
+      }
+      if (records.length === 0) return;
+      const [first] = await appender.append(records.map((one) => ({ ...one, partition })));
+      if (first?.offset !== offset) {
+        throw new Error(`something else appended to ${named.name} during a restore`);
+      }
     },
 
     async close() {
-      await Promise.all([...subscriptions].map((subscription) => subscription.close()));
+      await subscriptions.close();
       await Promise.all([...logs.values()].map(({ appender }) => appender.close()));
       reader.close();
     },
   };
 }
 
-/** By the names on Kafka. */
-export function kafkaUse(
-  { reads, appends, consumes }: LogUse,
-  { topicPrefix, topics: options }: Pick<KafkaLogOptions, "topicPrefix" | "topics">,
-): KafkaUse {
-  const named = (list: readonly Topic[]): string[] => list.map((topic) => topicPrefix + topic);
-  return {
-    topics: Object.keys(options).map((topic) => topicPrefix + topic),
-    reads: named(reads),
-    writes: named(appends),
-    groups: Object.entries(options).flatMap(([topic, { groups = [] }]) =>
-      groups.map((group) => groupIdOf(topicPrefix + topic, group)),
-    ),
-    isMember: consumes,
-  };
-}
-
-/** @param name of the topic, on Kafka */
-function groupIdOf(name: string, group: string): string {
-  return `${name}.${group}`;
+/**
+ * LZ4 for kafkajs, which brings only gzip: frames as the Java client writes and reads them. Done at
+ * once: a batch of a few records takes 4 µs so, and 90 on its way through libuv's threads.
+ */
+function registerLz4(): void {
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.LZ4] = () => ({
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => compressFrameSync(buffer),
+    decompress: async (buffer: Buffer) => decompressFrameSync(buffer),
+  });
 }

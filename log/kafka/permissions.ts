@@ -13,24 +13,27 @@ import {
   isNotAllowed,
   kafkaErrorType,
 } from "./connection.js";
+import type { LogUse, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
+import type { Topic } from "../../schemas/records/records.js";
 
-/** What a process does with topics and groups, by their names on Kafka. */
-export interface KafkaUse {
-  readonly topics: readonly string[];
-  /** Of the topics. */
-  readonly reads: readonly string[];
-  readonly writes: readonly string[];
-  readonly groups: readonly string[];
-  readonly isMember: boolean;
+/** The topics of an installation on Kafka. */
+export interface KafkaTopics {
+  readonly settings: KafkaSettings;
+  /** Before the names of topics and groups, for several installations on one cluster. */
+  readonly topicPrefix: string;
+  readonly topics: Readonly<Record<Topic, TopicOptions>>;
+  readonly logger: Logger;
+}
+
+/** @param topic its name on Kafka */
+export function groupIdOf(topic: string, group: string): string {
+  return `${topic}.${group}`;
 }
 
 /** @throws ConfigError that names every right that is missing */
-export async function refuseMissingRights(
-  settings: KafkaSettings,
-  use: KafkaUse,
-  logger: Logger,
-): Promise<void> {
+export async function refuseMissingRights(given: KafkaTopics, use: LogUse): Promise<void> {
+  const { settings, logger } = given;
   const connection = new KafkaConnection(settings, logger);
   const missing = await connection
     .within(limits.kafkaStartMsMax, async () => {
@@ -38,7 +41,7 @@ export async function refuseMissingRights(
       await cluster.connect();
       await cluster.refreshMetadata();
       // Any would do: what is allowed each knows, also where another leads.
-      return missingRights(await cluster.findControllerBroker(), use);
+      return missingRights(await cluster.findControllerBroker(), given, use);
     })
     .finally(() => connection.abandon());
   if (missing.length === 0) return;
@@ -51,14 +54,26 @@ export async function refuseMissingRights(
 }
 
 /** One line for each right: `Write on the topics a, b`. */
-async function missingRights(broker: Broker, use: KafkaUse): Promise<string[]> {
-  const { topics, reads, writes, groups, isMember } = use;
-  const onlySeen = topics.filter((topic) => !reads.includes(topic) && !writes.includes(topic));
+async function missingRights(
+  broker: Broker,
+  { topicPrefix, topics }: KafkaTopics,
+  use: LogUse,
+): Promise<string[]> {
+  const named = (list: readonly string[]): string[] => list.map((topic) => topicPrefix + topic);
+  const [reads, writes] = [named(use.reads), named(use.appends)];
+  const onlySeen = named(Object.keys(topics)).filter(
+    (topic) => !reads.includes(topic) && !writes.includes(topic),
+  );
+  const groupIds = Object.entries(topics).flatMap(([topic, { groups = [] }]) =>
+    groups.map((group) => groupIdOf(topicPrefix + topic, group)),
+  );
   const asked: [right: string, on: string, names: readonly string[], ask: Question][] = [
     ["Describe", "topic", onlySeen, describeTopic],
     ["Read", "topic", reads, readTopic],
     ["Write", "topic", writes, writeTopic],
-    isMember ? ["Read", "group", groups, readGroup] : ["Describe", "group", groups, describeGroup],
+    use.consumes
+      ? ["Read", "group", groupIds, readGroup]
+      : ["Describe", "group", groupIds, describeGroup],
   ];
   const refused = await Promise.all(
     asked.map(async ([right, on, names, ask]) => {

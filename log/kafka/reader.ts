@@ -10,7 +10,7 @@ import {
   kafkaErrorType,
 } from "./connection.js";
 import { denialOf } from "./denied.js";
-import { type NamedTopic, earliestOf, fetchFrom, isOutOfRange } from "./fetch.js";
+import { type Bound, type NamedTopic, boundsOf, fetchFrom, isOutOfRange } from "./fetch.js";
 import { type LogRecord, LogUnreadable } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -55,12 +55,8 @@ export class KafkaReader {
     return records.slice(0, recordsMax);
   }
 
-  ends(named: NamedTopic, partitions: number): Promise<bigint[]> {
-    return this.#ask(named, (cluster) => offsets(cluster, named, partitions, false));
-  }
-
-  earliest(named: NamedTopic, partitions: number): Promise<bigint[]> {
-    return this.#ask(named, (cluster) => offsets(cluster, named, partitions, true));
+  bounds(named: NamedTopic, partitions: number, bound: Bound): Promise<bigint[]> {
+    return this.#ask(named, (cluster) => boundsOf(cluster, named, numbersTo(partitions), bound));
   }
 
   /** 0 for a partition of which the group has committed nothing. */
@@ -164,25 +160,6 @@ function numbersTo(partitions: number): number[] {
   return Array.from({ length: partitions }, (_, number) => number);
 }
 
-async function offsets(
-  cluster: Cluster,
-  { name }: NamedTopic,
-  partitions: number,
-  fromBeginning: boolean,
-): Promise<bigint[]> {
-  const numbers = numbersTo(partitions);
-  const asked = numbers.map((partition) => ({ partition }));
-  const [reported] = await cluster.fetchTopicsOffset([
-    { topic: name, partitions: asked, fromBeginning },
-  ]);
-  const found = new Map(reported?.partitions.map(({ partition, offset }) => [partition, offset]));
-  return numbers.map((number) => {
-    const offset = found.get(number);
-    if (offset === undefined) throw new Error(`Kafka returned nothing about ${name}, ${number}`);
-    return BigInt(offset);
-  });
-}
-
 /** Negative where nothing is committed. */
 function offsetOf(committed = "-1"): bigint {
   return committed.startsWith("-") ? 0n : BigInt(committed);
@@ -219,7 +196,7 @@ async function fetchOne(
     return await fetch(offset);
   } catch (error) {
     if (!isOutOfRange(error, number)) throw error;
-    const earliest = await earliestOf(cluster, named, number);
+    const [earliest = 0n] = await boundsOf(cluster, named, [number], "earliest");
     return earliest > offset ? fetch(earliest) : { records: [], next: offset, end: offset };
   }
 }

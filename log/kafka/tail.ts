@@ -1,7 +1,7 @@
 /** Tails on Kafka: what is appended from the call on, one record at a time, without a group. */
 import type { KafkaSettings } from "./connection.js";
 import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
-import { Arrivals, follow, handOver, rest } from "../partition-consumer.js";
+import { Arrivals, follow, giveTail, rest, tailRecordsMax } from "../subscriptions.js";
 import type { LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
@@ -9,8 +9,6 @@ export interface KafkaTail extends Subscription {
   /** Resolves when it is settled from where on it gives records, or it is closed. */
   readonly placed: Promise<void>;
 }
-
-const recordsMax = 256;
 
 /** @param ends asks where the partitions end; asked again until it is reported */
 export function tailTopic(
@@ -28,18 +26,11 @@ export function tailTopic(
     place();
     const [room, news] = [new Arrivals(), new Arrivals()];
     const followers = starts.map(
-      (end, number) => new TailPlace(number, from.get(number) ?? end, news),
+      (end, number) => new TailPlace(number, from.get(number) ?? end, news, room),
     );
     const fetching = followPartitions(settings, { named, followers, room }, logger, stop);
-    while (!stop.aborted) {
-      const records = followers.flatMap((one) => one.give());
-      if (records.length === 0) await news.next(stop);
-      else room.announce();
-      for (const record of records) {
-        if (stop.aborted) break;
-        await handOver(handle, record, logger);
-      }
-    }
+    const take = followers.map((one) => () => one.give());
+    await giveTail(take, news, handle, logger, stop);
     await fetching;
   });
   return {
@@ -74,16 +65,18 @@ class TailPlace implements Follower {
     readonly number: number,
     private next: bigint,
     private readonly news: Arrivals,
+    private readonly room: Arrivals,
   ) {}
 
   give(): LogRecord[] {
     const records = this.#records;
     this.#records = [];
+    if (records.length > 0) this.room.announce();
     return records;
   }
 
   wanted(): bigint | null {
-    return this.#records.length >= recordsMax ? null : this.next;
+    return this.#records.length >= tailRecordsMax ? null : this.next;
   }
 
   take(asked: bigint, { records, next }: Fetched): void {

@@ -4,46 +4,36 @@
  */
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../../config.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./connection.js";
 import { refusalOf, textOf } from "./start-errors.js";
-import { type KafkaUse, refuseMissingRights } from "./permissions.js";
-import type { TopicOptions } from "../log.js";
+import { type KafkaTopics, refuseMissingRights } from "./permissions.js";
+import type { LogUse, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { kafkaMessageBytesMax } from "../record-size.js";
 import { whenAnswering } from "../../runtime/start/wait-for-server.js";
 
-interface KafkaTopic extends TopicOptions {
-  /** As Kafka knows it. */
-  readonly name: string;
-  /** A topic that is there may have more or fewer partitions. */
-  readonly keepsPartitions: boolean;
-}
-
-export interface WantedTopics {
-  readonly topics: readonly KafkaTopic[];
-  /** Copies of a topic that is made; null: what the brokers are set to. */
+export interface WantedTopics extends KafkaTopics {
+  /** Copies of each partition of a topic that is made; null: what the brokers are set to. */
   readonly replication: number | null;
-  /** What the rights of this user have to suffice for; null: that is not looked at. */
-  readonly use: KafkaUse | null;
-  /** How long brokers that do not answer are waited for. */
-  readonly startMsMax?: number | undefined;
+  /** What its user needs the rights for; left out: nobody looks whether it has them. */
+  readonly use?: LogUse | undefined;
+  /** How long brokers that do not answer are waited for; `startPatienceMsMax` when left out. */
+  readonly startMsMax?: number;
   /** Ends that waiting. */
   readonly stopping?: AbortSignal | undefined;
 }
 
 /**
- * @returns how many partitions each topic has, in the order given
+ * @returns how many partitions each topic has
  * @throws ConfigError with a sentence for a person
  */
-export async function openTopics(
-  settings: KafkaSettings,
-  { topics, replication, use, stopping, startMsMax = limits.startPatienceMsMax }: WantedTopics,
-  logger: Logger,
-): Promise<number[]> {
+export async function openTopics(wanted: WantedTopics): Promise<Map<Topic, number>> {
+  const { settings, use, stopping, logger, startMsMax = limits.startPatienceMsMax } = wanted;
   return whenAnswering(
     async () => {
-      if (use !== null) await refuseMissingRights(settings, use, logger);
-      return openAll(settings, topics, replication, logger);
+      if (use !== undefined) await refuseMissingRights(wanted, use);
+      return openAll(wanted);
     },
     (error) => refusalOf(error, settings),
     { waitsMsMax: startMsMax, pauseMs, stopping },
@@ -51,26 +41,51 @@ export async function openTopics(
   );
 }
 
+/**
+ * Whether Kafka can be used, for a person who asks before a start. Makes nothing.
+ * @returns how many brokers there are. @throws ConfigError
+ */
+export async function checkKafka(given: KafkaTopics, use: LogUse): Promise<number> {
+  const { settings, logger } = given;
+  try {
+    await refuseMissingRights(given, use);
+    const { brokers } = await asAdmin(settings, logger, (admin) => admin.describeCluster());
+    return brokers.length;
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    throw new ConfigError([refusalOf(error, settings).sentence]);
+  }
+}
+
 const pauseMs = 200;
 
-async function openAll(
-  settings: KafkaSettings,
-  topics: readonly KafkaTopic[],
-  replication: number | null,
-  logger: Logger,
-): Promise<number[]> {
+type KafkaTopic = TopicOptions & {
+  /** As Kafka knows it. */
+  readonly name: string;
+};
+
+async function openAll({
+  settings,
+  topicPrefix,
+  topics: options,
+  replication,
+  logger,
+}: WantedTopics): Promise<Map<Topic, number>> {
   return asAdmin(settings, logger, async (admin) => {
     const there = new Set(await admin.listTopics());
-    const open = async (topic: KafkaTopic): Promise<number> => {
-      if (!there.has(topic.name)) await make(admin, topic, replication);
-      return check(admin, topic, logger);
+    const open = async (topic: Topic): Promise<[Topic, number]> => {
+      const named = { ...options[topic], name: topicPrefix + topic };
+      if (!there.has(named.name)) await make(admin, named, replication);
+      return [topic, await check(admin, named, logger)];
     };
     // Together, since a broker takes a while for each; of several refusals the first is reported.
-    const opened = await Promise.allSettled(topics.map(open));
-    return opened.map((one) => {
-      if (one.status === "rejected") throw one.reason;
-      return one.value;
-    });
+    const opened = await Promise.allSettled(Object.values(topics).map(open));
+    return new Map(
+      opened.map((one) => {
+        if (one.status === "rejected") throw one.reason;
+        return one.value;
+      }),
+    );
   });
 }
 
@@ -122,7 +137,7 @@ function expected(topic: KafkaTopic): Record<string, string> {
 
 async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<number> {
   const count = await partitionsOf(admin, topic.name);
-  if (count !== topic.partitions && !topic.keepsPartitions) {
+  if (count !== topic.partitions) {
     throw new ConfigError([
       `KAFKA_PARTITIONS: the topic ${topic.name} was made with ${count} partitions and cannot be ` +
         `opened with ${topic.partitions}: a key would move to another partition and lose its ` +

@@ -9,11 +9,11 @@ import { type Database, open } from "lmdb";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { limits } from "../../config.js";
 import { Partition, assertKey, pageBytes } from "./partition.js";
-import { tailPartitions } from "./tails.js";
 import { startRetention } from "./retention.js";
 import { Writer } from "./writer.js";
-import { Arrivals, type Place, consumePartition } from "../partition-consumer.js";
-import type { Log, NewRecord, Position, Subscription, TopicOptions } from "../log.js";
+import { type Place, consumePartition } from "../partition-consumer.js";
+import { Arrivals, Subscriptions, follow, giveTail, tailRecordsMax } from "../subscriptions.js";
+import type { Log, NewRecord, Position, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
 
 export interface LmdbLogOptions {
@@ -21,13 +21,11 @@ export interface LmdbLogOptions {
   readonly path: string;
   readonly topics: Readonly<Record<Topic, TopicOptions>>;
   readonly logger: Logger;
-  /** A topic that is there keeps the partitions it was made or restored with. */
-  readonly keepsPartitions?: boolean;
   /** Bytes that may wait for a commit; more are refused. */
   readonly pendingBytesMax?: number;
 }
 
-/** @throws when a topic was made with another number of partitions, unless it may keep them */
+/** A topic that is there keeps the partitions it was made or restored with. */
 export function openLmdbLog(given: LmdbLogOptions): Log {
   const { path, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -50,7 +48,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
   );
   const places = new Map<string, GroupPlace>();
   const members = new Map<string, number>();
-  const subscriptions = new Set<Subscription>();
+  const subscriptions = new Subscriptions();
   const writer = new Writer(root, path, pendingBytesMax, (durable) => {
     for (const { partitions, arrivals } of logs.values()) {
       let grew = false;
@@ -72,13 +70,6 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
 
   function openTopic(topic: Topic, options: TopicOptions): TopicLog {
     const made = settings.get(`partitions/${topic}`);
-    if (made !== undefined && made !== options.partitions && !given.keepsPartitions) {
-      throw new Error(
-        `The topic ${topic} was made with ${made} partitions and cannot be opened with ` +
-          `${options.partitions}: a key would move to another partition and lose its order. ` +
-          `Set it back to ${made}.`,
-      );
-    }
     if (made === undefined) settings.putSync(`partitions/${topic}`, options.partitions);
     const partitions = Array.from({ length: made ?? options.partitions }, (_, number) =>
       openPartition(topic, number),
@@ -113,17 +104,20 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     return place;
   }
 
-  function subscribe(parts: readonly Subscription[], ended: () => void): Subscription {
-    const subscription: Subscription = {
-      async close() {
-        if (!subscriptions.delete(subscription)) return closing;
-        closing = Promise.all(parts.map((part) => part.close())).then(ended);
-        return closing;
+  /** @param put of one record, inside the commit */
+  async function write<T>(
+    records: readonly NewRecord[],
+    put: (record: NewRecord, now: number) => T,
+  ): Promise<T[]> {
+    for (const { key } of records) assertKey(key);
+    return writer.write({
+      records: records.length,
+      bytes: records.reduce((sum, { value }) => sum + value.length, 0),
+      apply() {
+        const now = Date.now();
+        return records.map((record) => put(record, now));
       },
-    };
-    let closing = Promise.resolve();
-    subscriptions.add(subscription);
-    return subscription;
+    });
   }
 
   return {
@@ -132,18 +126,10 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
     async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
       refuseTooLarge(records);
       if (records.length === 0) return [];
-      for (const { key } of records) assertKey(key);
       const { partitions } = topicLog(topic);
-      return writer.write({
-        records: records.length,
-        bytes: records.reduce((sum, { value }) => sum + value.length, 0),
-        apply() {
-          const now = Date.now();
-          return records.map((record) => {
-            const partition = partitionOf(record.key, partitions);
-            return { partition: partition.number, offset: BigInt(partition.put(record, now)) };
-          });
-        },
+      return write(records, (record, now) => {
+        const partition = partitionOf(record.key, partitions);
+        return { partition: partition.number, offset: BigInt(partition.put(record, now)) };
       });
     },
 
@@ -154,13 +140,22 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       const parts = partitions.map((partition) =>
         consumePartition(partition, placeOf(options.group, partition), arrivals, options, logger),
       );
-      return subscribe(parts, () => members.set(group, (members.get(group) ?? 1) - 1));
+      return subscriptions.add(parts, () => members.set(group, (members.get(group) ?? 1) - 1));
     },
 
     tail(topic, handle, from = new Map()) {
       const { partitions, arrivals } = topicLog(topic);
-      const next = partitions.map(({ number, end }) => Number(from.get(number) ?? end));
-      return subscribe([tailPartitions(partitions, next, arrivals, handle, logger)], () => {});
+      const take = partitions.map((partition) => {
+        let next = Number(from.get(partition.number) ?? partition.end);
+        return () => {
+          const records = partition.read(next, tailRecordsMax);
+          const last = records.at(-1);
+          if (last !== undefined) next = Number(last.offset) + 1;
+          return records;
+        };
+      });
+      const tail = follow((stop) => giveTail(take, arrivals, handle, logger, stop));
+      return subscriptions.add([tail]);
     },
 
     async read(topic, partition, offset, recordsMax) {
@@ -231,19 +226,11 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       if (Number(offset) !== partition.end) {
         throw new Error(`${topic}, ${number} ends at ${partition.end} and cannot take ${offset}`);
       }
-      for (const { key } of records) assertKey(key);
-      await writer.write({
-        records: records.length,
-        bytes: records.reduce((sum, { value }) => sum + value.length, 0),
-        apply() {
-          const now = Date.now();
-          for (const record of records) partition.put(record, now);
-        },
-      });
+      await write(records, (record, now) => partition.put(record, now));
     },
 
     async close() {
-      await Promise.all([...subscriptions].map((subscription) => subscription.close()));
+      await subscriptions.close();
       await retention.close();
       await writer.close();
       await root.close();

@@ -45,13 +45,12 @@ async function reported(check: () => Promise<string>): Promise<Checked> {
 }
 
 async function kafka(config: Config, use: LogUse, logger: Logger): Promise<string> {
-  const { checkKafka } = await import("../../log/kafka/check.js");
-  const { kafkaUse } = await import("../../log/kafka/kafka-log.js");
+  const { checkKafka } = await import("../../log/kafka/topics.js");
   const { kafkaSettings } = await import("../../log/kafka/settings.js");
+  const settings = kafkaSettings(config);
   const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
   const topics = topicOptions(config, config.KAFKA_PARTITIONS);
-  const settings = kafkaSettings(config);
-  const brokers = await checkKafka(settings, kafkaUse(use, { topicPrefix, topics }), logger);
+  const brokers = await checkKafka({ settings, topicPrefix, topics, logger }, use);
   return `Kafka answers at ${config.KAFKA_BROKERS}: brokers ${brokers}, all rights`;
 }
 

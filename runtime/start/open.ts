@@ -232,8 +232,6 @@ async function openLog(
     openLmdbLog({
       path,
       topics: topicOptions(config, embeddedPartitions),
-      // A restore may have made as many as the log had that was backed up.
-      keepsPartitions: true,
       logger,
     }),
   );

@@ -29,12 +29,7 @@ const topic = topics.raw;
 const keys = Array.from({ length: 20 }, (_, index) => `customer ${index}`);
 const oneOfEach = keys.map((key) => record(key));
 
-/** @param own what is left to tests of the implementation's own */
-export function describeLogContract(
-  name: string,
-  install: () => Promise<LogInstallation>,
-  own: { readonly retention: boolean } = { retention: false },
-): void {
+export function describeLogContract(name: string, install: () => Promise<LogInstallation>): void {
   describe(`The log on ${name}`, () => {
     let installation: LogInstallation;
     let log: Log;
@@ -472,8 +467,6 @@ export function describeLogContract(
       expect(given).to.eql([0n, 1n, 1n]);
     });
 
-    if (!own.retention) describeRetention();
-
     it("should put records where another log had them, and go on from there", async () => {
       await log.begin(topic, 2, 5n);
       await log.place(topic, 2, 5n, [record("x", "five"), record("y", "six")]);
@@ -529,61 +522,11 @@ export function describeLogContract(
       expect(await log.ends(topic)).to.eql([...before, 0n, 1n]);
     });
 
-    it("should refuse to open with another number of partitions", async () => {
-      await log.close();
-      const error = await rejection(installation.open({ partitions: 3 }));
-      log = await installation.open();
-      expect(String(error)).to.match(/made with 4 partitions/);
-    });
-
     it("should say that it is unavailable when it cannot take records", async () => {
       await log.close();
       expect(await rejection(log.append(topic, [record("a")]))).to.be.instanceOf(LogUnavailable);
       log = await installation.open();
     });
-
-    function describeRetention(): void {
-      it("should take away records older than the retention, the end staying", async () => {
-        await log.append(
-          topic,
-          Array.from({ length: 50 }, (_, n) => record("a", String(n))),
-        );
-        const [partition = 0] = await partitionsWithRecords(log);
-        await pause(20);
-        await reopen({ retentionMs: 10 });
-        await until(async () => ((await log.earliest(topic))[partition] ?? 0n) > 0n);
-        await reopen();
-        expect((await log.ends(topic))[partition]).to.equal(50n);
-        const [place] = await log.append(topic, [record("a", "new")]);
-        expect(place).to.eql({ partition, offset: 50n });
-        const left = await log.read(topic, partition, 0n, 100);
-        expect(left[0]?.offset).to.equal((await log.earliest(topic))[partition]);
-        expect(left.at(-1)?.value.toString()).to.equal("new");
-      });
-
-      it("should keep a topic near the size it may have", async () => {
-        const value = Buffer.alloc(10_000, 1);
-        await log.append(
-          topic,
-          Array.from({ length: 200 }, () => ({ key: "a", value })),
-        );
-        const [partition = 0] = await partitionsWithRecords(log);
-        await reopen({ retentionBytes: 4 * 500_000 });
-        await until(async () => ((await log.earliest(topic))[partition] ?? 0n) > 0n);
-        await pause(50);
-        const left =
-          Number((await log.ends(topic))[partition]) -
-          Number((await log.earliest(topic))[partition]);
-        expect(left).to.be.within(10, 60);
-      });
-
-      it("should keep everything where no retention is set", async () => {
-        await log.append(topic, [record("a"), record("a")]);
-        await reopen();
-        await pause(20);
-        expect(await readAll(log)).to.have.length(2);
-      });
-    }
   });
 }
 

@@ -5,22 +5,23 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { createLogger } from "../../runtime/logger.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
-import { LogUnavailable } from "../../log/log.js";
+import { type LmdbLogOptions, openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { type Log, LogUnavailable, type TopicOptions } from "../../log/log.js";
 import { topics } from "../../schemas/records/records.js";
-import { describeLogContract, readAll } from "./log-contract.js";
+import { describeLogContract, readAll, record } from "./log-contract.js";
 import { rejection } from "../harness/promises.js";
+import { testLogger } from "../harness/stores.js";
 import { lmdbTopics } from "./log-topics.js";
 
+const topic = topics.raw;
 const appender = fileURLToPath(new URL("./log-appender.js", import.meta.url));
-const logger = createLogger("silent");
 
 async function installLmdb() {
   const path = await mkdtemp(join(tmpdir(), "log-"));
   return {
     path,
-    open: async (options = {}) => openLmdbLog({ path, topics: lmdbTopics(options), logger }),
+    open: async (options: Partial<TopicOptions> = {}, more: Partial<LmdbLogOptions> = {}) =>
+      openLmdbLog({ path, topics: lmdbTopics(options), logger: testLogger, ...more }),
     spawnAppender: () =>
       spawn(process.execPath, [appender, path], { stdio: ["ignore", "pipe", 2] }),
     remove: () => rm(path, { recursive: true }),
@@ -30,83 +31,77 @@ async function installLmdb() {
 describeLogContract("LMDB", installLmdb);
 
 describe("The embedded log", () => {
+  let installation: Awaited<ReturnType<typeof installLmdb>>;
+  let log: Log;
+  beforeEach(async () => {
+    installation = await installLmdb();
+  });
+  afterEach(async () => {
+    await log.close();
+    await installation.remove();
+  });
+
   it("should lose nothing acknowledged and go on when the disk was full", async () => {
-    const installation = await installLmdb();
     // A limit on the file's size makes its writes fail as a full disk does.
-    const child = spawn(
-      "sh",
-      ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath, appender, installation.path],
-      {
-        stdio: ["ignore", "pipe", "ignore"],
-      },
-    );
+    const limited = ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath];
+    const child = spawn("sh", [...limited, appender, installation.path], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) lines.push(line);
     expect(lines.pop()).to.equal("failed: LogUnavailable");
-    const log = await installation.open();
+    log = await installation.open();
     const found = await readAll(log);
     const places = new Set(
       found.map((one) => `${one.partition} ${one.offset} ${one.value.toString()}`),
     );
     expect(lines.length).to.be.greaterThan(100);
     expect(lines.filter((line) => !places.has(line))).to.eql([]);
-    const before = await log.ends(topics.raw);
-    const [place] = await log.append(topics.raw, [{ key: "key 1", value: Buffer.from("again") }]);
+    const before = await log.ends(topic);
+    const [place] = await log.append(topic, [record("key 1", "again")]);
     expect(place?.offset).to.equal(before[place?.partition ?? -1]);
-    await log.close();
-    await installation.remove();
   });
 
-  it("should keep what a group has not handled, however old it is", async () => {
-    const installation = await installLmdb();
+  it("should keep what a group has not handled, however old it is, and the end", async () => {
     const expiring = { partitions: 1, retentionMs: 1, groups: ["g", "h"] };
-    let log = await installation.open({ partitions: 1 });
-    const records = Array.from({ length: 10 }, () => ({ key: "a", value: Buffer.from("v") }));
-    await log.append(topics.raw, records);
-    await log.seek(topics.raw, "h", new Map([[0, 10n]]));
+    log = await installation.open({ partitions: 1 });
+    const records = Array.from({ length: 10 }, () => record());
+    await log.append(topic, records);
+    await log.seek(topic, "h", new Map([[0, 10n]]));
     for (const [handled, earliest] of [
       [0n, 0n],
       [4n, 4n],
       [10n, 9n],
     ] as const) {
-      await log.seek(topics.raw, "g", new Map([[0, handled]]));
+      await log.seek(topic, "g", new Map([[0, handled]]));
       await log.close();
       // It looks what is too old as it starts, and has done so when it is closed.
       log = await installation.open(expiring);
       await log.append(topics.facts, records);
-      expect(await log.earliest(topics.raw)).to.eql([earliest]);
+      expect(await log.earliest(topic)).to.eql([earliest]);
+      expect(await log.ends(topic)).to.eql([10n]);
     }
-    await log.close();
-    await installation.remove();
+    const [place] = await log.append(topic, [record("a", "new")]);
+    expect(place).to.eql({ partition: 0, offset: 10n });
+    const left = await log.read(topic, 0, 0n, 100);
+    expect(left.map(({ offset }) => offset)).to.eql([9n, 10n]);
   });
 
   it("should keep the partitions a restore gave it", async () => {
-    const installation = await installLmdb();
-    const log = await installation.open();
-    await log.widen(topics.raw, 6);
+    log = await installation.open();
+    await log.widen(topic, 6);
     await log.close();
-    const { path } = installation;
-    const again = openLmdbLog({ path, topics: lmdbTopics({}), logger, keepsPartitions: true });
-    expect(await again.ends(topics.raw)).to.have.lengthOf(6);
-    expect(await again.ends(topics.facts)).to.have.lengthOf(4);
-    await again.close();
-    await installation.remove();
+    log = await installation.open();
+    expect(await log.ends(topic)).to.have.lengthOf(6);
+    expect(await log.ends(topics.facts)).to.have.lengthOf(4);
   });
 
   it("should refuse more than it may hold in memory before a commit", async () => {
-    const installation = await installLmdb();
-    const log = openLmdbLog({
-      path: installation.path,
-      topics: lmdbTopics(),
-      logger,
-      pendingBytesMax: 1_000,
-    });
-    const append = () => log.append(topics.raw, [{ key: "a", value: Buffer.alloc(400) }]);
+    log = await installation.open({}, { pendingBytesMax: 1_000 });
+    const append = () => log.append(topic, [{ key: "a", value: Buffer.alloc(400) }]);
     const outcomes = await Promise.all([append(), append(), rejection(append())]);
     expect(outcomes[2]).to.be.instanceOf(LogUnavailable);
     await append();
     expect(await readAll(log)).to.have.length(3);
-    await log.close();
-    await installation.remove();
   });
 });

@@ -102,7 +102,7 @@ describe("Kafka", function () {
     return startKafka({ folder: join(folder.path, "kafka"), port, properties });
   }
 
-  describeLogContract("Kafka", async () => installKafka(brokers), { retention: true });
+  describeLogContract("Kafka", async () => installKafka(brokers));
 
   describe("The log on Kafka", () => {
     const logs: Log[] = [];
@@ -131,6 +131,13 @@ describe("Kafka", function () {
       expect(reported?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
       const found = await readAll(log ?? fail());
       expect(found.map(({ value }) => value[0])).to.eql([0, 1, 2, 3, 4, 5]);
+    });
+
+    it("should refuse to open topics with another number of partitions", async () => {
+      const installation = installKafka(server.url);
+      await open(installation);
+      const error = await rejection(installation.open({ partitions: 3 }));
+      expect(String(error)).to.match(/KAFKA_PARTITIONS: .*made with 4 partitions/);
     });
 
     it("should lose nothing and finish each record when members come and go", async () => {
