@@ -147,7 +147,10 @@ class Run {
         const records = this.suspects.among(read);
         const last = records.at(-1);
         if (last === undefined) {
-          await this.#news();
+          // A restore or retention may have left nothing before the end.
+          const { end } = this.source;
+          if (this.#unfinished === 0 && handled < end) await this.place.move(end);
+          else await this.#news();
           continue;
         }
         if (this.stop.aborted) break;
