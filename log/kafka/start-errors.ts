@@ -14,15 +14,10 @@ export interface Refusal {
 export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
   const met = metBy(error, settings);
   const known = refusals.find((one) => one.isMet(met, settings));
-  if (known === undefined) {
-    return {
-      sentence: `KAFKA_BROKERS: ${met.place} cannot be used: ${met.text}`,
-      mayPass: mayPass(error),
-    };
-  }
   return {
-    sentence: known.sentence(met, settings),
-    mayPass: known.isLasting !== true && mayPass(error),
+    sentence:
+      known?.sentence(met, settings) ?? `KAFKA_BROKERS: ${met.place} cannot be used: ${met.text}`,
+    mayPass: (known === undefined || known.mayPass === true) && mayPass(error),
   };
 }
 
@@ -53,8 +48,8 @@ interface Met {
 interface Known {
   isMet(met: Met, settings: KafkaSettings): boolean;
   sentence(met: Met, settings: KafkaSettings): string;
-  /** It would be the same after any wait. */
-  readonly isLasting?: boolean;
+  /** Left out: it would be the same after any wait. */
+  readonly mayPass?: true;
 }
 
 const brokerPort = "name the port of its brokers, 9092 unless it was changed";
@@ -66,27 +61,23 @@ const refusals: readonly Known[] = [
     isMet: ({ request }) => request === "Metadata",
     sentence: (met) =>
       `KAFKA_BROKERS: ${met.place} is a controller, which takes no records: ${brokerPort}`,
-    isLasting: true,
   },
   {
     isMet: ({ request }) => request !== null,
     sentence: (met) =>
       `KAFKA_BROKERS: ${met.place} does not know a request that is needed ` +
       `(${met.request}): Kafka 2.1 or later is needed`,
-    isLasting: true,
   },
   {
     isMet: ({ code }) => code === NoKafka.tls,
     sentence: (met) =>
       `KAFKA_TLS: ${met.place} asks for TLS: set KAFKA_TLS=on, or name a port without`,
-    isLasting: true,
   },
   {
     isMet: ({ code }) => code === NoKafka.http || code === NoKafka.other,
     sentence: (met, { brokers }) =>
       `KAFKA_BROKERS: what answers at ${met.broker ?? brokers.join(", ")} is ` +
       `${met.code === NoKafka.http ? "an HTTP server and no Kafka" : "no Kafka"}: ${brokerPort}`,
-    isLasting: true,
   },
   {
     isMet: ({ text, type }) =>
@@ -94,25 +85,23 @@ const refusals: readonly Known[] = [
     sentence: (met, settings) =>
       `KAFKA_SASL_MECHANISM: ${met.place} takes no login by ` +
       `${settings.sasl?.mechanism ?? "none"}: set one of its sasl.enabled.mechanisms`,
-    isLasting: true,
   },
   {
     isMet: ({ type }) => type === "ILLEGAL_SASL_STATE",
     sentence: (met) =>
       `KAFKA_SASL_MECHANISM: ${met.place} takes no login at this port: leave ` +
       "KAFKA_SASL_… out, or name the port that takes one",
-    isLasting: true,
   },
   {
     isMet: ({ type }) => type === "INVALID_REPLICATION_FACTOR",
     sentence: (met) =>
       `KAFKA_REPLICATION: the topic ${met.topic} cannot be made with so many copies: ${met.text}`,
+    mayPass: true,
   },
   {
     isMet: ({ text }) => /SASL|authentication/i.test(text),
     sentence: (met) =>
       `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: ${met.place} refused the login: ` + met.text,
-    isLasting: true,
   },
   {
     // An alert is what the other side says of ours.
@@ -120,27 +109,25 @@ const refusals: readonly Known[] = [
     sentence: (met) =>
       `KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: ${met.place} refused the ` +
       `certificate of this service, or asks for one: ${met.text}`,
-    isLasting: true,
   },
   {
     isMet: ({ code }) => code === "ERR_TLS_CERT_ALTNAME_INVALID",
     sentence: (met) =>
       `KAFKA_BROKERS: the certificate of ${met.place} is of another name: ` +
       `${met.text}. Name the brokers, also in their advertised.listeners, as it does`,
-    isLasting: true,
   },
   {
     isMet: ({ text }) => /certificate/i.test(text),
     sentence: (met) =>
       `KAFKA_TLS_CA_FILE: the certificate of ${met.place} is not trusted: ` +
       `${met.text}. Set it to the file with its authority's certificate (PEM)`,
-    isLasting: true,
   },
   {
     isMet: ({ text }) => /wrong version number|before secure TLS/.test(text),
     sentence: (met) =>
       `KAFKA_TLS: ${met.place} does not speak TLS: set KAFKA_TLS=off, or name the ` +
       "port that does",
+    mayPass: true,
   },
   {
     isMet: ({ text, broker }, { brokers }) =>
@@ -149,16 +136,19 @@ const refusals: readonly Known[] = [
       `KAFKA_BROKERS: Kafka at ${brokers.join(", ")} answers, and names its broker ` +
       `${met.broker}, which cannot be reached from here: ${met.text}. Set ` +
       "advertised.listeners of that broker to an address that leads to it from here",
+    mayPass: true,
   },
   {
     isMet: ({ text }) => unreachable.test(text),
     sentence: (met) => `KAFKA_BROKERS: ${met.place} cannot be reached: ${met.text}`,
+    mayPass: true,
   },
   {
     isMet: ({ text }, { sasl }) => text.startsWith("Closed connection") && sasl === null,
     sentence: (met) =>
       `KAFKA_BROKERS: ${met.place} closes the connection: it asks for a login ` +
       "(KAFKA_SASL_MECHANISM), or is no Kafka",
+    mayPass: true,
   },
   {
     // Who waits for TLS, and who waits for something else, say as little as a broker that hangs.
@@ -166,6 +156,7 @@ const refusals: readonly Known[] = [
     sentence: (met, settings) =>
       `KAFKA_BROKERS: ${met.place} gives no answer: it does not work, or cannot be ` +
       `used with KAFKA_TLS=${settings.tls === null ? "off" : "on"}: ${met.text}`,
+    mayPass: true,
   },
 ];
 

@@ -47,23 +47,13 @@ export class SchemaIds {
     this.#rows.clear();
   }
 
-  async #read(): Promise<readonly KeptSchema[]> {
-    const rows = await this.postgres.query<Row>(
-      "SELECT topic, id, registry, version, schema FROM schema_ids ORDER BY recorded_at",
+  #read(): Promise<readonly KeptSchema[]> {
+    return this.postgres.query<KeptSchema>(
+      `SELECT topic, id, registry, version, schema AS text FROM schema_ids
+       WHERE topic = ANY ($1::text[]) ORDER BY recorded_at`,
+      [publicTopics],
     );
-    return rows.flatMap(({ topic: name, schema: text, ...row }) => {
-      const topic = publicTopics.find((one) => one === name);
-      return topic === undefined ? [] : [{ ...row, topic, text }];
-    });
   }
-}
-
-interface Row {
-  readonly topic: string;
-  readonly id: number;
-  readonly registry: string;
-  readonly version: number;
-  readonly schema: string;
 }
 
 /**
@@ -75,7 +65,7 @@ async function keepOne(
   { topic, id, version, text }: PublicSchema,
   registry: string,
 ): Promise<void> {
-  const [other] = await sql.query<Pick<Row, "registry" | "version">>(
+  const [other] = await sql.query<Pick<KeptSchema, "registry" | "version">>(
     "SELECT registry, version FROM schema_ids WHERE topic = $1 AND id = $2 AND schema <> $3",
     [topic, id, text],
   );

@@ -9,7 +9,7 @@ import type { PublicSchemas } from "./public-schemas.js";
 
 export function withWireFormat(log: Log, schemas: PublicSchemas): Log {
   return {
-    shared: log.shared,
+    ...log,
     append: async (topic, records) => log.append(topic, messagesOf(topic, records)),
     consume: (options) => {
       if (!isPublic(options.topic)) return log.consume(options);
@@ -26,16 +26,8 @@ export function withWireFormat(log: Log, schemas: PublicSchemas): Log {
       const records = await log.read(topic, partition, offset, recordsMax);
       return isPublic(topic) ? Promise.all(records.map(bodyOf)) : records;
     },
-    ends: (topic) => log.ends(topic),
-    earliest: (topic) => log.earliest(topic),
-    committed: (topic, group) => log.committed(topic, group),
-    handled: (topic, group) => log.handled(topic, group),
-    seek: (topic, group, offsets) => log.seek(topic, group, offsets),
-    widen: (topic, partitions) => log.widen(topic, partitions),
-    begin: (topic, partition, offset) => log.begin(topic, partition, offset),
     place: async (topic, partition, offset, records) =>
       log.place(topic, partition, offset, messagesOf(topic, records)),
-    close: () => log.close(),
   };
 
   function messagesOf(topic: Topic, records: readonly NewRecord[]): readonly NewRecord[] {

@@ -5,8 +5,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openRawEvent } from "../../log/raw-event.js";
 import { limits } from "../../config.js";
-import { type RawEvent, rawEventCodec, topics } from "../../schemas/records/records.js";
+import { type RawEvent, rawEventCodec } from "../../schemas/records/records.js";
 import { eventId } from "../../schemas/ids.js";
+import { readAll } from "../log/log-contract.js";
 import {
   type Answer,
   expectError,
@@ -20,19 +21,10 @@ const endpoints = suiteEndpoints();
 /** The raw records with this event id, opened. */
 async function rawRecords(id: string): Promise<{ raw: RawEvent; body: string }[]> {
   const { log, vault } = endpoints.service;
-  const found: { raw: RawEvent; body: string }[] = [];
-  for (const [partition, end] of (await log.ends(topics.raw)).entries()) {
-    for (let offset = 0n; offset < end;) {
-      const records = await log.read(topics.raw, partition, offset, 1_000);
-      for (const record of records) {
-        const raw = rawEventCodec.decode(record.value);
-        if (raw.meta.event_id !== id) continue;
-        found.push({ raw, body: openRawEvent(vault, raw).toString() });
-      }
-      offset += BigInt(records.length);
-    }
-  }
-  return found;
+  const raws = (await readAll(log)).map(({ value }) => rawEventCodec.decode(value));
+  return raws
+    .filter(({ meta }) => meta.event_id === id)
+    .map((raw) => ({ raw, body: openRawEvent(vault, raw).toString() }));
 }
 
 let idsMade = 0;

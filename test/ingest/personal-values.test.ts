@@ -8,6 +8,7 @@ import { writeBackup } from "../../backup/write.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { topics } from "../../schemas/records/records.js";
 import { onServers } from "../harness/backends.js";
+import { readAll } from "../log/log-contract.js";
 import { suiteEndpoints, openEndpoints } from "../harness/endpoints.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";
 import { cases, type Fixture, fixturesOf, providers } from "../harness/provider-cases.js";
@@ -67,14 +68,10 @@ describe("What is personal", function suite() {
     const { clickhouse, log } = endpoints.service;
     const found = new Set<string>();
     for (const topic of Object.values(topics)) {
-      for (const [partition, end] of (await log.ends(topic)).entries()) {
-        for (let at = (await log.earliest(topic))[partition] ?? 0n; at < end;) {
-          const records = await log.read(topic, partition, at, 1_000);
-          const texts = records.map(({ key, value }) => `${key} ${value.toString("latin1")}`);
-          if (texts.some((text) => text.includes(marker))) found.add(topic);
-          at = (records.at(-1)?.offset ?? end) + 1n;
-        }
-      }
+      const texts = (await readAll(log, topic)).map(
+        ({ key, value }) => `${key} ${value.toString("latin1")}`,
+      );
+      if (texts.some((text) => text.includes(marker))) found.add(topic);
     }
     for (const table of ["money_facts", "subscription_changes", "raw_events", "transactions"]) {
       const rows = await clickhouse.rows(

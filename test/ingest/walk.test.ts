@@ -1,4 +1,5 @@
 /** One event, hop by hop: the table of docs/architecture.md as a test. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import {
@@ -11,6 +12,7 @@ import {
 import { groups } from "../../watermark/watermark.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
+import { readAll } from "../log/log-contract.js";
 import { stripe, suiteEndpoints } from "../harness/endpoints.js";
 
 const paidAt = Date.now() - 3_600_000;
@@ -188,22 +190,15 @@ describe("The way of one event", () => {
   });
 
   async function find(topic: Topic, wanted: (value: Buffer) => boolean): Promise<Buffer> {
-    const { log } = endpoints.service;
-    for (const [partition, end] of (await log.ends(topic)).entries()) {
-      const records = await log.read(topic, partition, 0n, Number(end));
-      const found = records.find(({ value }) => wanted(value));
-      if (found) return found.value;
-    }
-    throw new Error(`nothing of the kind on ${topic}`);
+    const found = (await readAll(endpoints.service.log, topic)).find(({ value }) => wanted(value));
+    if (found === undefined) throw new Error(`nothing of the kind on ${topic}`);
+    return found.value;
   }
 
   /** Everything received until now is booked. */
   async function booked(): Promise<void> {
-    const now = Date.now();
-    while ((await endpoints.service.watermark.completeTo()) < now) {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
+    await endpoints.booked();
     // The socket is behind the log by a moment.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
   }
 });

@@ -9,38 +9,8 @@ import {
   topics,
 } from "../../schemas/records/records.js";
 import { AppendUncertain, type LogRecord, LogUnavailable, kafkaLateMsMax } from "../../log/log.js";
-import { groups, Watermark } from "../../watermark/watermark.js";
+import { Watermark } from "../../watermark/watermark.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
-
-/** What a Watermark reads of a log: one partition of raw events, received at the times given. */
-class OnePartition implements ReadableLog {
-  normalized = 0;
-  constructor(readonly received: readonly number[]) {}
-
-  async committed(topic: Topic, group: string): Promise<bigint[]> {
-    return [topic === topics.raw && group === groups.normalize ? BigInt(this.normalized) : 0n];
-  }
-  async handled(topic: Topic, group: string): Promise<bigint[]> {
-    return this.committed(topic, group);
-  }
-  async ends(topic: Topic): Promise<bigint[]> {
-    return [topic === topics.raw ? BigInt(this.received.length) : 0n];
-  }
-  async read(
-    topic: Topic,
-    partition: number,
-    offset: bigint,
-    recordsMax: number,
-  ): Promise<LogRecord[]> {
-    return this.received
-      .slice(Number(offset), Number(offset) + recordsMax)
-      .map((receivedAt, index) => record(topic, partition, offset + BigInt(index), receivedAt));
-  }
-}
-
-function record(topic: Topic, partition: number, offset: bigint, receivedAt: number): LogRecord {
-  return { topic, partition, offset, key: "k", value: rawEvent("w", receivedAt) };
-}
 
 function rawEvent(workspace: string, receivedAt: number): Buffer {
   const raw: RawEvent = {
@@ -67,9 +37,21 @@ class OnTopic implements ReadableLog {
   async ends(topic: Topic): Promise<bigint[]> {
     return [topic === this.topic ? BigInt(this.records.length) : 0n];
   }
-  async read(_topic: Topic, _partition: number, from: bigint): Promise<LogRecord[]> {
-    return this.records.slice(Number(from));
+  async read(_topic: Topic, _partition: number, from: bigint, most: number): Promise<LogRecord[]> {
+    return this.records.slice(Number(from), Number(from) + most);
   }
+}
+
+/** Raw events, received at the times given. */
+function received(...times: readonly number[]): OnTopic {
+  const records = times.map((receivedAt, index) =>
+    recordOf(topics.raw, index, rawEvent("w", receivedAt)),
+  );
+  return new OnTopic(topics.raw, records);
+}
+
+function recordOf(topic: Topic, index: number, value: Buffer): LogRecord {
+  return { topic, partition: 0, offset: BigInt(index), key: "k", value };
 }
 
 /** Events that wait for a provider's API, of the workspaces and times given. */
@@ -78,7 +60,7 @@ function asking(...waiting: readonly (readonly [workspace: string, receivedAt: n
     const place = { partition: 0, offset: 0n, received_at: receivedAt };
     const raw = rawEvent(workspace, receivedAt);
     const value = incompleteRecords.encode({ step: "complete", ...place, raw });
-    return { topic: topics.incomplete, partition: 0, offset: BigInt(index), key: "k", value };
+    return recordOf(topics.incomplete, index, value);
   });
   return new OnTopic(topics.incomplete, records);
 }
@@ -89,11 +71,11 @@ describe("complete_to", () => {
   const now = () => 1_000_000;
 
   it("should be just before now when nothing waits", async () => {
-    expect(await new Watermark(new OnePartition([]), now).completeTo()).to.equal(999_999);
+    expect(await new Watermark(received(), now).completeTo()).to.equal(999_999);
   });
 
   it("should stay before a call at the endpoint until it is settled", async () => {
-    const watermark = new Watermark(new OnePartition([]), now);
+    const watermark = new Watermark(received(), now);
     const receipt = watermark.receive();
     expect(await watermark.completeTo()).to.equal(receipt.receivedAt - 1);
     receipt.settle();
@@ -101,17 +83,16 @@ describe("complete_to", () => {
   });
 
   it("should stamp later calls after what it has reported", async () => {
-    const watermark = new Watermark(new OnePartition([]), now);
+    const watermark = new Watermark(received(), now);
     const reported = await watermark.completeTo();
     expect(watermark.receive().receivedAt).to.be.greaterThan(reported);
   });
 
   it("should stay before the earliest of the waiting records, however they lie", async () => {
-    const received = [500, 300, 400, 600];
-    const log = new OnePartition(received);
+    const log = received(500, 300, 400, 600);
     const watermark = new Watermark(log, now);
     const reported: number[] = [];
-    for (log.normalized = 0; log.normalized <= received.length; log.normalized += 1) {
+    for (; log.handledSoFar <= log.records.length; log.handledSoFar += 1) {
       reported.push(await watermark.completeTo());
     }
     expect(reported).to.deep.equal([299, 299, 399, 599, 999_999]);
@@ -119,7 +100,7 @@ describe("complete_to", () => {
 
   it("should stamp calls after what is being reported, though the clock is set back", async () => {
     let time = now();
-    const watermark = new Watermark(new OnePartition([]), () => time);
+    const watermark = new Watermark(received(), () => time);
     const telling = watermark.completeTo();
     time -= 10_000;
     const { receivedAt } = watermark.receive();
@@ -127,21 +108,21 @@ describe("complete_to", () => {
   });
 
   it("should never go back, even when a group is set back", async () => {
-    const log = new OnePartition([500]);
+    const log = received(500);
     const watermark = new Watermark(log, now);
-    log.normalized = 1;
+    log.handledSoFar = 1;
     expect(await watermark.completeTo()).to.equal(999_999);
-    log.normalized = 0;
+    log.handledSoFar = 0;
     expect(await watermark.completeTo()).to.equal(999_999);
   });
 
   it("should see through a backlog longer than one reading", async () => {
-    const received = Array.from({ length: 2_500 }, (_, index) => 10_000 + index);
-    received[2_400] = 7;
-    const log = new OnePartition(received);
+    const times = Array.from({ length: 2_500 }, (_, index) => 10_000 + index);
+    times[2_400] = 7;
+    const log = received(...times);
     const watermark = new Watermark(log, now);
     expect(await watermark.completeTo()).to.equal(6);
-    log.normalized = 2_401;
+    log.handledSoFar = 2_401;
     expect(await watermark.completeTo()).to.equal(10_000 + 2_401 - 1);
   });
 
@@ -200,7 +181,7 @@ describe("complete_to", () => {
         undefined,
         () => elapsed,
       );
-      const watermark = new Watermark(new OnePartition([]), () => clock, endpoints);
+      const watermark = new Watermark(received(), () => clock, endpoints);
       const receipt = watermark.receive();
       const thrown = await settledAfter(receipt, () => Promise.reject(error)).catch(
         (caught: unknown) => caught,

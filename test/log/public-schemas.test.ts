@@ -69,80 +69,41 @@ describe("the public schemas", () => {
     expect(Object.fromEntries(now)).to.deep.equal(released);
   });
 
-  const changes: readonly {
-    readonly name: string;
-    readonly change: (fields: Field[]) => Field[];
-    /** Which of the two cannot read the other. */
-    readonly blind: readonly ("old" | "new")[];
-  }[] = [
-    {
-      name: "a field with a default is added",
-      change: (fields) => [...fields, { name: "channel", type: "string", default: "" }],
-      blind: [],
-    },
-    {
-      name: "a field without a default is added",
-      change: (fields) => [...fields, { name: "channel", type: "string" }],
-      blind: ["new"],
-    },
-    {
-      name: "a field without a default is removed",
-      change: (fields) => fields.filter(({ name }) => name !== "account"),
-      blind: ["old"],
-    },
-    {
-      name: "a field is renamed",
-      change: (fields) => fields.map((field) => onField(field, "account", { name: "customer" })),
-      blind: ["new", "old"],
-    },
-    {
-      name: "a field is renamed, the old name kept as an alias: only the new one knows it",
-      change: (fields) =>
-        fields.map((field) =>
-          onField(field, "account", { name: "customer", aliases: ["account"] }),
-        ),
-      blind: ["old"],
-    },
-    {
-      name: "a number becomes wider",
-      change: (fields) => fields.map((field) => onField(field, "version", { type: "long" })),
-      blind: ["old"],
-    },
-    {
-      name: "an amount becomes text",
-      change: (fields) => fields.map((field) => onField(field, "gross_amount", { type: "string" })),
-      blind: ["new", "old"],
-    },
-    {
-      name: "a field may be null from now on",
-      change: (fields) =>
-        fields.map((field) => onField(field, "account", { type: ["null", "string"] })),
-      blind: ["old"],
-    },
-    {
-      name: "a symbol is added where readers have one for what they do not know",
-      change: (fields) =>
-        fields.map((field) => onEnum(field, "type", (symbols) => [...symbols, "tip"])),
-      blind: [],
-    },
-    {
-      name: "a symbol is added where readers have none for it",
-      change: (fields) =>
-        fields.map((field) => onEnum(field, "environment", (symbols) => [...symbols, "demo"])),
-      blind: ["old"],
-    },
-    {
-      name: "the unit of a time changes",
-      change: (fields) =>
-        fields.map((field) =>
-          onField(field, "timestamp", { type: { type: "long", logicalType: "timestamp-micros" } }),
-        ),
-      blind: ["old"],
-    },
+  const channel: Field = { name: "channel", type: "string" };
+  /** Which of the two releases cannot read the other. */
+  const changes: readonly [what: string, change: Change, blind: readonly ("old" | "new")[]][] = [
+    ["a field with a default is added", add({ ...channel, default: "" }), []],
+    ["a field without a default is added", add(channel), ["new"]],
+    [
+      "a field without a default is removed",
+      (fields) => fields.filter(({ name }) => name !== "account"),
+      ["old"],
+    ],
+    ["a field is renamed", alter("account", { name: "customer" }), ["new", "old"]],
+    [
+      "a field is renamed, the old name kept as an alias: only the new one knows it",
+      alter("account", { name: "customer", aliases: ["account"] }),
+      ["old"],
+    ],
+    ["a number becomes wider", alter("version", { type: "long" }), ["old"]],
+    ["an amount becomes text", alter("gross_amount", { type: "string" }), ["new", "old"]],
+    ["a field may be null from now on", alter("account", { type: ["null", "string"] }), ["old"]],
+    [
+      "a symbol is added where readers have one for what they do not know",
+      addSymbol("type", "tip"),
+      [],
+    ],
+    ["a symbol is added where readers have none for it", addSymbol("environment", "demo"), ["old"]],
+    [
+      "the unit of a time changes",
+      alter("timestamp", { type: { type: "long", logicalType: "timestamp-micros" } }),
+      ["old"],
+    ],
   ];
-  for (const { name, change, blind } of changes) {
-    const readers = blind.length === 0 ? "let all read on" : `see that ${blind.join(" and ")}`;
-    it(`should ${readers}${blind.length === 0 ? "" : " cannot read"} when ${name}`, () => {
+  for (const [what, change, blind] of changes) {
+    const readers =
+      blind.length === 0 ? "let all read on" : `see that ${blind.join(" and ")} cannot read`;
+    it(`should ${readers} when ${what}`, () => {
       const now = recordOf(releasedText({ topic: "revenue.transactions", version: 1 }));
       const next = { ...now, fields: change(now.fields) };
       const found = [
@@ -176,12 +137,20 @@ function recordOf(text: string): { readonly fields: Field[] } {
   return schema;
 }
 
-function onField(field: Field, name: string, change: Partial<Field>): Field {
-  return field.name === name ? { ...field, ...change } : field;
+type Change = (fields: readonly Field[]) => readonly Field[];
+
+function add(field: Field): Change {
+  return (fields) => [...fields, field];
 }
 
-function onEnum(field: Field, name: string, change: (symbols: string[]) => string[]): Field {
-  if (field.name !== name) return field;
-  const type: { symbols: string[] } = JSON.parse(JSON.stringify(field.type));
-  return { ...field, type: { ...type, symbols: change(type.symbols) } };
+function alter(name: string, change: Partial<Field>): Change {
+  return (fields) => fields.map((field) => (field.name === name ? { ...field, ...change } : field));
+}
+
+function addSymbol(name: string, symbol: string): Change {
+  return (fields) => {
+    const field = fields.find((one) => one.name === name);
+    const type: { symbols: string[] } = JSON.parse(JSON.stringify(field?.type));
+    return alter(name, { type: { ...type, symbols: [...type.symbols, symbol] } })(fields);
+  };
 }

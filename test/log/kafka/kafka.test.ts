@@ -451,29 +451,6 @@ describe("Kafka", function () {
       expect(bytes).to.be.greaterThan(40 * valueBytes);
     });
 
-    it("should put records where another log had them", async () => {
-      const [log] = await open();
-      await log?.begin(topic, 2, 100n);
-      await log?.place(topic, 2, 100n, [record("a", "1"), record("b", "2")]);
-      await log?.place(topic, 2, 102n, [record("c", "3")]);
-      expect(await log?.earliest(topic)).to.eql([0n, 0n, 100n, 0n]);
-      expect((await log?.read(topic, 2, 0n, 10))?.map((one) => one.value.toString())).to.eql([
-        "1",
-        "2",
-        "3",
-      ]);
-      const given: string[] = [];
-      const consumer = log?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 10,
-        handle: async (records) => void given.push(...records.map((one) => one.value.toString())),
-      });
-      await until(() => given.length >= 3);
-      await consumer?.close();
-      expect(given).to.eql(["1", "2", "3"]);
-    });
-
     it("should say what it does, for who looks for a fault", async () => {
       const said = await readFile(join(folder.path, "kafka", "kafka.log"), "utf8");
       expect(said).to.match(/^\d{4}-.* INFO .* Kafka Server started$/m);
