@@ -173,8 +173,8 @@ async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<n
 /** Waits for a topic that was made a moment ago. */
 async function partitionsOf(admin: Admin, topic: string): Promise<number> {
   try {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const count = topics[0]?.partitions.length ?? 0;
+    const { topics: found } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const count = found[0]?.partitions.length ?? 0;
     if (count === 0) throw new Error(`the topic ${topic} has no partitions`);
     return count;
   } catch (error) {
