@@ -363,7 +363,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect(given).to.have.length(20);
     });
 
-    it("should let a close wait for the running batch, move its offset and begin no other", async () => {
+    it("should move the offset of the batch a close waits for, and begin no other", async () => {
       await log.append(topic, [record("a"), record("a"), record("a")]);
       const held = gate();
       const subscription = consume({
