@@ -3,7 +3,6 @@
  * reported while there is time left.
  */
 import type { Service } from "../runtime/service.js";
-import type { Config } from "../config.js";
 
 const lookEveryMs = 10 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -22,25 +21,22 @@ export function watchRetention(service: Watching): void {
   service.releases.push("watch over retention", () => clearInterval(timer));
 }
 
-interface Telling extends Pick<Watching, "config" | "logger"> {
+interface Warning extends Pick<Watching, "config" | "logger"> {
   readonly watermark: Pick<Watching["watermark"], "completeTo">;
 }
 
 export async function warnWhenBehind(
-  { config, logger, watermark }: Telling,
+  { config, logger, watermark }: Warning,
   now = Date.now(),
 ): Promise<void> {
+  const { RAW_RETENTION_DAYS: raw, FACTS_RETENTION_DAYS: facts } = config;
   const behindMs = now - (await watermark.completeTo());
-  const retentionDays = retentionDaysOf(config);
+  // Of the topics that booking reads.
+  const retentionDays = Math.min(raw ?? facts, facts);
   if (behindMs < (retentionDays * dayMs) / 2) return;
   logger.error(
     { behindDays: Math.floor(behindMs / dayMs), retentionDays },
     "booking is so far behind that Kafka may remove records before they are booked: give the " +
       "topics a longer retention.ms until it has caught up, and see what holds it up",
   );
-}
-
-/** Of the topics that booking reads. */
-function retentionDaysOf({ RAW_RETENTION_DAYS: raw, FACTS_RETENTION_DAYS: facts }: Config): number {
-  return raw === undefined ? facts : Math.min(raw, facts);
 }

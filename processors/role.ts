@@ -36,8 +36,7 @@ import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
 /** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
-const enrichmentWaitingMax = 2_000;
-const enrichmentWaitingBytesMax = 64 * 1024 * 1024;
+const enrichmentWaitingMax = { records: 2_000, bytes: 64 * 1024 * 1024 };
 /** Working out movements costs a statement much the same for many accounts as for a few. */
 const bookSubscriptionsBatchRecordsMax = 10_000;
 /** Of them, those that events which ask their provider's API may have at a time, by step. */
@@ -134,25 +133,17 @@ export async function start(service: Service): Promise<void> {
     (records) => bookSubscriptions(booking, records),
     subscriptionsHaste,
   );
-  const waitingMax = {
-    records: enrichmentWaitingMax,
-    bytes: enrichmentWaitingBytesMax,
-  };
-  /** These calls come in bursts, and other users of the pool must not wait behind them. */
-  const withShare = (): typeof enriching => ({
-    ...enriching,
-    postgres: shareOf(service.postgres, postgresConnectionsOfEnrichmentMax),
-  });
-  const optionalWindow = new ConcurrencyWindow(waitingMax);
-  const optionalService = withShare();
-  consume(topics.incomplete, groups.enrich, enrichmentBatchRecordsMax, (records) =>
-    optionalWindow.begin(records, () => enrichOptional(optionalService, records)),
-  );
-  const completing = new ConcurrencyWindow(waitingMax);
-  const completer = withShare();
-  consume(topics.incomplete, groups.complete, enrichmentBatchRecordsMax, (records) =>
-    completing.begin(records, () => completeEvents(completer, records)),
-  );
+  for (const [group, enrich] of [
+    [groups.enrich, enrichOptional],
+    [groups.complete, completeEvents],
+  ] as const) {
+    const window = new ConcurrencyWindow(enrichmentWaitingMax);
+    // These calls come in bursts, and other users of the pool must not wait behind them.
+    const postgres = shareOf(service.postgres, postgresConnectionsOfEnrichmentMax);
+    consume(topics.incomplete, group, enrichmentBatchRecordsMax, (records) =>
+      window.begin(records, () => enrich({ ...enriching, postgres }, records)),
+    );
+  }
   const backfills = runBackfills(enriching);
   service.releases.push("backfills", () => backfills);
   service.releases.push("questions to providers", () => stopping.abort());

@@ -123,13 +123,15 @@ export function openRejectsOf(
   );
 }
 
+type RejectState = Pick<RejectListRow, "step" | "reason" | "detail" | "state">;
+
 /** The newest revision of an event's reject; null when it never was one. */
 export async function findReject(
   clickhouse: Pick<ClickHouse, "rows">,
   { workspace, environment }: Pick<RejectListRow, "workspace" | "environment">,
   eventId: string,
-): Promise<Pick<RejectListRow, "step" | "reason" | "detail" | "state"> | null> {
-  const [row] = await clickhouse.rows<Pick<RejectListRow, "step" | "reason" | "detail" | "state">>(
+): Promise<RejectState | null> {
+  const [row] = await clickhouse.rows<RejectState>(
     `SELECT step, reason, detail, state FROM rejects FINAL
      WHERE workspace = {workspace:String} AND environment = {environment:String}
        AND event_id = {event_id:String}`,
@@ -138,40 +140,30 @@ export async function findReject(
   return row ?? null;
 }
 
+const filters: readonly (readonly [keyof RejectFilter, condition: string])[] = [
+  ["workspace", "workspace = {workspace:String}"],
+  ["state", "state = {state:String}"],
+  ["reason", "reason = {reason:String}"],
+  ["provider", "provider = {provider:String}"],
+  ["step", "step = {step:String}"],
+  ["ids", "event_id IN {ids:Array(String)}"],
+  ["since", "received_at >= {since:DateTime64(3, 'UTC')}"],
+];
+
 function rejectsQuery(
   filter: RejectFilter,
   after: RejectPosition | null,
   rowsMax: number,
 ): { readonly sql: string; readonly params: Readonly<Record<string, QueryParam>> } {
-  const conditions = ["workspace = {workspace:String}", "state = {state:String}"];
-  const params: Record<string, QueryParam> = {
-    workspace: filter.workspace,
-    state: filter.state,
-    rows: rowsMax,
-  };
-  if (filter.reason !== undefined) {
-    conditions.push("reason = {reason:String}");
-    params.reason = filter.reason;
-  }
-  if (filter.provider !== undefined) {
-    conditions.push("provider = {provider:String}");
-    params.provider = filter.provider;
-  }
-  if (filter.step !== undefined) {
-    conditions.push("step = {step:String}");
-    params.step = filter.step;
-  }
-  if (filter.ids !== undefined) {
-    conditions.push("event_id IN {ids:Array(String)}");
-    params.ids = filter.ids;
-  }
-  if (filter.since !== undefined) {
-    conditions.push("received_at >= {since:DateTime64(3, 'UTC')}");
-    params.since = filter.since;
-  }
+  const params: Record<string, QueryParam> = { rows: rowsMax, ...after };
+  const conditions = filters.flatMap(([name, condition]) => {
+    const value = filter[name];
+    if (value === undefined) return [];
+    params[name] = value;
+    return [condition];
+  });
   if (after !== null) {
     conditions.push("(received_at, event_id) < ({receivedAt:DateTime64(3, 'UTC')}, {id:String})");
-    Object.assign(params, { receivedAt: after.receivedAt, id: after.id });
   }
   const sql = `SELECT workspace, environment, event_id, provider, native_type, received_at, step,
   reason, detail, partition, offset, state

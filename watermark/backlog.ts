@@ -21,29 +21,18 @@ export interface Waits {
 const recordsAtOnce = 1_000;
 
 export class Backlog {
-  readonly #log: ReadableLog;
-  readonly #topic: Topic;
-  readonly #group: string;
-  readonly #waits: (record: LogRecord) => Waits;
-  readonly #passed: "committed" | "handled";
   readonly #partitions: Waiting[] = [];
   #looking: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
   /** @param passed which offset of the group a record must lie before, not to wait any more */
   constructor(
-    log: ReadableLog,
-    topic: Topic,
-    group: string,
-    waits: (record: LogRecord) => Waits,
-    passed: "committed" | "handled" = "committed",
-  ) {
-    this.#log = log;
-    this.#topic = topic;
-    this.#group = group;
-    this.#waits = waits;
-    this.#passed = passed;
-  }
+    private readonly log: ReadableLog,
+    private readonly topic: Topic,
+    private readonly group: string,
+    private readonly waits: (record: LogRecord) => Waits,
+    private readonly passed: "committed" | "handled" = "committed",
+  ) {}
 
   /**
    * ms since 1970; Infinity when nothing waits. What a later look has found by then is reported
@@ -78,18 +67,18 @@ export class Backlog {
 
   async #look(): Promise<void> {
     // In this order: what other processes append and handle meanwhile is then seen as waiting.
-    const offsets = await this.#log[this.#passed](this.#topic, this.#group);
-    const ends = await this.#log.ends(this.#topic);
+    const offsets = await this.log[this.passed](this.topic, this.group);
+    const ends = await this.log.ends(this.topic);
     for (const [partition, handled] of offsets.entries()) {
       const known = this.#partitions[partition];
       // A group that was set back waits anew.
       const waiting = known === undefined || handled < known.handled ? new Waiting() : known;
       waiting.forget(handled);
       for (let end = ends[partition] ?? 0n; waiting.next < end;) {
-        const records = await this.#log.read(this.#topic, partition, waiting.next, recordsAtOnce);
+        const records = await this.log.read(this.topic, partition, waiting.next, recordsAtOnce);
         // Retention may have taken what was not handled: then there is nothing to wait for.
         if (records.length === 0) break;
-        for (const record of records) waiting.add(record.offset, this.#waits(record));
+        for (const record of records) waiting.add(record.offset, this.waits(record));
       }
       this.#partitions[partition] = waiting;
     }

@@ -80,9 +80,7 @@ class SharedReceipts implements InFlightReceipts {
   }
 
   async open(): Promise<void> {
-    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
-    if (row === undefined) throw new Error("Postgres has no clock");
-    this.#reported = await PersistedWatermark.open(this, Number(row.at), promiseEveryMs);
+    this.#reported = await PersistedWatermark.open(this, await this.#now(), promiseEveryMs);
     await this.#join();
     this.#ended = this.#keepPromising();
   }
@@ -184,9 +182,7 @@ class SharedReceipts implements InFlightReceipts {
       [this.process, limits.receiptsLeaseMs],
     );
     await refuseBesideCommand(this.postgres, this.process);
-    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
-    if (row === undefined) throw new Error("Postgres has no clock");
-    this.#joinedAt = Math.max(Number(row.at), this.#reported?.floor ?? 0) + 1;
+    this.#joinedAt = Math.max(await this.#now(), this.#reported?.floor ?? 0) + 1;
     this.#promised = Math.max(this.#promised, this.#joinedAt);
     await this.postgres.query(
       `DELETE FROM ingest_processes WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
@@ -195,16 +191,21 @@ class SharedReceipts implements InFlightReceipts {
     this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
   }
 
+  async #now(): Promise<number> {
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    return Number(row.at);
+  }
+
   /** Without any promise, that of the next to come: it will be later than now. */
   async #ask(): Promise<number> {
-    const [row] = await this.postgres.query<{ at: bigint; earliest: bigint | null }>(
-      `SELECT ${clock} AS at, min(earliest) AS earliest FROM ingest_processes
+    const [row] = await this.postgres.query<{ earliest: bigint }>(
+      `SELECT least(${clock}, min(earliest)) AS earliest FROM ingest_processes
        WHERE until > clock_timestamp()`,
     );
     if (row === undefined) throw new Error("Postgres has no clock");
-    const { at, earliest } = row;
-    const reported = Number(earliest === null || earliest > at ? at : earliest);
-    return this.#reported === null ? reported : this.#reported.upTo(reported);
+    const earliest = Number(row.earliest);
+    return this.#reported === null ? earliest : this.#reported.upTo(earliest);
   }
 }
 

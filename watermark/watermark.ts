@@ -53,14 +53,17 @@ export type Figures = "transactions" | "money" | "all";
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
-  readonly #receipts: InFlightReceipts;
-  readonly #reported: Record<Figures, ReportedMoments>;
+  readonly #reported = {
+    transactions: new ReportedMoments(),
+    money: new ReportedMoments(),
+    all: new ReportedMoments(),
+  };
 
   /** @param receipts of all processes over the log; its own when left out */
   constructor(
     log: ReadableLog,
     now: () => number = Date.now,
-    receipts: InFlightReceipts = new LocalReceipts(now),
+    private readonly receipts: InFlightReceipts = new LocalReceipts(now),
   ) {
     const normalized = [
       new Backlog(log, topics.raw, groups.normalize, rawWaits),
@@ -74,12 +77,6 @@ export class Watermark {
       money: [...normalized, money],
       all: [...normalized, money, subscriptions],
     };
-    this.#receipts = receipts;
-    this.#reported = {
-      transactions: new ReportedMoments(),
-      money: new ReportedMoments(),
-      all: new ReportedMoments(),
-    };
   }
 
   /**
@@ -89,7 +86,7 @@ export class Watermark {
    */
   receive(notBefore = 0): Receipt {
     const reported = Math.max(...Object.values(this.#reported).map(({ latest }) => latest));
-    return this.#receipts.receive(Math.max(notBefore, reported + 1));
+    return this.receipts.receive(Math.max(notBefore, reported + 1));
   }
 
   /**
@@ -97,12 +94,12 @@ export class Watermark {
    * @throws PostgresUnavailable when this process was silent for so long that others went on
    */
   check(receivedAt: number): void {
-    this.#receipts.check(receivedAt);
+    this.receipts.check(receivedAt);
   }
 
   /** Calls in flight in this process. */
   get callsInFlight(): number {
-    return this.#receipts.calls;
+    return this.receipts.calls;
   }
 
   /**
@@ -111,7 +108,7 @@ export class Watermark {
    * @param workspace whose figures are reported; left out: of all of them
    */
   async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
-    let complete = (await this.#receipts.earliest()) - 1;
+    let complete = (await this.receipts.earliest()) - 1;
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }

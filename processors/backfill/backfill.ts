@@ -93,8 +93,7 @@ async function afterFailure(
   const isLast = tried >= backfillTriesMax || error instanceof RecordTooLarge;
   if (isLast) tries.delete(id);
   else tries.set(id, tried);
-  const ms = pauses.get(id) ?? lookEveryMs;
-  pauses.set(id, Math.min(ms * 2, backfillPauseMsMax));
+  const ms = nextPause(pauses, id, lookEveryMs);
   const now = new Date();
   const problem =
     error instanceof RecordTooLarge
@@ -112,28 +111,31 @@ async function moveOn(
   const { postgres, stopping } = service;
   const outcome = await stepOf(service, backfill, startedAgain);
   if (stopping.aborted) return;
+  const { id } = backfill;
   const now = new Date();
   if ("step" in outcome) {
-    pauses.delete(backfill.id);
-    tries.delete(backfill.id);
-    if (outcome.step.state !== "reading") startedAgain.delete(backfill.id);
-    await moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
-    return;
+    pauses.delete(id);
+    tries.delete(id);
+    if (outcome.step.state !== "reading") startedAgain.delete(id);
+    return moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
   }
+  const { problem } = outcome;
   if (outcome.for === "good") {
-    startedAgain.delete(backfill.id);
-    const step = { ...backfill, state: "failed" as const, problem: outcome.problem };
-    await moveBackfill(postgres, backfill, { ...step, restUntil: now }, now);
-    return;
+    startedAgain.delete(id);
+    const failed = { ...backfill, state: "failed" as const, problem, restUntil: now };
+    return moveBackfill(postgres, backfill, failed, now);
   }
-  const ms = outcome.problem === null ? lookEveryMs : (pauses.get(backfill.id) ?? pauseMsFirst);
-  if (outcome.problem !== null) {
-    pauses.set(backfill.id, Math.min(ms * 2, backfillPauseMsMax));
-  }
+  const ms = problem === null ? lookEveryMs : nextPause(pauses, id, pauseMsFirst);
   const restUntil = new Date(now.getTime() + ms);
   // What waits keeps the time of its last page: the comparison begins when that is booked.
-  const step = { ...backfill, problem: outcome.problem, restUntil };
-  await moveBackfill(postgres, backfill, step, backfill.updatedAt);
+  await moveBackfill(postgres, backfill, { ...backfill, problem, restUntil }, backfill.updatedAt);
+}
+
+/** ms; of each pause after the other twice as much. */
+function nextPause(pauses: Memory["pauses"], backfill: string, first: number): number {
+  const ms = pauses.get(backfill) ?? first;
+  pauses.set(backfill, Math.min(ms * 2, backfillPauseMsMax));
+  return ms;
 }
 
 /** A page further; or it stops, for good or for now (`problem` null: others come first). */

@@ -3,7 +3,6 @@
  * then; all are replayed once the API has answered anything since the last try. The pause doubles
  * as long as some are left, so that a dead API costs a try every few minutes and nothing more.
  */
-import type { Service } from "../../runtime/service.js";
 import { replayAll, replayRejects, type ReplayService } from "../../rejects/replay.js";
 
 const reason = "enrichment_unavailable";
@@ -19,13 +18,17 @@ interface Wait {
   answered: boolean;
 }
 
+/** Open rejects of one provider in one workspace, of which `newest` is one. */
+interface Waiting {
+  readonly workspace: string;
+  readonly provider: string;
+  readonly newest: string;
+}
+
 export class WaitingForApis {
-  readonly #service: ReplayService & Pick<Service, "clickhouse">;
   readonly #waits = new Map<string, Wait>();
 
-  constructor(service: ReplayService & Pick<Service, "clickhouse">) {
-    this.#service = service;
-  }
+  constructor(private readonly service: ReplayService) {}
 
   answered(workspace: string, provider: string): void {
     const wait = this.#waits.get(nameOf(workspace, provider));
@@ -34,11 +37,7 @@ export class WaitingForApis {
 
   /** To be called often: most calls find nothing to do. */
   async replay(): Promise<void> {
-    const rows = await this.#service.clickhouse.rows<{
-      workspace: string;
-      provider: string;
-      newest: string;
-    }>(
+    const rows = await this.service.clickhouse.rows<Waiting>(
       `SELECT workspace, provider, argMax(event_id, received_at) AS newest FROM rejects FINAL
        WHERE state = 'open' AND reason = {reason:String} AND step IN {steps:Array(String)}
        GROUP BY workspace, provider LIMIT {most:UInt32}`,
@@ -52,14 +51,10 @@ export class WaitingForApis {
     for (const row of rows) await this.#replayOf(row);
   }
 
-  async #replayOf(row: { workspace: string; provider: string; newest: string }): Promise<void> {
-    const { workspace, provider, newest } = row;
+  async #replayOf({ workspace, provider, newest }: Waiting): Promise<void> {
     const name = nameOf(workspace, provider);
-    const wait = this.#waits.get(name) ?? {
-      pauseMs: pauseMsFirst,
-      nextAt: Date.now() + pauseMsFirst,
-      answered: false,
-    };
+    const soon = { pauseMs: pauseMsFirst, nextAt: Date.now() + pauseMsFirst, answered: false };
+    const wait = this.#waits.get(name) ?? soon;
     this.#waits.set(name, wait);
     if (wait.nextAt > Date.now()) return;
     const all = wait.answered;
@@ -67,10 +62,10 @@ export class WaitingForApis {
     wait.pauseMs = Math.min(wait.pauseMs * 2, pauseMsMax);
     wait.nextAt = Date.now() + wait.pauseMs;
     if (!all) {
-      await replayRejects(this.#service, { workspace, reason, ids: [newest] });
+      await replayRejects(this.service, { workspace, reason, ids: [newest] });
       return;
     }
-    for (const step of steps) await replayAll(this.#service, { workspace, provider, reason, step });
+    for (const step of steps) await replayAll(this.service, { workspace, provider, reason, step });
   }
 }
 

@@ -25,7 +25,7 @@ export async function passOver(
   record: LogRecord,
   error: unknown,
 ): Promise<void> {
-  const step = steps[group] ?? group;
+  const step = bookingGroups.has(group) ? "book" : group;
   const behind = eventBehind(record) ?? { record, event: unreadable(record) };
   const rejected = { ...behind, step, reason: "internal_error", detail };
   try {
@@ -36,8 +36,7 @@ export async function passOver(
     const event = { ...unreadable(behind.record), workspace: behind.event.workspace };
     await recordRejects(service, [{ ...rejected, event }]);
   }
-  if (group !== groups.money && group !== groups.subscriptions)
-    await journal(service, record, group);
+  if (!bookingGroups.has(group)) await journal(service, record, group);
   service.metrics.internalErrors.inc({ group });
   const { topic, partition, offset } = record;
   const where = { group, topic, partition, offset: offset.toString() };
@@ -51,14 +50,7 @@ const detail =
   "The service failed on this event alone: its log line with this event's id has the reason. " +
   "Replay it with the version that mends it.";
 
-const steps: Readonly<Record<string, string>> = {
-  [groups.normalize]: "normalize",
-  [groups.journal]: "journal",
-  [groups.complete]: "complete",
-  [groups.enrich]: "enrich",
-  [groups.money]: "book",
-  [groups.subscriptions]: "book",
-};
+const bookingGroups: ReadonlySet<string> = new Set([groups.money, groups.subscriptions]);
 
 /** Null: the record cannot be read. */
 function eventBehind(record: LogRecord): Pick<RejectedEvent, "record" | "event"> | null {
@@ -95,14 +87,8 @@ async function journal(
   try {
     const behind = rawBehind(record);
     if (behind === null) return;
-    const step = steps[group] ?? group;
-    const outcome = {
-      ...behind,
-      kind: "rejected",
-      step,
-      reason: "internal_error",
-      detail,
-    } as const;
+    const why = { step: group, reason: "internal_error", detail };
+    const outcome = { ...behind, kind: "rejected" as const, ...why };
     // The journal comes to it by itself, and would fail on it as well.
     if (group === groups.normalize) return recent.keep([outcome]);
     const row = rawEventRow(outcome);

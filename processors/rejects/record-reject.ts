@@ -37,19 +37,10 @@ export async function recordRejects(
 }
 
 function rejectMessage({ record, event, step, reason, detail }: RejectedEvent): Reject {
-  return {
-    event_id: event.event_id,
-    workspace: event.workspace,
-    environment: event.environment,
-    provider: event.provider,
-    native_type: event.native_type,
-    received_at: event.received_at,
-    step,
-    reason,
-    detail,
-    partition: record.partition,
-    offset: record.offset.toString(),
-  };
+  const { event_id, workspace, environment, provider, native_type, received_at } = event;
+  const name = { event_id, workspace, environment, provider, native_type, received_at };
+  const { partition, offset } = record;
+  return { ...name, step, reason, detail, partition, offset: offset.toString() };
 }
 
 /** Its revision is the receipt time, so that a repeat of the batch writes the same row. */

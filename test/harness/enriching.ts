@@ -2,7 +2,15 @@
 import { accountHasher } from "../../vault/account-hash.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import { answersOf } from "../../provider-api/stored-answers.js";
+import type { LogRecord } from "../../log/log.js";
+import { sealRawEvent } from "../../log/raw-event.js";
 import type { Service } from "../../runtime/service.js";
+import {
+  incompleteRecords,
+  rawEventCodec,
+  type RawEventMeta,
+  topics,
+} from "../../schemas/records/records.js";
 import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createProviders } from "../../providers/index.js";
@@ -28,4 +36,17 @@ export async function enrichingOver(
     answered: () => {},
     ...parts,
   };
+}
+
+/** As normalizing leaves it: sealed by the endpoint, for the topic of questions. */
+export function incompleteOf(
+  vault: Service["vault"],
+  meta: RawEventMeta,
+  body: object,
+  step: "complete" | "enrich",
+): LogRecord {
+  const raw = rawEventCodec.encode(sealRawEvent(vault, meta, Buffer.from(JSON.stringify(body))));
+  const place = { partition: 0, offset: 0n };
+  const value = incompleteRecords.encode({ step, ...place, received_at: meta.received_at, raw });
+  return { topic: topics.incomplete, ...place, key: meta.event_id, value };
 }

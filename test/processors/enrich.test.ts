@@ -1,16 +1,10 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
 import { basename } from "node:path";
 import { expect } from "chai";
-import {
-  factRecords,
-  incompleteRecords,
-  rawEventCodec,
-  topics,
-} from "../../schemas/records/records.js";
+import { factRecords, rawEventCodec, topics } from "../../schemas/records/records.js";
 import { changeIntegration } from "../../workspaces/integration-records.js";
 import { LogUnavailable } from "../../log/log.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
-import { sealRawEvent } from "../../log/raw-event.js";
 import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { asks, decode } from "../../providers/stripe/decode.js";
 import { paths } from "../../providers/stripe/answers.js";
@@ -25,7 +19,7 @@ import {
 } from "../../ops/payloads/stripe.js";
 import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
 import { stripe, suiteEndpoints, openEndpoints, type Endpoints } from "../harness/endpoints.js";
-import { enrichingOver } from "../harness/enriching.js";
+import { enrichingOver, incompleteOf } from "../harness/enriching.js";
 import { rejection, until } from "../harness/promises.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { readRaw } from "../../processors/normalize/read-raw.js";
@@ -229,12 +223,12 @@ describe("Events that ask", function suite() {
   });
 
   it("should book a charge at once, and its fee when it is answered", async () => {
-    let answer = (): void => {};
-    api.misbehave = (request, response) => {
-      if (!request.url?.startsWith("/v1/balance_transactions/")) return false;
-      answer = () => send(response, 200, { id: "txn", amount: 10_000, fee: 320, currency: "eur" });
-      return true;
-    };
+    const answer = holdBack("txn_ch_enriched", {
+      id: "txn",
+      amount: 10_000,
+      fee: 320,
+      currency: "eur",
+    });
     await deliver(charge("enriched"));
     await until(async () => (await transaction())?.gross_amount === 100);
     expect(await transaction()).to.include({ fee_amount: null, version: 1 });
@@ -258,8 +252,7 @@ describe("Events that ask", function suite() {
       fee: 320,
       currency: "eur",
     });
-    const incomplete = await incompleteRecord(charge("later"), "enrich");
-    const record = { topic: topics.incomplete, partition: 0, offset: 0n, ...incomplete };
+    const record = await incompleteRecord(charge("later"), "enrich");
     const received: number[] = [];
     let isAway = true;
     const append = (_topic: string, records: readonly { value: Buffer }[]) => {
@@ -292,8 +285,7 @@ describe("Events that ask", function suite() {
 
   it("should keep nothing of what may ask nobody", async () => {
     const { service } = endpoints;
-    const { key, value } = await incompleteRecord(charge("mute"), "enrich");
-    const record = { topic: topics.incomplete, partition: 0, offset: 0n, key, value };
+    const record = await incompleteRecord(charge("mute"), "enrich");
     const apis = openProviderApis(service.config);
     const enriching = await enrichingOver(service, {
       log: { ...service.log, append: () => Promise.reject(new Error("nothing to report")) },
@@ -301,7 +293,7 @@ describe("Events that ask", function suite() {
     });
     await enrichOptional(enriching, [record]);
     const kept = await service.postgres.query("SELECT 1 FROM kept_answers WHERE event_id = $1", [
-      key,
+      record.key,
     ]);
     expect(kept).to.deep.equal([]);
   });
@@ -319,7 +311,7 @@ describe("Events that ask", function suite() {
   });
 
   it("should price a subscription by the discount it only names", async () => {
-    api.objects.set("/v1/subscriptions/sub_half", { ...answeredDiscount, id: "sub_half" });
+    answerDiscount("sub_half");
     api.objects.set("/v1/coupons/HALF", coupon);
     const before = await mrr();
     await deliver(subscription("half", { discounts: ["di_half"] }));
@@ -328,13 +320,7 @@ describe("Events that ask", function suite() {
   });
 
   it("should call no figure complete before an event that asks is answered", async () => {
-    let answer = (): void => {};
-    api.objects.set("/v1/subscriptions/sub_slow", { ...answeredDiscount, id: "sub_slow" });
-    api.misbehave = (request, response) => {
-      if (request.url?.includes("sub_slow") !== true) return false;
-      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_slow" });
-      return true;
-    };
+    const answer = holdBack("sub_slow");
     const { readKey: otherKey } = await openEndpoints();
     const before = await mrr();
     await deliver(subscription("slow", { discounts: ["di_half"] }));
@@ -352,14 +338,8 @@ describe("Events that ask", function suite() {
   });
 
   it("should ask for others while one gets no answer", async () => {
-    let answer = (): void => {};
-    api.objects.set("/v1/subscriptions/sub_stuck", { ...answeredDiscount, id: "sub_stuck" });
-    api.objects.set("/v1/subscriptions/sub_behind", { ...answeredDiscount, id: "sub_behind" });
-    api.misbehave = (request, response) => {
-      if (request.url?.includes("sub_stuck") !== true) return false;
-      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_stuck" });
-      return true;
-    };
+    answerDiscount("sub_behind");
+    const answer = holdBack("sub_stuck");
     const before = await mrr();
     await deliver(subscription("stuck", { discounts: ["di_half"] }));
     await until(() => api.calls.some((path) => path.includes("sub_stuck")));
@@ -371,15 +351,8 @@ describe("Events that ask", function suite() {
   });
 
   it("should publish what is answered before the others of its batch", async () => {
-    let answer = (): void => {};
-    for (const id of ["sub_last", "sub_first"]) {
-      api.objects.set(`/v1/subscriptions/${id}`, { ...answeredDiscount, id });
-    }
-    api.misbehave = (request, response) => {
-      if (request.url?.includes("sub_last") !== true) return false;
-      answer = () => send(response, 200, { ...answeredDiscount, id: "sub_last" });
-      return true;
-    };
+    answerDiscount("sub_first");
+    const answer = holdBack("sub_last");
     const before = await mrr();
     const events = ["last", "first"].map((id) => subscription(id, { discounts: ["di_half"] }));
     const records = await Promise.all(events.map((event) => incompleteRecord(event, "complete")));
@@ -402,13 +375,8 @@ describe("Events that ask", function suite() {
   });
 
   it("should reject what cannot be had, hold up nothing, and book it when it can", async () => {
-    let isDead = true;
-    api.objects.set("/v1/subscriptions/sub_late", { ...answeredDiscount, id: "sub_late" });
-    api.misbehave = (request, response) => {
-      if (!isDead || request.url?.includes("sub_late") !== true) return false;
-      send(response, 500, {});
-      return true;
-    };
+    answerDiscount("sub_late");
+    refuse("sub_late", 500);
     const before = await mrr();
     await deliver(subscription("late", { discounts: ["di_half"] }));
     await deliver(subscription("plain"));
@@ -416,24 +384,20 @@ describe("Events that ask", function suite() {
     await until(async () => (await openRejects()).length === 1);
     const [reject] = await openRejects();
     expect(reject).to.include({ step: "complete", reason: "enrichment_unavailable" });
-    isDead = false;
+    api.misbehave = null;
     await until(async () => (await mrr()) === before + 30);
     await until(async () => (await openRejects()).length === 0);
   });
 
   it("should list what the API refuses, and leave it to a person", async () => {
-    api.misbehave = (request, response) => {
-      if (request.url?.includes("sub_refused") !== true) return false;
-      send(response, 403, {});
-      return true;
-    };
+    refuse("sub_refused", 403);
     await deliver(subscription("refused", { discounts: ["di_half"] }));
     await until(async () => (await openRejects()).length === 1);
     expect((await openRejects())[0]).to.include({ step: "complete", reason: "enrichment_refused" });
   });
 
   it("should book what was refused when the integration is given other credentials", async () => {
-    api.objects.set("/v1/subscriptions/sub_refused", { ...answeredDiscount, id: "sub_refused" });
+    answerDiscount("sub_refused");
     const before = await mrr();
     const credentials = { signing_secret: secret, api_key: apiKey };
     const changed = await endpoints.manage("PATCH", integration, { credentials });
@@ -443,17 +407,12 @@ describe("Events that ask", function suite() {
   });
 
   it("should book it also when the process that took the credentials died at once", async () => {
-    let isRefused = true;
-    api.objects.set("/v1/subscriptions/sub_died", { ...answeredDiscount, id: "sub_died" });
-    api.misbehave = (request, response) => {
-      if (!isRefused || request.url?.includes("sub_died") !== true) return false;
-      send(response, 403, {});
-      return true;
-    };
+    answerDiscount("sub_died");
+    refuse("sub_died", 403);
     const before = await mrr();
     await deliver(subscription("died", { discounts: ["di_half"] }));
     await until(async () => (await openRejects()).length === 1);
-    isRefused = false;
+    api.misbehave = null;
     const { postgres, vault } = endpoints.service;
     const change = { credentials: { signing_secret: secret, api_key: apiKey }, expireOld: false };
     await changeIntegration(postgres, vault, basename(integration), change, new Date());
@@ -461,7 +420,29 @@ describe("Events that ask", function suite() {
     await until(async () => (await openRejects()).length === 0);
   });
 
-  /** As normalizing leaves it: sealed by the endpoint, for the topic of questions. */
+  function answerDiscount(id: string): void {
+    api.objects.set(`/v1/subscriptions/${id}`, { ...answeredDiscount, id });
+  }
+
+  /** What asks for it gets no answer before the function is called that this returns. */
+  function holdBack(id: string, object: JsonObject = { ...answeredDiscount, id }): () => void {
+    let answer = (): void => {};
+    api.misbehave = (request, response) => {
+      if (request.url?.includes(id) !== true) return false;
+      answer = () => send(response, 200, object);
+      return true;
+    };
+    return () => answer();
+  }
+
+  function refuse(id: string, status: number): void {
+    api.misbehave = (request, response) => {
+      if (request.url?.includes(id) !== true) return false;
+      send(response, status, {});
+      return true;
+    };
+  }
+
   async function incompleteRecord(body: JsonObject, step: "complete" | "enrich") {
     const { service, workspace } = endpoints;
     const heading = stripe.heading(body, {}, Date.now());
@@ -476,11 +457,7 @@ describe("Events that ask", function suite() {
       received_at: Date.now(),
       rates_edition: service.rates.edition,
     });
-    const raw = rawEventCodec.encode(
-      sealRawEvent(service.vault, meta, Buffer.from(JSON.stringify(body))),
-    );
-    const place = { partition: 0, offset: 0n, received_at: meta.received_at };
-    return { key: meta.event_id, value: incompleteRecords.encode({ step, ...place, raw }) };
+    return incompleteOf(service.vault, meta, body, step);
   }
 
   async function deliver(event: JsonObject): Promise<void> {

@@ -1,19 +1,12 @@
 /** An event whose provider answered in part at first, and more when it was asked again. */
 import { expect } from "chai";
-import {
-  type Fact,
-  factRecords,
-  incompleteRecords,
-  rawEventCodec,
-  topics,
-} from "../../schemas/records/records.js";
+import { type Fact, factRecords, topics } from "../../schemas/records/records.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
-import { sealRawEvent } from "../../log/raw-event.js";
 import { readConfig } from "../../config.js";
 import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";
 import { openEndpoints } from "../harness/endpoints.js";
-import { enrichingOver } from "../harness/enriching.js";
+import { enrichingOver, incompleteOf } from "../harness/enriching.js";
 import { apiKey, openStripeApi, send } from "../apis/stripe-api.js";
 import { metaOf } from "../harness/facts.js";
 
@@ -77,13 +70,8 @@ describe("An event enriched again", () => {
         received_at: receivedAt,
         rates_edition: service.rates.edition,
       });
-      const body = Buffer.from(
-        JSON.stringify(lemonEvent({ name: "order_created", object: order })),
-      );
-      const raw = rawEventCodec.encode(sealRawEvent(service.vault, meta, body));
-      const place = { partition: 0, offset: 0n, received_at: receivedAt };
-      const value = incompleteRecords.encode({ step: "enrich", ...place, raw });
-      return { topic: topics.incomplete, partition: 0, offset: 0n, key: "order", value };
+      const body = lemonEvent({ name: "order_created", object: order });
+      return incompleteOf(service.vault, meta, body, "enrich");
     };
     const now = Date.now();
     const [partly] = await ask(now - 3_000);
