@@ -34,9 +34,8 @@ type Filter = Omit<RejectFilter, "state">;
  * cannot be replayed stays open and is passed over: who asks while there are `more` comes to an
  * end.
  */
-export async function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
-  const { replayed, missing, last } = await replayFrom(service, filter, null);
-  return { replayed, missing, more: last !== null };
+export function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
+  return replayPages(service, filter, ({ replayed }) => replayed > 0);
 }
 
 /**
@@ -47,35 +46,28 @@ export async function replayAll(
   service: ReplayService,
   filter: Filter,
 ): Promise<Omit<Replayed, "more">> {
-  const all = { replayed: 0, missing: 0 };
-  let after: RejectPosition | null = null;
-  do {
-    const some = await replayFrom(service, filter, after);
-    all.replayed += some.replayed;
-    all.missing += some.missing;
-    after = some.last;
-  } while (after !== null);
-  return all;
+  const { replayed, missing } = await replayPages(service, filter, () => false);
+  return { replayed, missing };
 }
 
-interface Stretch extends Omit<Replayed, "more"> {
+interface Page extends Omit<Replayed, "more"> {
   /** Where the next one begins; null at the end. */
   readonly last: RejectPosition | null;
 }
 
-/** Those behind `after`, page by page until one was replayed. */
-async function replayFrom(
+/** Page by page, up to the end or the first after which it is enough. */
+async function replayPages(
   service: ReplayService,
   filter: Filter,
-  after: RejectPosition | null,
-): Promise<Stretch> {
-  let missing = 0;
-  let from = after;
-  for (;;) {
-    const page = await replayPage(service, filter, from);
+  isEnough: (page: Page) => boolean,
+): Promise<Replayed> {
+  let [replayed, missing] = [0, 0];
+  for (let after: RejectPosition | null = null; ;) {
+    const page: Page = await replayPage(service, filter, after);
+    replayed += page.replayed;
     missing += page.missing;
-    if (page.replayed > 0 || page.last === null) return { ...page, missing };
-    from = page.last;
+    after = page.last;
+    if (after === null || isEnough(page)) return { replayed, missing, more: after !== null };
   }
 }
 
@@ -83,7 +75,7 @@ async function replayPage(
   service: ReplayService,
   filter: Filter,
   after: RejectPosition | null,
-): Promise<Stretch> {
+): Promise<Page> {
   const rowsMax = limits.replayRecordsMax;
   const open = await listRejects(
     service.clickhouse,
@@ -95,7 +87,7 @@ async function replayPage(
   const found: Found[] = [];
   for (const reject of chosen) {
     const sealed = await sealedRecordOf(service, reject);
-    if (sealed !== null) found.push({ reject, ...sealed });
+    if (sealed !== null) found.push(sealed);
   }
   if (found.length > 0) await putBack(service, found);
   return {
@@ -137,14 +129,18 @@ function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
 }
 
 /** Null: retention has removed it, or it is not as it was sealed. */
-async function sealedRecordOf({ log, vault }: ReplayService, reject: RejectListRow) {
+async function sealedRecordOf(
+  { log, vault }: ReplayService,
+  reject: RejectListRow,
+): Promise<Found | null> {
   const offset = BigInt(reject.offset);
   const [record] = await log.read(topics.raw, reject.partition, offset, 1);
   if (record === undefined || record.offset !== offset) return null;
-  const opened = openedRecord(vault, record.value);
+  const raw = readRawEvent(record.value);
   // Sealing another event's bytes under this one's name would be believed from then on.
-  if (opened === null || opened.meta.event_id !== reject.event_id) return null;
-  return { key: record.key, ...opened };
+  if (raw === null || raw.meta.event_id !== reject.event_id) return null;
+  const body = openIntact(vault, raw);
+  return body && { reject, key: record.key, meta: raw.meta, body };
 }
 
 function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt: number) {
@@ -155,11 +151,4 @@ function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt:
     rates_edition: rates.edition,
   };
   return { key: found.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, found.body)) };
-}
-
-/** Null: something else wrote it, or changed it. That must not hold up the others. */
-function openedRecord(vault: ReplayService["vault"], value: Buffer) {
-  const raw = readRawEvent(value);
-  const body = raw && openIntact(vault, raw);
-  return raw && body && { meta: raw.meta, body };
 }

@@ -9,13 +9,7 @@ import type { Line, Quote } from "../../../schemas/records/records.js";
 import type { Withdrawn } from "./disputes.js";
 import { returnedTaxes, type Span } from "./refund-taxes.js";
 import type { RefundStep } from "./refunds.js";
-import {
-  type Measure,
-  type Named,
-  NamedLines,
-  type Parts,
-  SoldLines,
-} from "./refund-allocation.js";
+import { type Measure, type Named, NamedLines, partsBy, SoldLines } from "./refund-allocation.js";
 import { bySku } from "./invoice-allocation.js";
 
 /**
@@ -105,7 +99,10 @@ export function movesOf(
   if (sale === null) return outs.map((out) => outMove(out, atOwnRate(out), known));
   const sold = saleMove(sale);
   const inSale = sumsInSale(outs, sale);
-  const lines = new SoldLines(totalsOf(sold), sale.lines);
+  const lines = new SoldLines(
+    partsBy((measure) => sold[measure].to),
+    sale.lines,
+  );
   const named = new NamedLines();
   const moves = outs.map((out) => {
     const sums = inSale.get(out);
@@ -170,10 +167,6 @@ function sharesOf(move: Move, measure: Measure | "fee", lines: readonly Line[]):
   const before = sharesAt("from");
   const sign = move.isOut ? -1n : 1n;
   return sharesAt("to").map((share, index) => sign * (share - (before[index] ?? 0n)));
-}
-
-function totalsOf({ original, amount, tax }: Move): Parts {
-  return { original: original.to, amount: amount.to, tax: tax.to };
 }
 
 function saleMove(sale: Sale): Move {
@@ -296,27 +289,17 @@ function saleOutMove(
   named: NamedLines,
 ): Move {
   const from = named.sum;
-  const step = stepOf(sums);
-  if (out.undoes !== null) named.giveBack(out.undoes, negative(step));
-  else if (out.lines.length > 0) named.take(out.entry, step, namedLines(out, known));
+  const step = partsBy((measure) => sums[measure].to - sums[measure].from);
+  if (out.undoes !== null) {
+    const back = partsBy((measure) => -step[measure]);
+    named.giveBack(out.undoes, back);
+  } else if (out.lines.length > 0) named.take(out.entry, step, namedLines(out, known));
   const move = outMove({ ...out, lines: [] }, sums, known);
   return { ...move, lines: sold.lines, returned: { sold, from, to: named.sum } };
 }
 
 function namedLines({ lines }: MoneyOut, { skus }: Known): Line[] {
   return bySku(lines.map((line) => withSku(line, skus)));
-}
-
-function stepOf({ original, amount, tax }: Sums): Parts {
-  return {
-    original: original.to - original.from,
-    amount: amount.to - amount.from,
-    tax: tax.to - tax.from,
-  };
-}
-
-function negative({ original, amount, tax }: Parts): Parts {
-  return { original: -original, amount: -amount, tax: -tax };
 }
 
 /** In the sale's currency a full refund cancels it to the cent. */

@@ -17,6 +17,10 @@ export interface Parts {
 export type Measure = keyof Parts;
 const measures = ["original", "amount", "tax"] as const;
 
+export function partsBy(amountOf: (measure: Measure) => bigint): Parts {
+  return { original: amountOf("original"), amount: amountOf("amount"), tax: amountOf("tax") };
+}
+
 /** By SKU what went out by name, of which a line may have brought in less. */
 export type Named = ReadonlyMap<string, Parts>;
 const nothingNamed: Named = new Map();
@@ -181,14 +185,15 @@ function split(
   step: Parts,
   weightsOf: (measure: Measure) => readonly bigint[],
 ): Named {
-  const [originals, amounts, taxes] = measures.map((measure) =>
-    step[measure] === 0n ? [] : splitByWeight(step[measure], weightsOf(measure)),
-  );
+  const sharesOf = (measure: Measure): bigint[] =>
+    step[measure] === 0n ? [] : splitByWeight(step[measure], weightsOf(measure));
+  const shares = {
+    original: sharesOf("original"),
+    amount: sharesOf("amount"),
+    tax: sharesOf("tax"),
+  };
   return new Map(
-    skus.map((sku, index) => {
-      const original = originals?.[index] ?? 0n;
-      return [sku, { original, amount: amounts?.[index] ?? 0n, tax: taxes?.[index] ?? 0n }];
-    }),
+    skus.map((sku, index) => [sku, partsBy((measure) => shares[measure][index] ?? 0n)]),
   );
 }
 
@@ -196,12 +201,7 @@ function split(
 function added(sums: Named, more: Named, sign: 1n | -1n): Named {
   const all = new Map(sums);
   for (const [sku, part] of more) {
-    const sum = all.get(sku) ?? { original: 0n, amount: 0n, tax: 0n };
-    const now = {
-      original: sum.original + sign * part.original,
-      amount: sum.amount + sign * part.amount,
-      tax: sum.tax + sign * part.tax,
-    };
+    const now = partsBy((measure) => (all.get(sku)?.[measure] ?? 0n) + sign * part[measure]);
     if (measures.every((measure) => now[measure] === 0n)) all.delete(sku);
     else all.set(sku, now);
   }
