@@ -107,27 +107,23 @@ describe("A sole writer", () => {
     const writer = await SoleWriter.over<string>({ clickhouse, log, logger: testLogger }, follow);
     if (writer === null) throw new Error("neither is shared");
     const ways: string[] = [];
-    const book = (offset: bigint, fails = false) =>
+    const run = (name: string, record: LogRecord, alone: () => Promise<void>) =>
       writer.run(
-        [recordAt(offset)],
+        [record],
         async () => {
-          ways.push(`${offset} alone`);
-          if (fails) throw new Error("the world fails");
-          return String(offset);
+          ways.push(`${name} alone`);
+          await alone();
+          return name;
         },
-        async () => void ways.push(`${offset} careful`),
+        async () => void ways.push(`${name} careful`),
       );
+    const book = (offset: bigint, fails = false) =>
+      run(String(offset), recordAt(offset), async () => {
+        if (fails) throw new Error("the world fails");
+      });
     /** The first of a partition. */
     const bookFirst = (partition: number, alone: () => Promise<void>) =>
-      writer.run(
-        [recordAt(0n, partition)],
-        async () => {
-          ways.push(`partition ${partition} alone`);
-          await alone();
-          return `partition ${partition}`;
-        },
-        async () => void ways.push(`partition ${partition} careful`),
-      );
+      run(`partition ${partition}`, recordAt(0n, partition), alone);
     return { ways, book, bookFirst };
   }
 

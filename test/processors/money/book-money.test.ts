@@ -19,7 +19,7 @@ import {
 } from "../../../schemas/records/records.js";
 import { bookFacts, factOf, recordsOf } from "../../harness/facts.js";
 import { linesOf, payment, purchase, quoteOf, refundTotal } from "../../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse } from "../../harness/stores.js";
+import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
 import { latch, hasFailed } from "../../harness/promises.js";
 
 const chargeAt = (at: number) => payment({ payment: "pi", at, amount: 1_000n, country: "DE" });
@@ -230,8 +230,7 @@ describe("Booking alone, killed when versions are written and nothing else is", 
       },
       { isShared: false },
     );
-    const log: Log = { ...dying.log, ends: async () => [0n] };
-    const soleWriter = await openSoleWriter({ ...dying, log });
+    const soleWriter = await openSoleWriter(dying);
     // Two endpoints: what was received later is on the topic first.
     await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
     await killed;
@@ -256,8 +255,7 @@ describe("Booking alone, when the rows of a batch cannot follow", () => {
       },
       { isShared: false },
     );
-    const log: Log = { ...alone.log, ends: async () => [0n] };
-    const service = { ...alone, soleWriter: await openSoleWriter({ ...alone, log }) };
+    const service = { ...alone, soleWriter: await openSoleWriter(alone) };
     const readings = [
       factIn(workspace, "e1:0", 1, chargeAt(5_000)),
       factIn(workspace, "e2:0", 2, chargeAt(8_000)),
@@ -322,8 +320,7 @@ describe("A message about a payment whose invoice is on its way", () => {
     const workspace = `ws_${randomUUID()}`;
     const reported: TransactionRecord[] = [];
     const given = serviceOver(await openTestClickHouse(), { isShared, reported });
-    const log: Log = { ...given.log, ends: async () => [0n] };
-    const soleWriter = await openSoleWriter({ ...given, log });
+    const soleWriter = await openSoleWriter(given);
     return {
       service: { ...given, soleWriter, held: new HeldMessages(waitMs) },
       fact: (id: string, body: FactBody, second = nowSeconds) =>
@@ -369,13 +366,21 @@ describe("A message about a payment whose invoice is on its way", () => {
   }
 });
 
+/** With nothing on it: what is appended goes to `reported` alone. */
+let openLog: Log | undefined;
+
 /** A process that books beside others, unless not shared. @param reported gets its messages */
 function serviceOver(
   clickhouse: ClickHouse,
   { isShared = true, reported = [] }: { isShared?: boolean; reported?: TransactionRecord[] } = {},
 ): BookingService {
-  const log = onlyAppends((value) => reported.push(transactionCodec.decode(value)));
-  return bookingOver({ ...clickhouse, isShared }, { ...log, shared: isShared });
+  openLog ??= openTestLog("book-money");
+  const append: Log["append"] = async (topic, records) => {
+    if (topic !== topics.transactions) return [];
+    reported.push(...records.map(({ value }) => transactionCodec.decode(value)));
+    return [];
+  };
+  return bookingOver({ ...clickhouse, isShared }, { ...openLog, append, shared: isShared });
 }
 
 function factIn(workspace: string, id: string, second: number, body: FactBody): Fact {
@@ -388,30 +393,4 @@ function factIn(workspace: string, id: string, second: number, body: FactBody): 
     happened_at: second * 1_000,
     quote: isConverted ? quoteOf() : null,
   });
-}
-
-/** All that booking asks of a log that others share. */
-function onlyAppends(take: (value: Buffer) => void): BookingService["log"] {
-  const refuse = (): never => {
-    throw new Error("booking does not read its log");
-  };
-  return {
-    shared: true,
-    async append(topic, records) {
-      if (topic === topics.transactions) for (const { value } of records) take(value);
-      return [];
-    },
-    consume: refuse,
-    tail: refuse,
-    read: refuse,
-    ends: refuse,
-    earliest: refuse,
-    committed: refuse,
-    handled: refuse,
-    seek: refuse,
-    widen: refuse,
-    begin: refuse,
-    place: refuse,
-    close: refuse,
-  };
 }
