@@ -1,9 +1,7 @@
 /**
- * Holds the recorded MRR movements against what should be recorded (`schemas/movements.ts`, the
- * one definition), account slice by account slice.
- *
- * A slice is first compared by sums over its rows (`fingerprintSql`): half the work of comparing
- * them row by row, which is done only where the sums differ.
+ * Compares the recorded MRR movements with what should be recorded (`schemas/movements.ts`), by
+ * slices of accounts: first by sums over the rows (`fingerprintSql`), which is half the work, and
+ * row by row only where those differ.
  */
 import { limits } from "../config.js";
 import type { AuditExample } from "../schemas/audit.js";
@@ -230,11 +228,7 @@ function fingerprintSql(accountsFilter: string, dimensions: readonly string[]): 
 ${inOrderOfAccounts}`;
 }
 
-/**
- * A slice is a stretch of the tables, which lie in the order of accounts: each account is worked
- * out as it is read, some thousand at a time, instead of all of them in one block that no
- * processor's cache holds.
- */
+/** Each account is worked out as it is read, instead of all in one block no cache holds. */
 const inOrderOfAccounts =
   "SETTINGS optimize_aggregation_in_order = 1, aggregation_in_order_max_block_bytes = 1000000";
 

@@ -1,8 +1,7 @@
 /**
- * Handles batches of several partitions as one: a statement costs the store much the same for many
- * rows as for a few, and statements that write one table run one after the other. While a batch is
- * handled, records of other partitions collect for the next. Work that a batch leaves is finished
- * during the next batch, and before the one after that.
+ * Handles batches of several partitions as one, since a statement costs much the same for many rows
+ * as for a few: records of other partitions collect for the next. Work that a batch leaves is
+ * finished during the next batch, and before the one after that.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord } from "../log/log.js";

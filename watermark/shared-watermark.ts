@@ -1,8 +1,7 @@
 /**
- * The in-flight receipts of several processes on one log. Several times a second each process
- * promises in Postgres not to stamp anything earlier than its earliest call in flight. The earliest
- * promise bounds what any process may report as complete (docs/decisions/, several processes).
- * Clocks need not agree: a stamp is compared only with this process's own promise.
+ * The in-flight receipts of several processes on one log. Each promises in Postgres not to stamp
+ * anything earlier than its earliest call in flight; the earliest promise bounds what any process
+ * may report as complete (docs/decisions/exactly-once.md). Their clocks need not agree.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../config.js";

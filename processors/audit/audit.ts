@@ -1,7 +1,6 @@
 /**
  * The audit: for each workspace and environment, whether what is recorded is what should be, row by
- * row. It reads in bounded slices and rests in between as it is reported, so that it can run beside
- * booking. It repairs only when reported to, and then nothing may be booking.
+ * row, in bounded slices with rests, so that it can run beside booking. A repair may not.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import {

@@ -1,10 +1,7 @@
 /**
- * Holds ledger and transaction versions against what should be recorded: what `payment-versions.ts`
- * makes of the facts known. Payments are walked in the order of the tables' primary keys, a bounded
- * number of facts at a time.
- *
- * Both tables are a function of the facts received up to a moment, independent of later facts, so
- * that up to `knownTo` they can be audited while booking goes on.
+ * Payments as they are audited: in the order of the tables' primary keys, a bounded number of facts
+ * at a time. Ledger and versions are a function of the facts received up to a moment, so up to
+ * `knownTo` they can be audited while booking goes on.
  */
 import { clickhouseTime, fromClickhouseTime, matching } from "../../clickhouse/rows.js";
 import { literal } from "../../clickhouse/sql-text.js";

@@ -1,8 +1,7 @@
 /**
- * The booking shortcut of a process that owns its log and its tables (neither is shared). Nobody
- * else writes between its read and its write, so the missing rows can be computed without reading
- * stored ones (docs/decisions/exactly-once.md). The exception is a batch that may be partly booked,
- * by a killed process or a failed attempt.
+ * The booking shortcut of a process that owns its log and its tables: the missing rows follow from
+ * what is known (docs/decisions/exactly-once.md), except of a batch that may be partly booked, by a
+ * killed process or a failed attempt.
  */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Log, LogRecord } from "../../log/log.js";
@@ -84,9 +83,8 @@ export class SoleWriter<Rows> {
   }
 
   /**
-   * Books one batch at a time, of any partition. If a batch or its later rows fail, the batches
-   * after it must be given again with it (`ConsumeOptions.handle`). A batch already in the
-   * consumer's hands is refused, because it would be booked without the earlier one.
+   * Books one batch at a time, of any partition. If a batch or its later rows fail, those after it
+   * must be given again with it (`ConsumeOptions.handle`); until then they are refused.
    * @param records none that the next run of batches may pass over
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch

@@ -1,8 +1,7 @@
 /**
- * Rejects that mend themselves: those that wait for a rate are replayed when a new edition of rates
- * appears, those that wait for an object (a discount) when one is reported, those that wait for a
- * provider's API when it answers again or other credentials were entered, and replayed ones that
- * were booked are resolved.
+ * Replays rejects by themselves: what waits for a rate at a new edition, for an object (a discount)
+ * when one is reported, for a provider's API when it answers again or other credentials were
+ * entered. Replayed ones that were booked are resolved.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { replayOwed } from "../../rejects/credential-replays.js";

@@ -1,7 +1,7 @@
 /**
  * What should be recorded about one payment: after each fact, in order of receipt, the ledger rows
- * that make the difference and the transaction as then known. Pure; the booking step inserts what
- * is not there yet.
+ * that make the difference and the transaction as then known. So any past answer can be given
+ * again, however the facts were batched. Pure.
  */
 import { limits } from "../../../config.js";
 import { isInt64 } from "../../../schemas/fact-bounds.js";

@@ -1,10 +1,6 @@
 /**
  * A payment as a function of all that is known about it: its ledger entries and the transaction a
  * customer would recognise. Pure. Rules: `definitions.md`, Ledger and Transactions.
- *
- * Facts come in the order of receipt. Each prefix of them is what was known at a moment: the
- * ledger rows recorded with a fact are the entries after it minus the entries before it, so that
- * any past answer can be given again, however the facts happened to be batched.
  */
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { refundedOf } from "../../../schemas/money/refunded.js";

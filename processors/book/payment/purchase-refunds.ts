@@ -1,8 +1,7 @@
 /**
- * Refunds that name what was bought and not by which payment it was paid: money returned outside
- * Stripe for an invoice. In order of time they cover the purchase one after the other, as its
- * payments do (invoice-allocation.ts), and each payment gives back what of its own part is covered
- * (docs/decisions/refunds-and-disputes.md). Pure.
+ * Refunds that name what was bought and not by which payment: money returned outside Stripe for an
+ * invoice. They cover the purchase one after the other, as its payments do, and each payment gives
+ * back what of its own part is covered (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";

@@ -1,10 +1,7 @@
 /**
- * How much one account may have: its movements are worked out whole, in one statement, and one that
- * the engine has no memory for would be tried again for ever, while everybody's MRR stands still.
- *
- * What an account has never becomes less, and is looked at by the statement that inserts, of which
- * there is one at a time. So a change is refused only where it can never be inserted later, and one
- * that was inserted before a crash is not refused when its batch comes again.
+ * How much one account may have, since its movements are worked out whole, in one statement. What
+ * it has never becomes less, and the statement that inserts checks it: a change is refused only
+ * where it can never be inserted later, and never after it was inserted before a crash.
  */
 import { matching } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
@@ -20,9 +17,8 @@ type Large = Pick<Change, "workspace" | "environment" | "account">;
 const sizeSql = "sum(greatest(1, arraySum(items -> length(items), steps.items.item)))";
 
 /**
- * What all accounts together can have at the most that begin alike, in a process that is alone with
- * its tables: nearly every batch needs no look. Accounts are hashes, so each of the 65,536 groups
- * has little. What is counted again by a repeat only leads to a look too many.
+ * In a process that is alone with its tables nearly every batch needs no look: what all accounts
+ * that begin alike have at the most. What a repeat counts again only leads to a look too many.
  */
 export class AccountSizes {
   readonly #sizes = new Map<string, number>();
@@ -47,9 +43,7 @@ export class AccountSizes {
     this.#isRead = true;
   }
 
-  /**
-   * Call with every change before it is inserted. False: the accounts' sizes must be read.
-   */
+  /** Call with every change before it is inserted. False: the accounts' sizes must be read. */
   haveRoomFor(changes: readonly Change[]): boolean {
     let most = 0;
     for (const { account, steps } of changes) {

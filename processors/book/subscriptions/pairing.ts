@@ -1,8 +1,7 @@
 /**
  * Pairs the starts and churns of one pool: a churn ends the oldest open subscription, by the times
- * they happened (`definitions.md`, Ingest). Sides are added in order of receipt, so that what was
- * known after each of them does not depend on how they were batched. Those of one receipt are known
- * together: a file that reports them backwards is paired once, not once for each line. Pure.
+ * they happened (`definitions.md`, Ingest). Sides are added in order of receipt, so that batches
+ * make no difference; those of one receipt are paired together. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import type { Change } from "./change.js";

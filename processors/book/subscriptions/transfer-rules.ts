@@ -1,11 +1,7 @@
 /**
- * Ends the subscription of an account when it moves to another one. A subscription has one account
- * at a time: from the moment a change is reported under one account it is worth nothing under the
- * previous one, in any order of arrival (`definitions.md`, MRR). So beside such a change stands an
- * end under the previous account, of the same moment and the same event.
- *
- * Such an end is never removed: that the subscription belonged to another account at that moment
- * stays true, and a superfluous end changes nothing. Pure.
+ * A subscription has one account at a time (`definitions.md`, MRR). So beside a change under another
+ * account stands an end under the previous one, of the same moment and event. It is never removed:
+ * a superfluous end changes nothing. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { transferSuffix } from "../../../schemas/movements.js";
