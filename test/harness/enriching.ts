@@ -1,4 +1,5 @@
 /** What normalizes and asks for more, over the service of a test. */
+import { findWorkspace } from "../../workspaces/workspaces.js";
 import { accountHasher } from "../../vault/account-hash.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
 import { answersOf } from "../../provider-api/stored-answers.js";
@@ -16,9 +17,11 @@ import { RecentlyPublished } from "../../processors/enrich/recently-published.js
 import { createProviders } from "../../providers/index.js";
 import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
+type Stores = "clickhouse" | "integrations" | "log" | "postgres" | "rates" | "vault";
+
 /** @param parts in place of its own */
 export async function enrichingOver(
-  service: Service,
+  service: Pick<Service, Stores | "config" | "logger" | "watermark">,
   parts: Partial<EnrichingService> = {},
 ): Promise<EnrichingService> {
   return {
@@ -26,7 +29,8 @@ export async function enrichingOver(
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
-    baseCurrencyOf: () => Promise.resolve("EUR"),
+    baseCurrencyOf: async (workspace) =>
+      (await findWorkspace(service.postgres, workspace))?.base_currency ?? null,
     apis: openProviderApis(service.config),
     answersKept: answersOf(service.postgres),
     hashAccount: await accountHasher(service.postgres, service.vault),

@@ -2,13 +2,11 @@
  * The processors' own steps over a real log and the real stores, driven by hand: which process
  * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
  */
-import { accountHasher } from "../../vault/account-hash.js";
 import type { Log } from "../../log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { ComesAgain } from "../../processors/book/sole-writer.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";
-import type { NormalizingService } from "../../processors/normalize/normalizing-service.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,
@@ -107,7 +105,6 @@ export class Pipeline {
     private readonly log: Log,
     private readonly plan: Plan,
     private readonly tally: Tally,
-    private readonly hashAccount: NormalizingService["hashAccount"],
   ) {
     this.#waiting = new Map(
       faultPlaces.map((place) => [place, plan.faults.filter((fault) => fault.place === place)]),
@@ -122,8 +119,7 @@ export class Pipeline {
     tally: Tally,
   ): Promise<Pipeline> {
     const shared = { ...log, shared: plan.processes > 1 };
-    const hash = await accountHasher(service.postgres, service.vault);
-    const pipeline = new Pipeline(service, shared, plan, tally, hash);
+    const pipeline = new Pipeline(service, shared, plan, tally);
     for (const group of groupNames) {
       for (const [partition, end] of (await log.ends(topicOf[group])).entries()) {
         pipeline.#lanes.push(new Lane(group, partition, end));
@@ -249,7 +245,7 @@ export class Pipeline {
       new Fault(this.#faultFor("behind"), () => {
         if (started !== null) started.isDead = true;
       });
-    started = await Process.start(this.service, this.log, this.hashAccount, behind);
+    started = await Process.start(this.service, this.log, behind);
     return started;
   }
 }

@@ -1,10 +1,7 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import type { Log, LogRecord } from "../../log/log.js";
-import { openProviderApis } from "../../provider-api/provider-api.js";
-import { answersOf } from "../../provider-api/stored-answers.js";
 import type { Service } from "../../runtime/service.js";
 import { openSkus } from "../../catalogue/skus.js";
-import { findWorkspace } from "../../workspaces/workspaces.js";
 import {
   type BookingService,
   bookMoney,
@@ -12,9 +9,9 @@ import {
 } from "../../processors/book/money/book-money.js";
 import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
-import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { normalize } from "../../processors/normalize/normalize.js";
 import { createProviders } from "../../providers/index.js";
+import { enrichingOver } from "../harness/enriching.js";
 import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import {
   type Around,
@@ -24,8 +21,6 @@ import {
   faultySkus,
   Injected,
 } from "./faults.js";
-import type { NormalizingService } from "../../processors/normalize/normalizing-service.js";
-import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 export const groupNames = ["normalize", "complete", "money", "subscriptions"] as const;
 export type Group = (typeof groupNames)[number];
@@ -50,30 +45,10 @@ export class Process {
   ) {}
 
   /** @param behind the fault of what is written when no handler runs any more */
-  static async start(
-    service: PipelineService,
-    log: Log,
-    hashAccount: NormalizingService["hashAccount"],
-    behind: () => Fault,
-  ): Promise<Process> {
-    const baseCurrencyOf = async (workspace: string) =>
-      (await findWorkspace(service.postgres, workspace))?.base_currency ?? null;
-    const normalizing: EnrichingService = {
-      ...service,
-      log,
-      baseCurrencyOf,
-      hashAccount,
-      providers: withAnswersInBodies(createProviders(service.config)),
-      apis: openProviderApis(service.config),
-      answersKept: answersOf(service.postgres),
-      recent: new RecentOutcomes(),
-      reported: new RecentlyPublished(),
-      keptNews: () => {},
-      ratesKnown: () => {},
-      // Without credentials the APIs answer nothing, and events are booked as they stand.
-      stopping: new AbortController().signal,
-      answered: () => {},
-    };
+  static async start(service: PipelineService, log: Log, behind: () => Fault): Promise<Process> {
+    // Without credentials the APIs answer nothing, and events are booked as they stand.
+    const providers = withAnswersInBodies(createProviders(service.config));
+    const normalizing = await enrichingOver({ ...service, log }, { providers });
     const booking = { ...service, log, skus: openSkus(service.postgres) };
     const process = new Process(normalizing, booking);
     let fault = behind();
