@@ -1,7 +1,7 @@
 /**
- * A subscription has one account at a time (`definitions.md`, MRR). So beside a change under another
- * account stands an end under the previous one, of the same moment and event. It is never removed:
- * a superfluous end changes nothing. Pure.
+ * A subscription has one account at a time (`definitions.md`, MRR). So beside a change under
+ * another account stands an end under the previous one, of the same moment and event. It is never
+ * removed: a superfluous end changes nothing. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { transferSuffix } from "../../../schemas/movements.js";
