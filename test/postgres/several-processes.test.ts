@@ -17,7 +17,7 @@ import { Releases } from "../../runtime/releases.js";
 import { openSharedReceipts } from "../../watermark/shared-watermark.js";
 import { takeExclusiveLease, OthersRun } from "../../runtime/start/exclusive-lease.js";
 import { readConfig } from "../../config.js";
-import { rejection } from "../harness/promises.js";
+import { rejection, until } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 describe("Several processes", () => {
@@ -32,22 +32,32 @@ describe("Several processes", () => {
   beforeEach(() => {
     ends = [];
   });
-  afterEach(async () => {
+  const stopAll = async () => {
     await releases.release();
     releases = new Releases(testLogger);
-  });
+  };
+  afterEach(stopAll);
 
   /** A process whose clock is off by so many ms. */
-  const openEndpoints = (offMs = 0, process = randomUUID()): Promise<InFlightReceipts> =>
+  const openEndpoints = (
+    offMs = 0,
+    process = randomUUID(),
+    own = releases,
+  ): Promise<InFlightReceipts> =>
     openSharedReceipts({
       process,
       postgres,
       logger: testLogger,
       config: {},
-      releases,
+      releases: own,
       now: () => Date.now() + offMs,
       onOthers,
     });
+
+  const lapse = (table: "ingest_processes" | "leases") =>
+    postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
+  const leased = (name: string) =>
+    postgres.query("INSERT INTO leases VALUES ($1, 'dead', now() + interval '1 hour')", [name]);
 
   describe("at their endpoints", () => {
     for (const [clock, offMs] of [
@@ -64,23 +74,20 @@ describe("Several processes", () => {
         receipt.settle();
         if (offMs < 0) return;
         const before = Date.now();
-        await eventually(async () => (await own.earliest()) > before - 300);
+        await until(async () => (await own.earliest()) > before - 300);
       });
     }
 
     it("should wait for what another sent that was refused, though it stopped", async () => {
       const own = await openEndpoints();
-      const [current, itsOwn] = [releases, new Releases(testLogger)];
-      releases = itsOwn;
-      const stopped = randomUUID();
-      const receipt = (await openEndpoints(0, stopped)).receive(0);
+      const [stopped, itsOwn] = [randomUUID(), new Releases(testLogger)];
+      const receipt = (await openEndpoints(0, stopped, itsOwn)).receive(0);
       receipt.settleLater(new Promise(() => undefined));
       await itsOwn.release();
-      releases = current;
       await pause(600);
       expect(await own.earliest()).to.be.at.most(receipt.receivedAt);
       await postgres.query("DELETE FROM ingest_processes WHERE process = $1", [stopped]);
-      await eventually(async () => (await own.earliest()) > receipt.receivedAt);
+      await until(async () => (await own.earliest()) > receipt.receivedAt);
     });
 
     it("should stamp nothing at or before what another reported, even a newcomer", async () => {
@@ -88,12 +95,10 @@ describe("Several processes", () => {
       for (let time = 0; time < 20; time += 1) {
         const reported = (await own.earliest()) - 1;
         expect(reported).to.be.greaterThan(Date.now() - 2_000);
-        const [current, itsOwn] = [releases, new Releases(testLogger)];
-        releases = itsOwn;
-        const newcomer = await openEndpoints(-5_000);
+        const itsOwn = new Releases(testLogger);
+        const newcomer = await openEndpoints(-5_000, randomUUID(), itsOwn);
         expect(newcomer.receive(0).receivedAt).to.be.greaterThan(reported);
         await itsOwn.release();
-        releases = current;
       }
     });
 
@@ -101,12 +106,10 @@ describe("Several processes", () => {
       const own = await openEndpoints();
       const old = own.receive(0);
       own.check(old.receivedAt);
-      await postgres.query(
-        "UPDATE ingest_processes SET until = clock_timestamp() - interval '1 second'",
-      );
+      await lapse("ingest_processes");
       const reported = (await (await openEndpoints()).earliest()) - 1;
       // While it asks to be let in again, it refuses all.
-      await eventually(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
+      await until(async () => isRefused(own, old.receivedAt) && !isRefused(own, Infinity));
       expect(own.receive(0).receivedAt).to.be.greaterThan(reported);
       old.settle();
     });
@@ -128,14 +131,11 @@ describe("Several processes", () => {
   describe("beside a command that must be alone", () => {
     const begin = (process = randomUUID()) =>
       takeExclusiveLease({ process, postgres, logger: testLogger, releases, onOthers });
-    const lapse = (table: "ingest_processes" | "leases") =>
-      postgres.query(`UPDATE ${table} SET until = clock_timestamp() - interval '1 second'`);
 
     it("should keep it away until they have gone", async () => {
       await openEndpoints();
       expect(String(await rejection(begin()))).to.match(/OthersRun: 1 process runs.*stop/);
-      await releases.release();
-      releases = new Releases(testLogger);
+      await stopAll();
       await begin();
     });
 
@@ -147,8 +147,7 @@ describe("Several processes", () => {
         expect(String(await rejection(refused()))).to.match(/OthersRun: A command .*after it has/);
       }
       sole.check();
-      await releases.release();
-      releases = new Releases(testLogger);
+      await stopAll();
       await openEndpoints();
     });
 
@@ -156,14 +155,12 @@ describe("Several processes", () => {
       for (let time = 0; time < 20; time += 1) {
         const came = await Promise.allSettled([openEndpoints(), begin()]);
         expect(came.filter(({ status }) => status === "fulfilled").length).to.be.at.most(1);
-        await releases.release();
-        releases = new Releases(testLogger);
+        await stopAll();
       }
     });
 
     it("should start when it is dead and its row has run out", async () => {
-      const dead = "INSERT INTO leases VALUES ('being alone', 'dead', now() + interval '1 hour')";
-      await postgres.query(dead);
+      await leased("being alone");
       expect(await rejection(openEndpoints())).to.be.instanceOf(OthersRun);
       await lapse("leases");
       await openEndpoints();
@@ -173,7 +170,7 @@ describe("Several processes", () => {
       const sole = await begin();
       sole.check();
       await lapse("leases");
-      await eventually(async () => ends.length > 0);
+      await until(async () => ends.length > 0);
       expect(() => sole.check()).to.throw(OthersRun, "run the command again");
       await openEndpoints();
       await pause(1_500);
@@ -183,11 +180,9 @@ describe("Several processes", () => {
     it("should end rather than go on after a silence in which it began", async () => {
       await openEndpoints();
       // As if it had begun between: nobody may look at the endpoints and find this one.
-      await postgres.query(
-        "INSERT INTO leases VALUES ('being alone', 'other', now() + interval '1 hour')",
-      );
+      await leased("being alone");
       await lapse("ingest_processes");
-      await eventually(async () => ends.length > 0);
+      await until(async () => ends.length > 0);
       expect(String(ends[0])).to.include("A command that needs these servers for itself");
       await lapse("leases");
     });
@@ -221,13 +216,11 @@ describe("Several processes", () => {
     });
 
     it("should go on with what a dead process was at, when its time is over", async () => {
-      await postgres.query(
-        "INSERT INTO leases VALUES ('test death', 'dead', now() + interval '1 hour')",
-      );
+      await leased("test death");
       const attempt = () => tryExclusively(postgres, "test death", async () => "done");
       expect(await attempt()).to.equal(null);
       expect(await heldLeases(postgres, "test death")).to.eql(["test death"]);
-      await postgres.query("UPDATE leases SET until = now() WHERE name = 'test death'");
+      await lapse("leases");
       expect(await attempt()).to.eql({ result: "done" });
     });
   });
@@ -240,12 +233,4 @@ function isRefused(endpoints: InFlightReceipts, receivedAt: number): boolean {
   } catch (error) {
     return error instanceof PostgresUnavailable;
   }
-}
-
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 100; tries += 1) {
-    if (await holds()) return;
-    await pause(50);
-  }
-  throw new Error("it did not come to hold");
 }

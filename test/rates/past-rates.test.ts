@@ -4,7 +4,7 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type Server, type ServerResponse, createServer } from "node:http";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,6 +24,7 @@ import { must, number, text } from "../model/readers/json.js";
 import { type Merchant, deliver, openMerchant, readPages } from "../model/merchant.js";
 import type { Sent } from "../model/stories/story.js";
 import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { serveHttp } from "../harness/loopback.js";
 import { openTestPostgres, prepareProcess, testLogger } from "../harness/stores.js";
 
 const bookedWithinMs = 60_000;
@@ -42,28 +43,19 @@ describe("Rates of days long past", function suite() {
   let asked: string[] = [];
   /** Answers wait for it. */
   let held = Promise.resolve();
-  let sources: Server;
   let origin: string;
 
   before(async () => {
-    sources = createServer((request, response) => {
+    origin = await serveHttp("sources of rates", (request, response) => {
       const day = /^\/wide\/(.*)$/.exec(request.url ?? "")?.[1] ?? "";
       asked.push(day);
       void answerWith(day, response);
     });
-    await new Promise<void>((resolve) => sources.listen(0, "127.0.0.1", resolve));
-    const address = sources.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    origin = `http://127.0.0.1:${address.port}`;
   });
   beforeEach(() => {
     asked = [];
   });
-  after(() => {
-    sources.closeAllConnections();
-    sources.close();
-    rmSync(folder, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
   async function answerWith(day: string, response: ServerResponse): Promise<void> {
     await held;
     const ars = pesos.get(day);
@@ -167,8 +159,8 @@ describe("Rates of days long past", function suite() {
       rates = await openRates({ postgres, config, releases, logger: testLogger });
       receipts = openReceipts({ postgres, logger: testLogger });
       releases.push("receipts", () => receipts.close());
-      const endpoints = new LocalReceipts(Date.now);
-      const watermark = { receive: () => endpoints.receive(0) };
+      const inFlight = new LocalReceipts(Date.now);
+      const watermark = { receive: () => inFlight.receive(0) };
       endpoint = {
         service: { postgres, rates, watermark },
         providers: createProviders(config),
