@@ -8,7 +8,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { z } from "zod";
-import { type Topic, topics } from "../schemas/records/records.js";
+import { topics } from "../schemas/records/records.js";
 
 /** The backup cannot be made or used; the message says why and what to do. */
 export class BackupRefused extends Error {
@@ -53,9 +53,7 @@ const manifest = z.object({
 
 export type TopicPart = z.output<typeof topicPart>;
 export type BackupFile = z.output<typeof file>;
-export interface Manifest extends Omit<z.output<typeof manifest>, "format" | "topics"> {
-  readonly topics: Readonly<Record<Topic, TopicPart>>;
-}
+export type Manifest = Omit<z.output<typeof manifest>, "format">;
 
 /** The text of `manifest.json`; the last line guards all before it. */
 export function manifestText(given: Manifest): string {

@@ -2,9 +2,8 @@
  * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
  * each write lane has a connection of its own.
  */
-import { type ClickHouse, byLane } from "./clickhouse.js";
+import { type ClickHouse, StoreBusy, byLane } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
-import { Pool } from "./pool.js";
 import { connectServer } from "./server/server.js";
 import { bind } from "./sql-text.js";
 import type { ClickHouseOrigin, Connections } from "./connections.js";
@@ -47,4 +46,34 @@ async function connect(origin: ClickHouseOrigin): Promise<Connections> {
   }
   const { connectEmbedded } = await import("./embedded.js");
   return connectEmbedded(origin);
+}
+
+/** Connections that run one statement at a time, handed out in the order they were asked for. */
+export class Pool<Connection> {
+  readonly #idle: Connection[];
+  readonly #waiting: ((connection: Connection) => void)[] = [];
+
+  constructor(
+    connections: readonly Connection[],
+    private readonly waitingMax: number,
+  ) {
+    this.#idle = [...connections];
+  }
+
+  /** @throws StoreBusy when `waitingMax` others wait already. */
+  async run<T>(use: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = this.#idle.pop() ?? (await this.#wait());
+    try {
+      return await use(connection);
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next(connection);
+      else this.#idle.push(connection);
+    }
+  }
+
+  #wait(): Promise<Connection> {
+    if (this.#waiting.length >= this.waitingMax) throw new StoreBusy();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
 }

@@ -2,8 +2,7 @@
 import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types } from "@electric-sql/pglite";
-import { type Postgres, PostgresUnavailable } from "./postgres.js";
-import { columns } from "./columns.js";
+import { columns, type Postgres, PostgresUnavailable } from "./postgres.js";
 import { isUnavailable } from "./errors.js";
 
 /** All of it is resident from the start on; Postgres would take 128 MB. */

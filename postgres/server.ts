@@ -10,8 +10,12 @@ import {
 import { limits } from "../config.js";
 import type { Logger } from "../runtime/logger.js";
 import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from "./errors.js";
-import { type Postgres, PostgresUnavailable, type TransactionOptions } from "./postgres.js";
-import { columns } from "./columns.js";
+import {
+  columns,
+  type Postgres,
+  PostgresUnavailable,
+  type TransactionOptions,
+} from "./postgres.js";
 import { whenAnswering } from "../runtime/start/wait-for-server.js";
 
 /** Connections of one process to a Postgres server, and the longest wait for one. */

@@ -26,8 +26,7 @@ import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { Editions } from "./editions.js";
 import type { Patience } from "./fetch.js";
-import { contradiction } from "./outliers.js";
-import { RateFeeds, type Fetched } from "./sources.js";
+import { contradiction, type Fetched, RateFeeds } from "./sources.js";
 import { wideListsSince } from "./wide.js";
 import type { Releases } from "../runtime/releases.js";
 

@@ -2,7 +2,6 @@
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "../rejects/credential-replays.js";
-import { openSecret, sealSecret } from "./integration-secrets.js";
 import { hashToken } from "./integrations.js";
 import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
@@ -10,10 +9,12 @@ import { durably, insertRow } from "../postgres/rows.js";
 import {
   areSameCredentials,
   openPrevious,
+  openSecret,
   sealPrevious,
+  sealSecret,
   type SealedPrevious,
   withReplaced,
-} from "./previous-credentials.js";
+} from "./integration-secrets.js";
 import { randomBase62 } from "../vault/random.js";
 import type { Vault } from "../vault/vault.js";
 

@@ -1,4 +1,11 @@
-/** Tokens and credentials of integrations, as they are stored: sealed. */
+/**
+ * Tokens and credentials of integrations, as they are stored: sealed. Credentials that an
+ * integration had before and that still count, each until its own end, are sealed together
+ * (docs/decisions/http-interface.md).
+ */
+import { z } from "zod";
+import { limits } from "../config.js";
+import { canonicalJson } from "../schemas/canonical-json.js";
 import type { Vault } from "../vault/vault.js";
 
 type IntegrationSecret = "token" | "credentials";
@@ -15,4 +22,64 @@ export function openSecret(vault: Vault, id: string, what: IntegrationSecret, se
 
 export function boundToIntegration(what: IntegrationSecret): (id: string) => Buffer {
   return (id) => Buffer.from(`integration:${id}:${what}`);
+}
+
+const previousCredentials = z.object({
+  credentials: z.unknown(),
+  /** ms since 1970 */
+  validUntil: z.number(),
+});
+export type PreviousCredentials = Readonly<z.output<typeof previousCredentials>>;
+
+/** As an integration's row has them. */
+export interface SealedPrevious {
+  readonly previous_credentials_sealed: Buffer | null;
+  /** When the last of them ends. */
+  readonly previous_valid_until: Date | null;
+}
+
+/**
+ * What counts beside `next`, newest first: those from before that have not ended, and `current`,
+ * from now on for `limits.rotatedCredentialsTtlMs`. The same ones are among them once.
+ */
+export function withReplaced(
+  previous: readonly PreviousCredentials[],
+  current: unknown,
+  next: unknown,
+  now: number,
+): PreviousCredentials[] {
+  const others = previous.filter(
+    ({ credentials, validUntil }) =>
+      validUntil > now &&
+      !areSameCredentials(credentials, current) &&
+      !areSameCredentials(credentials, next),
+  );
+  return [{ credentials: current, validUntil: now + limits.rotatedCredentialsTtlMs }, ...others];
+}
+
+export function areSameCredentials(one: unknown, other: unknown): boolean {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+/** @throws SealBroken */
+export function openPrevious(vault: Vault, id: string, row: SealedPrevious): PreviousCredentials[] {
+  if (row.previous_credentials_sealed === null) return [];
+  const text = openSecret(vault, id, "credentials", row.previous_credentials_sealed);
+  const stored: unknown = JSON.parse(text);
+  return z.array(previousCredentials).parse(stored);
+}
+
+export function sealPrevious(
+  vault: Vault,
+  id: string,
+  previous: readonly PreviousCredentials[],
+): SealedPrevious {
+  if (previous.length === 0) {
+    return { previous_credentials_sealed: null, previous_valid_until: null };
+  }
+  const last = Math.max(...previous.map(({ validUntil }) => validUntil));
+  return {
+    previous_credentials_sealed: sealSecret(vault, id, "credentials", JSON.stringify(previous)),
+    previous_valid_until: new Date(last),
+  };
 }

@@ -6,13 +6,13 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
-import { openSecret } from "./integration-secrets.js";
 import type { Postgres } from "../postgres/postgres.js";
 import {
   openPrevious,
+  openSecret,
   type PreviousCredentials,
   type SealedPrevious,
-} from "./previous-credentials.js";
+} from "./integration-secrets.js";
 import type { Vault } from "../vault/vault.js";
 
 export interface Integration {

@@ -14,8 +14,8 @@ const writtenEnvironment = z
 const keyScope = z.enum(["Read-only", "Full Ingress"]);
 export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
 
-const name = z.string().trim().min(1).max(200);
-const timestamp = z.iso.datetime({ offset: true });
+export const name = z.string().trim().min(1).max(200);
+export const timestamp = z.iso.datetime({ offset: true });
 
 /** How every single answer is wrapped. */
 export const dataAnswer = <T extends z.ZodType>(data: T) =>

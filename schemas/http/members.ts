@@ -1,9 +1,7 @@
 /** Members, invitations, the activity log, saved views and annotations of a workspace. */
 import { z } from "zod";
+import { name, timestamp } from "./manage.js";
 import { role } from "./session.js";
-
-const timestamp = z.iso.datetime({ offset: true });
-const name = z.string().trim().min(1).max(200);
 
 export const newInvitation = z.strictObject({
   role,

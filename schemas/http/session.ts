@@ -1,9 +1,6 @@
 /** Sign-in and sessions (`definitions.md`, Dashboard and sign-in): bodies, answers, queries. */
 import { z } from "zod";
-import { baseCurrency } from "./manage.js";
-
-const timestamp = z.iso.datetime({ offset: true });
-const name = z.string().trim().min(1).max(200);
+import { baseCurrency, name, timestamp } from "./manage.js";
 
 export const role = z.enum(["viewer", "admin", "owner"]);
 const token = z.string().min(1).max(200);

@@ -4,7 +4,7 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { tableFileEnding } from "../../clickhouse/table-files.js";
-import { Pool } from "../../clickhouse/pool.js";
+import { Pool } from "../../clickhouse/open.js";
 import {
   bind,
   jsonRows,
