@@ -9,4 +9,4 @@ export const bookedNow = "now64(3, 'UTC') AS booked_at";
 
 export const bookedAt = z.iso
   .datetime()
-  .meta({ description: "When it was written to its table, by the clock of the store." });
+  .describe("When it was written to its table, by the clock of the store.");

@@ -27,15 +27,17 @@ export const clocksQuery = {
       "Counts what happened up to then: a date-time, or a day for its end (today: now). Not in " +
       "the future. Default: `known_at`.",
   }),
-  known_at: instant.optional().meta({
-    description:
+  known_at: instant
+    .optional()
+    .describe(
       "Counts what was recorded up to then: the figure as it was known. Not after `complete_to`. " +
-      "Default: now.",
-  }),
+        "Default: now.",
+    ),
 };
 
-export const completeTo = z.iso.datetime().meta({
-  description:
+export const completeTo = z.iso
+  .datetime()
+  .describe(
     "Receipt time up to which everything taken has been booked. An answer with a `known_at` up " +
-    "to then is final.",
-});
+      "to then is final.",
+  );

@@ -17,9 +17,9 @@ export const errorAnswer = z
     status: z.literal("error"),
     error: z.object({
       type: z.enum(errorTypes),
-      code: z.string().meta({ description: "Stable, for programs." }),
-      message: z.string().meta({ description: "For people." }),
-      param: z.string().optional().meta({ description: "The field or parameter that is wrong." }),
+      code: z.string().describe("Stable, for programs."),
+      message: z.string().describe("For people."),
+      param: z.string().optional().describe("The field or parameter that is wrong."),
       request_id: z.string(),
     }),
   })

@@ -8,7 +8,5 @@ export const formatQuery = {
   format: z
     .enum(["json", ...exportFormats])
     .optional()
-    .meta({
-      description: "Instead of the header `Accept`, over which it wins: for links.",
-    }),
+    .describe("Instead of the header `Accept`, over which it wins: for links."),
 };

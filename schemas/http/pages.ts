@@ -21,16 +21,15 @@ export const pageQuery = {
     .min(1)
     .max(4_096)
     .optional()
-    .meta({
-      description:
-        "`next_cursor` of the page before. It holds the filters and the moment the walk began; " +
+    .describe(
+      "`next_cursor` of the page before. It holds the filters and the moment the walk began; " +
         "filters given beside it must be the same.",
-    }),
+    ),
 };
 
 export const pagination = z
   .object({
     has_more: z.boolean(),
-    next_cursor: z.string().nullable().meta({ description: "Null on the last page." }),
+    next_cursor: z.string().nullable().describe("Null on the last page."),
   })
   .meta({ id: "Pagination" });

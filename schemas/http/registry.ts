@@ -11,10 +11,10 @@ export const compatibility = "FULL_TRANSITIVE";
 /** Nobody registers here. */
 export const mode = "READONLY";
 
-const schemaText = z.string().meta({ description: "The Avro schema's JSON, as text." });
+const schemaText = z.string().describe("The Avro schema's JSON, as text.");
 const subject = z.string();
-const version = z.int().meta({ description: "Counts from 1." });
-const id = z.int().meta({ description: "What messages carry behind their zero byte." });
+const version = z.int().describe("Counts from 1.");
+const id = z.int().describe("What messages carry behind their zero byte.");
 
 export const schemaAnswer = z.object({ schema: schemaText });
 export const schemaSubjectsAnswer = z.array(subject);
@@ -25,9 +25,7 @@ export const subjectVersionsAnswer = z.array(version);
 export const subjectVersionAnswer = z
   .object({ subject, version, id, schema: schemaText })
   .meta({ id: "SchemaVersion" });
-export const schemaTextAnswer = z
-  .looseObject({})
-  .meta({ description: "The Avro schema itself, not as text." });
+export const schemaTextAnswer = z.looseObject({}).describe("The Avro schema itself, not as text.");
 export const compatibilityAnswer = z.object({ compatibilityLevel: z.literal(compatibility) });
 
 export const modeAnswer = z.object({ mode: z.literal(mode) });
@@ -43,7 +41,7 @@ export const registryErrors = {
 
 export const registryErrorAnswer = z
   .object({
-    error_code: z.int().meta({ description: Object.values(registryErrors).join(", ") }),
+    error_code: z.int().describe(Object.values(registryErrors).join(", ")),
     message: z.string(),
   })
   .meta({ id: "RegistryError", description: "As schema registries report errors." });

@@ -36,11 +36,10 @@ export const seriesQuery = {
   interval: z
     .enum(intervals)
     .optional()
-    .meta({
-      description:
-        "UTC; weeks begin on Monday. The first and the last are cut to `from` and `to`. " +
+    .describe(
+      "UTC; weeks begin on Monday. The first and the last are cut to `from` and `to`. " +
         "Default: `month`.",
-    }),
+    ),
 };
 
 export const currencyCode = z
@@ -53,16 +52,12 @@ export const countryCode = z.string().regex(/^[A-Z]{2}$/, "must be an ISO 3166 c
 /** Which part of the figures is asked for. */
 export const cellQuery = {
   provider: providerToken.optional(),
-  product: z.string().min(1).max(100).optional().meta({ description: "Id of a unified product." }),
-  currency: currencyCode.optional().meta({ description: "In which customers pay." }),
-  country: countryCode.optional().meta({ description: "`ZZ` where nobody reported it." }),
+  product: z.string().min(1).max(100).optional().describe("Id of a unified product."),
+  currency: currencyCode.optional().describe("In which customers pay."),
+  country: countryCode.optional().describe("`ZZ` where nobody reported it."),
 };
 
-export const accountId = z
-  .string()
-  .min(1)
-  .max(255)
-  .meta({ description: "Id of an account: a keyed hash." });
+export const accountId = z.string().min(1).max(255).describe("Id of an account: a keyed hash.");
 
 export const cellGroups = ["provider", "product", "country", "currency"] as const;
 export type CellGroup = (typeof cellGroups)[number];
@@ -77,11 +72,11 @@ export const groupByMeta = {
 
 /** Which group a row is of; only the fields of the group that was asked for. */
 export const groupShape = {
-  provider: providerToken.optional().meta({ description: "Of `group_by=provider`." }),
-  product_id: z.string().optional().meta({ description: "Of `group_by=product`." }),
+  provider: providerToken.optional().describe("Of `group_by=provider`."),
+  product_id: z.string().optional().describe("Of `group_by=product`."),
   product_name: z.string().optional(),
-  country: z.string().optional().meta({ description: "Of `group_by=country`." }),
-  original_currency: z.string().optional().meta({ description: "Of `group_by=currency`." }),
+  country: z.string().optional().describe("Of `group_by=country`."),
+  original_currency: z.string().optional().describe("Of `group_by=currency`."),
 };
 const groupFields = z.object(groupShape);
 export type GroupFields = z.output<typeof groupFields>;
@@ -89,5 +84,5 @@ export type GroupFields = z.output<typeof groupFields>;
 /** Of one interval: its days, the last one not included. */
 export const intervalDays = {
   from: z.iso.date(),
-  to: z.iso.date().meta({ description: "The day after the last." }),
+  to: z.iso.date().describe("The day after the last."),
 };

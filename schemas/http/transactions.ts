@@ -18,46 +18,44 @@ export const streamQueryParameters = z.object({
     .min(1)
     .max(4_096)
     .optional()
-    .meta({
-      description:
-        "`cursor` of the last message seen, or `X-Cursor` before the first: " +
+    .describe(
+      "`cursor` of the last message seen, or `X-Cursor` before the first: " +
         "missed messages are sent first.",
-    }),
+    ),
   sample: z.coerce
     .number()
     .int()
     .min(1)
     .max(1_000)
     .optional()
-    .meta({
-      description:
-        "Messages a second at most, for readers that cannot take all: each then says in " +
+    .describe(
+      "Messages a second at most, for readers that cannot take all: each then says in " +
         "`skipped` how many were left out before it. The last of a burst is always sent.",
-    }),
+    ),
 });
 export type StreamQuery = z.output<typeof streamQueryParameters>;
 
 export const transaction = z
   .object({
-    id: z.string().meta({ description: "`tx_norm_…`" }),
-    version: z.int().meta({ description: "Grows with what is known of the payment." }),
+    id: z.string().describe("`tx_norm_…`"),
+    version: z.int().describe("Grows with what is known of the payment."),
     provider: providerToken,
-    product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
-    product_name: z.string().meta({ description: "Of the largest line." }),
-    gross_amount: z.number().meta({ description: "What the customer paid, tax included." }),
-    original_currency: z.string().meta({ description: "ISO 4217" }),
-    normalized_amount: z.number().meta({ description: "`gross_amount × fx_rate`, rounded." }),
-    base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-    fx_rate: z.number().meta({ description: "Base currency for one unit of the original." }),
-    fx_date: z.string().meta({ description: "`YYYY-MM-DD`, when that rate was published." }),
-    refunded_amount: z.number().meta({ description: "In `original_currency`." }),
-    tax_amount: z.number().nullable().meta({ description: "Within `gross_amount`, if reported." }),
-    fee_amount: z.number().nullable().meta({ description: "Kept by the provider, if reported." }),
-    customer_country: z.string().meta({ description: "ISO 3166-1; `ZZ` when nobody reports it." }),
+    product_id: z.string().describe("The product the SKU belongs to today."),
+    product_name: z.string().describe("Of the largest line."),
+    gross_amount: z.number().describe("What the customer paid, tax included."),
+    original_currency: z.string().describe("ISO 4217"),
+    normalized_amount: z.number().describe("`gross_amount × fx_rate`, rounded."),
+    base_currency: z.string().describe("ISO 4217, of the workspace."),
+    fx_rate: z.number().describe("Base currency for one unit of the original."),
+    fx_date: z.string().describe("`YYYY-MM-DD`, when that rate was published."),
+    refunded_amount: z.number().describe("In `original_currency`."),
+    tax_amount: z.number().nullable().describe("Within `gross_amount`, if reported."),
+    fee_amount: z.number().nullable().describe("Kept by the provider, if reported."),
+    customer_country: z.string().describe("ISO 3166-1; `ZZ` when nobody reports it."),
     type: z.enum(transactionTypes),
     status: z.enum(transactionStatuses),
-    timestamp: z.iso.datetime().meta({ description: "When it was paid." }),
-    account: z.string().meta({ description: "A keyed hash of the customer; empty for a guest." }),
+    timestamp: z.iso.datetime().describe("When it was paid."),
+    account: z.string().describe("A keyed hash of the customer; empty for a guest."),
   })
   .meta({ id: "Transaction" });
 export type Transaction = z.output<typeof transaction>;
@@ -65,7 +63,7 @@ export type Transaction = z.output<typeof transaction>;
 export const transactionsAnswer = z
   .object({
     status: z.literal("success"),
-    data: z.array(transaction).meta({ description: "Newest first (timestamp, then id)." }),
+    data: z.array(transaction).describe("Newest first (timestamp, then id)."),
     pagination,
     complete_to: completeTo,
   })
@@ -74,8 +72,8 @@ export type TransactionsAnswer = z.output<typeof transactionsAnswer>;
 
 export const streamMessage = transaction
   .extend({
-    cursor: z.string().meta({ description: "For `after` of the next connection." }),
-    skipped: z.int().optional().meta({ description: "With `sample`: left out before this one." }),
+    cursor: z.string().describe("For `after` of the next connection."),
+    skipped: z.int().optional().describe("With `sample`: left out before this one."),
   })
   .meta({ id: "StreamMessage", description: "A new version of a transaction." });
 export type StreamMessage = z.output<typeof streamMessage>;

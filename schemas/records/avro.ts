@@ -67,13 +67,8 @@ export function field<const N extends string, const T>(name: N, type: T, doc?: s
 }
 
 /** May be left out when writing. */
-export function defaulted<const N extends string, const T>(
-  name: N,
-  type: T,
-  value: unknown,
-  doc: string,
-) {
-  return { name, type, default: value, doc } as const;
+export function defaulted<const N extends string, const T>(name: N, type: T, value: unknown) {
+  return { name, type, default: value } as const;
 }
 
 export function enumOf<const N extends string, const E extends string>(

@@ -39,22 +39,15 @@ const rawEventMetaSchema = record("RawEventMeta", [
   field("environment", environment),
   field("provider", "string"),
   field("integration", ["null", "string"], "null for calls with an API key"),
-  field(
-    "form",
-    enumOf("Form", ["webhook", "record", "native", "history"]),
-    "webhook; record = ingest form A; native = ingest form B; history = a backfill read it",
-  ),
+  // `record`: ingest form A; `native`: ingest form B; `history`: a backfill read it.
+  field("form", enumOf("Form", ["webhook", "record", "native", "history"])),
   field("native_id", "string", "the provider's own event id, or the drawn one"),
   field("native_type", "string"),
   field("received_at", timestamp, "the recorded clock of all that follows"),
   field("verdict", "string", "what was checked: signature, api_key, url, api"),
   field("rates_edition", "int", "the newest edition of rates at the door"),
-  defaulted(
-    "first_received_at",
-    ["null", timestamp],
-    null,
-    "of a replay, or a call taken up again: dates what reports no date of its own",
-  ),
+  // Of a replay, or a call taken up again: dates what reports no date of its own.
+  defaulted("first_received_at", ["null", timestamp], null),
 ]);
 export type RawEventMeta = Avro<typeof rawEventMetaSchema>;
 
@@ -66,11 +59,8 @@ export type RawEvent = Avro<typeof rawEventSchema>;
 
 /** A raw event whose provider must be asked before it, or all of it, can be booked. */
 const incompleteSchema = record("Incomplete", [
-  field(
-    "step",
-    enumOf("EnrichmentStep", ["complete", "enrich"]),
-    "complete: nothing of it is booked yet; enrich: all but what the answers add is",
-  ),
+  // `complete`: nothing of it is booked yet; `enrich`: all but what the answers add is.
+  field("step", enumOf("EnrichmentStep", ["complete", "enrich"])),
   field("partition", "int", "where the raw event lies on its topic"),
   field("offset", "long"),
   field("received_at", timestamp, "of the raw event"),
@@ -81,12 +71,8 @@ const incompleteSchema = record("Incomplete", [
 const lineSchema = record("Line", [
   field("external_id", "string", "SKU at the provider; empty when not reported"),
   field("weight", "long", "net line amount, minor units of the payment"),
-  defaulted(
-    "item",
-    "string",
-    "",
-    "the provider's id of the line; a refund may name only this of a line of its payment",
-  ),
+  // The provider's id of the line; a refund may name only this of a line of its payment.
+  defaulted("item", "string", ""),
 ]);
 export type Line = Avro<typeof lineSchema>;
 
@@ -108,14 +94,10 @@ const saleFields = [
 ] as const;
 
 /**
- * Money from outside a provider is reported record by record; what reports all of it counts alone.
+ * Of several records that make up a payment: their amounts add up. Empty: it is reported as a
+ * whole, which counts alone.
  */
-const recordField = defaulted(
-  "record",
-  "string",
-  "",
-  "of several that make up the payment: their amounts add up; empty: reported as a whole",
-);
+const recordField = defaulted("record", "string", "");
 
 /**
  * Money came in. The newest reading (happened_at, then event id) of a payment counts; its time and
@@ -127,24 +109,16 @@ const paymentSchema = record("Payment", [
   ...moneyFields,
   ...saleFields,
   recordField,
-  defaulted(
-    "invoiced",
-    "boolean",
-    false,
-    "an invoice, which comes by itself, reports what was bought",
-  ),
+  // An invoice, which comes by itself, reports what was bought.
+  defaulted("invoiced", "boolean", false),
 ]);
 
 /** What was bought (an invoice, a session); money only once it is linked to a payment. */
 const purchaseSchema = record("Purchase", [
   field("purchase", "string"),
   ...saleFields,
-  defaulted(
-    "total",
-    ["null", "long"],
-    null,
-    "minor units, what its payments come to; null: one payment pays it whole",
-  ),
+  // Minor units, what its payments come to; null: one payment pays it whole.
+  defaulted("total", ["null", "long"], null),
 ]);
 
 const partSchema = record("Part", [
@@ -157,18 +131,10 @@ const partSchema = record("Part", [
 const linkSchema = record("Link", [
   field("payment", "string"),
   field("purchase", "string"),
-  defaulted(
-    "as_of",
-    ["null", timestamp],
-    null,
-    "the reading of the purchase that was valid then; null: its newest",
-  ),
-  defaulted(
-    "part",
-    ["null", partSchema],
-    null,
-    "how much of it; null: not reported, taken for the whole",
-  ),
+  // The reading of the purchase that was valid then; null: its newest.
+  defaulted("as_of", ["null", timestamp], null),
+  // How much of it; null: not reported, taken for the whole.
+  defaulted("part", ["null", partSchema], null),
 ]);
 
 /**
@@ -184,18 +150,10 @@ const refundSchema = record("Refund", [
   field("account", ["null", "string"]),
   field("country", ["null", "string"]),
   field("lines", listOf(lineSchema), "empty: pro rata"),
-  defaulted(
-    "tax",
-    ["null", "long"],
-    null,
-    "minor units, inside amount; null: not reported, as much of the tax as of the sale",
-  ),
-  defaulted(
-    "purchase",
-    ["null", "string"],
-    null,
-    "what it is returned for, of which no payment is known: its payments have parts of it",
-  ),
+  // Minor units, inside amount; null: not reported, as much of the tax as of the sale.
+  defaulted("tax", ["null", "long"], null),
+  // What it is returned for, of which no payment is known: its payments have parts of it.
+  defaulted("purchase", ["null", "string"], null),
 ]);
 
 /** All that was refunded of a payment up to `at`, where single refunds are not reported. */
@@ -203,12 +161,8 @@ const refundTotalSchema = record("RefundTotal", [
   field("payment", "string"),
   field("at", timestamp),
   ...moneyFields,
-  defaulted(
-    "witness",
-    "string",
-    "",
-    "what keeps the total, where several do (an order and its invoice): the greatest counts",
-  ),
+  // What keeps the total, where several do (an order and its invoice): the greatest counts.
+  defaulted("witness", "string", ""),
 ]);
 
 /**
@@ -221,34 +175,21 @@ const disputeSchema = record("Dispute", [
   ...moneyFields,
   field("withdrawn_at", ["null", timestamp]),
   field("returned_at", ["null", timestamp]),
-  field(
-    "reported_by",
-    enumOf("ReportedBy", ["outcome", "notice", "money"]),
-    "whose times they are: of the money itself, of its notice, of the dispute's end",
-  ),
-  defaulted(
-    "returned_amount",
-    ["null", "long"],
-    null,
-    "minor units, of amount, at returned_at; null: all of it",
-  ),
-  defaulted("lines", listOf(lineSchema), [], "those it names; empty: pro rata"),
-  defaulted(
-    "tax",
-    ["null", "long"],
-    null,
-    "minor units, inside amount; null: not reported, as much of the tax as of the sale",
-  ),
+  // Whose times they are: of the money itself, of its notice, of the dispute's end.
+  field("reported_by", enumOf("ReportedBy", ["outcome", "notice", "money"])),
+  // Minor units, of amount, at returned_at; null: all of it.
+  defaulted("returned_amount", ["null", "long"], null),
+  // Those it names; empty: pro rata.
+  defaulted("lines", listOf(lineSchema), []),
+  // Minor units, inside amount; null: not reported, as much of the tax as of the sale.
+  defaulted("tax", ["null", "long"], null),
 ]);
 
 const itemSchema = record("Item", [
   field("item", "string", "stable while the item exists; the rate is held on it"),
   field("external_id", "string"),
-  field(
-    "monthly_numerator",
-    "long",
-    "what the customer pays a month after recurring discounts, exactly, as a fraction",
-  ),
+  // What the customer pays a month after recurring discounts, exactly, as a fraction.
+  field("monthly_numerator", "long"),
   field("monthly_denominator", "long", "of one minor unit; positive"),
 ]);
 export type Item = Avro<typeof itemSchema>;
