@@ -1,21 +1,11 @@
 /** Backups asked for while the service works, one at a time, and what became of the last. */
 import type { Service } from "../runtime/service.js";
+import type { BackupView } from "../schemas/http/manage.js";
 import { type BackupOrder, writeBackup } from "./write.js";
-
-export interface LastBackup {
-  readonly to: string;
-  readonly state: "running" | "done" | "failed";
-  readonly startedAt: Date;
-  readonly endedAt: Date | null;
-  readonly path: string | null;
-  readonly bytes: number | null;
-  /** Why it failed. */
-  readonly problem: string | null;
-}
 
 export class RunningBackups {
   /** Since this process started. */
-  last: LastBackup | null = null;
+  last: BackupView | null = null;
   readonly #stopping = new AbortController();
   #running: Promise<void> = Promise.resolve();
 
@@ -27,13 +17,13 @@ export class RunningBackups {
   }
 
   /** @returns what has begun; null: one is being made */
-  begin(order: Omit<BackupOrder, "signal">): LastBackup | null {
+  begin(order: Omit<BackupOrder, "signal">): BackupView | null {
     if (this.last?.state === "running") return null;
-    const begun: LastBackup = {
+    const begun: BackupView = {
       to: order.to,
       state: "running",
-      startedAt: new Date(),
-      endedAt: null,
+      started_at: new Date().toISOString(),
+      ended_at: null,
       path: null,
       bytes: null,
       problem: null,
@@ -43,14 +33,14 @@ export class RunningBackups {
     return begun;
   }
 
-  async #run(begun: LastBackup, order: BackupOrder): Promise<void> {
+  async #run(begun: BackupView, order: BackupOrder): Promise<void> {
     try {
       const made = await writeBackup(this.service, { ...order, signal: this.#stopping.signal });
-      this.last = { ...begun, state: "done", endedAt: new Date(), ...made };
+      this.last = { ...begun, state: "done", ended_at: new Date().toISOString(), ...made };
     } catch (error) {
       this.service.logger.error({ err: error, to: order.to }, "a backup could not be made");
       const problem = error instanceof Error ? error.message : String(error);
-      this.last = { ...begun, state: "failed", endedAt: new Date(), problem };
+      this.last = { ...begun, state: "failed", ended_at: new Date().toISOString(), problem };
     }
   }
 }

@@ -6,51 +6,38 @@ import { hash } from "node:crypto";
 import { base62 } from "./base62.js";
 import type { Environment } from "./records/records.js";
 
-/** @param nativeId the provider's own event id, or the identity of an ingested event */
-export function eventId(
+/** What an id is made of; the last is the provider's own id of it. */
+type Identity = readonly [
   workspace: string,
   environment: Environment,
   provider: string,
   nativeId: string,
-): string {
-  return `evt_norm_${hashOf("event", workspace, environment, provider, nativeId)}`;
+];
+
+/** Of an ingested event without an id, `nativeId` is its identity. */
+export function eventId(...event: Identity): string {
+  return `evt_norm_${hashOf("event", ...event)}`;
 }
 
 /**
  * Of what a backfill read. It begins with zeros, so that where a reading of history and an event
  * report the same moment, the event's greater id wins (`definitions.md`, MRR).
  */
-export function historyEventId(
-  workspace: string,
-  environment: Environment,
-  provider: string,
-  nativeId: string,
-): string {
-  const text = hashOf("history", workspace, environment, provider, nativeId);
+export function historyEventId(...read: Identity): string {
+  const text = hashOf("history", ...read);
   return `evt_norm_${"0".repeat(zerosOfHistory)}${text.slice(zerosOfHistory)}`;
 }
 
 /** An event's id begins so once in 2·10¹⁴; 19 characters of hash remain. */
 const zerosOfHistory = 8;
 
-/** @param payment the provider's own id of the payment */
-export function transactionId(
-  workspace: string,
-  environment: Environment,
-  provider: string,
-  payment: string,
-): string {
-  return `tx_norm_${hashOf("transaction", workspace, environment, provider, payment)}`;
+export function transactionId(...payment: Identity): string {
+  return `tx_norm_${hashOf("transaction", ...payment)}`;
 }
 
 /** The product a SKU makes when it joins none. */
-export function productId(
-  workspace: string,
-  environment: Environment,
-  provider: string,
-  externalId: string,
-): string {
-  return `prod_unf_${hashOf("product", workspace, environment, provider, externalId)}`;
+export function productId(...sku: Identity): string {
+  return `prod_unf_${hashOf("product", ...sku)}`;
 }
 
 /** @param parts what the movement is compared by, and the delivery that caused it */

@@ -1,12 +1,12 @@
 import { isAbsolute } from "node:path";
 import type Router from "@koa/router";
-import { type LastBackup, RunningBackups } from "../../backup/running.js";
+import { RunningBackups } from "../../backup/running.js";
 import { vaultKeyOf } from "../../runtime/start/data-folder.js";
 import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../http/errors.js";
 import { refuseParameters } from "../../http/query.js";
 import type { Service } from "../../runtime/service.js";
-import { type BackupView, newBackup } from "../../schemas/http/manage.js";
+import { newBackup } from "../../schemas/http/manage.js";
 
 const path = "/backups";
 
@@ -26,7 +26,7 @@ export function backupRoutes(router: Router, service: Service): void {
     const begun = backups.begin({ to, keep, vaultKey });
     if (begun === null) throw conflict("backup_running", "A backup is being made.");
     ctx.status = 202;
-    ctx.body = { status: "success", data: backupView(begun) };
+    ctx.body = { status: "success", data: begun };
   });
 
   router.get(`${path}/last`, async (ctx) => {
@@ -34,18 +34,6 @@ export function backupRoutes(router: Router, service: Service): void {
     if (backups.last === null) {
       throw notFound("backup_unknown", "No backup was asked for since this process started.");
     }
-    ctx.body = { status: "success", data: backupView(backups.last) };
+    ctx.body = { status: "success", data: backups.last };
   });
-}
-
-function backupView(last: LastBackup): BackupView {
-  return {
-    to: last.to,
-    state: last.state,
-    started_at: last.startedAt.toISOString(),
-    ended_at: last.endedAt?.toISOString() ?? null,
-    path: last.path,
-    bytes: last.bytes,
-    problem: last.problem,
-  };
 }

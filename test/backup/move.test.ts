@@ -5,7 +5,6 @@
  */
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -29,7 +28,14 @@ import {
   needTime,
   openServerFolder,
 } from "../harness/real-servers.js";
-import { freePort, kill, runCommand, startService, whenReady } from "../harness/service-process.js";
+import {
+  freePort,
+  kill,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -84,7 +90,7 @@ describe("Moving", function suite() {
     const moment = { at: new Date(end).toISOString() };
     clocks = [moment, { ...moment, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
-    await stop();
+    if (child !== undefined) await stop(child);
   });
 
   after(async () => {
@@ -131,7 +137,7 @@ describe("Moving", function suite() {
       expect(before, asked).to.not.deep.equal([]);
       expect(list(found, "data", "deliveries"), asked).to.include.deep.members(before);
     }
-    await stop();
+    if (child !== undefined) await stop(child);
     const audited = await runCommand(path("second"), ["audit"], embedded);
     expect(audited.reported).to.match(/^No differences \([1-9]/m);
   });
@@ -165,12 +171,5 @@ describe("Moving", function suite() {
     child = startService(data, port, settings);
     await whenReady(child, port);
     return `http://127.0.0.1:${port}`;
-  }
-
-  async function stop(): Promise<void> {
-    if (child === undefined) return;
-    const exited = once(child, "exit");
-    child.kill("SIGTERM");
-    await exited;
   }
 });

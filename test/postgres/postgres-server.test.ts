@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
 import { postgresTables, readTables, writeTables } from "../../backup/postgres-part.js";
-import { MigrationRefused, migratePostgres, readMigrations } from "../../runtime/migrations.js";
+import { MigrationRefused, migratePostgres } from "../../runtime/migrations.js";
 import { openPostgres } from "../../postgres/open.js";
 import { shareOf } from "../../postgres/connection-share.js";
 import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
@@ -262,20 +262,6 @@ describe("A Postgres server", function () {
       await Promise.all(starters.map((one) => one.close()));
       await postgres.query("DROP TABLE IF EXISTS migrations, slow");
     }
-  });
-
-  it("should migrate once when several processes start together", async () => {
-    const files = await readMigrations(projectFile("migrations", "postgres"));
-    const starters = await Promise.all(
-      Array.from({ length: 4 }, () => openPostgres({ url: server.url }, testLogger)),
-    );
-    try {
-      await Promise.all(starters.map((one) => migratePostgres(one, testLogger)));
-    } finally {
-      await Promise.all(starters.map((one) => one.close()));
-    }
-    const recorded = await postgres.query("SELECT number FROM migrations ORDER BY number");
-    expect(recorded).to.eql(files.map(({ number }) => ({ number })));
   });
 });
 
