@@ -24,22 +24,23 @@ export interface PublishedQuote {
   readonly perEur: string;
 }
 
-/** Rows in the order of day, then edition. */
-interface Series {
-  readonly days: string[];
-  readonly editions: number[];
+/** A day, and the first edition that knew of it. */
+interface Known {
+  readonly day: string;
+  readonly edition: number;
 }
-interface QuoteSeries extends Series {
-  readonly perEur: string[];
+interface KnownQuote extends Known {
+  readonly perEur: string;
   /** `perEur` once it was needed: most of 27 years never is. */
-  readonly parsed: (Decimal | undefined)[];
+  parsed: Decimal | null;
 }
+/** All in the order of day, then edition. */
 interface Source {
-  /** Each day the source published anything, with the first edition that knew. */
-  readonly publications: Series;
-  /** Each day it was asked for and had nothing, the same way. */
-  readonly absences: Series;
-  readonly quotes: Map<string, QuoteSeries>;
+  /** Each day the source published anything. */
+  readonly publications: Known[];
+  /** Each day it was asked for and had nothing. */
+  readonly absences: Known[];
+  readonly quotes: Map<string, KnownQuote[]>;
 }
 export interface QuoteTable {
   /** The newest edition, 0 while empty. */
@@ -89,10 +90,9 @@ export function waitsForEcb(
   { currency, base, day, edition }: Question,
 ): boolean {
   return [currency, base].some((code) => {
-    const series = table.sources.ecb.quotes.get(code);
-    const quoted = series?.days[lastBefore(series, day, edition)];
-    if (quoted === undefined) return false;
-    return isInEcbGap(table, { source: "ecb", currency: code, quoted, day, edition });
+    const last = lastBefore(table.sources.ecb.quotes.get(code), day, edition);
+    if (last === undefined) return false;
+    return isInEcbGap(table, { source: "ecb", currency: code, quoted: last.day, day, edition });
   });
 }
 
@@ -124,16 +124,10 @@ export function addEdition(
   for (const quote of published) {
     const { publications, quotes } = table.sources[quote.source];
     addDay(publications, quote.day, edition);
-    let series = quotes.get(quote.currency);
-    if (series === undefined) {
-      series = { days: [], editions: [], perEur: [], parsed: [] };
-      quotes.set(quote.currency, series);
-    }
-    const at = firstAfter(series.days, quote.day);
-    insert(series.days, at, quote.day);
-    insert(series.editions, at, edition);
-    insert(series.perEur, at, quote.perEur);
-    insert(series.parsed, at, undefined);
+    let known = quotes.get(quote.currency);
+    if (known === undefined) quotes.set(quote.currency, (known = []));
+    const { day, perEur } = quote;
+    insert(known, firstAfter(known, day), { day, edition, perEur, parsed: null });
   }
   table.edition = edition;
 }
@@ -143,11 +137,9 @@ export function lastPublished(
   table: QuoteTable,
   asked: { readonly source: RateSource; readonly currency: string; readonly day: string },
 ): { readonly day: string; readonly perEur: string } | null {
-  const series = table.sources[asked.source].quotes.get(asked.currency);
-  const at = series === undefined ? -1 : firstAfter(series.days, asked.day) - 1;
-  const day = series?.days[at];
-  const perEur = series?.perEur[at];
-  return day === undefined || perEur === undefined ? null : { day, perEur };
+  const known = table.sources[asked.source].quotes.get(asked.currency) ?? [];
+  const last = known[firstAfter(known, asked.day) - 1];
+  return last === undefined ? null : { day: last.day, perEur: last.perEur };
 }
 
 export function isPublished(table: QuoteTable, source: RateSource, day: string): boolean {
@@ -164,7 +156,7 @@ export function isAbsent(table: QuoteTable, day: string): boolean {
  * @param upTo a day from which on all can be had
  */
 export function ecbBreaksOffAt(table: QuoteTable, upTo: string): string | null {
-  const { days } = table.sources.ecb.publications;
+  const days = table.sources.ecb.publications.map(({ day }) => day);
   const last = days.at(-1);
   if (last === undefined) return null;
   return days.find((day, at) => isEcbGap(day, days[at + 1] ?? day)) ?? (last < upTo ? last : null);
@@ -172,7 +164,7 @@ export function ecbBreaksOffAt(table: QuoteTable, upTo: string): string | null {
 
 /** @returns null while the source has published nothing */
 export function newestDay(table: QuoteTable, source: RateSource): string | null {
-  return table.sources[source].publications.days.at(-1) ?? null;
+  return table.sources[source].publications.at(-1)?.day ?? null;
 }
 
 /** The UTC day so many days later. */
@@ -188,19 +180,13 @@ export function utcDay(atMs: number): string {
 const dayMs = 24 * 60 * 60 * 1000;
 
 function emptySource(): Source {
-  return {
-    publications: { days: [], editions: [] },
-    absences: { days: [], editions: [] },
-    quotes: new Map(),
-  };
+  return { publications: [], absences: [], quotes: new Map() };
 }
 
 /** Once for each day, with the edition that was first. */
-function addDay({ days, editions }: Series, day: string, edition: number): void {
+function addDay(days: Known[], day: string, edition: number): void {
   const at = firstFrom(days, day);
-  if (days[at] === day) return;
-  insert(days, at, day);
-  insert(editions, at, edition);
+  if (days[at]?.day !== day) insert(days, at, { day, edition });
 }
 
 function lookUp(table: QuoteTable, { currency, base, day, edition }: Question): Quote | null {
@@ -230,16 +216,13 @@ const euro: Leg = { perEur: { digits: 1n, scale: 0 }, day: "9999-12-31", source:
 function legOf(table: QuoteTable, currency: string, day: string, edition: number): Leg | null {
   if (currency === "EUR") return euro;
   for (const source of rateSources) {
-    const series = table.sources[source].quotes.get(currency);
-    if (series === undefined) continue;
-    const at = lastBefore(series, day, edition);
-    const quoted = series.days[at];
-    if (quoted === undefined) continue;
-    const asked = { source, currency, quoted, day, edition };
+    const last = lastBefore(table.sources[source].quotes.get(currency), day, edition);
+    if (last === undefined) continue;
+    const asked = { source, currency, quoted: last.day, day, edition };
     // Another source's would be a guess as well: what counts is a day of the ECB that is not here.
     if (source === "ecb" && isInEcbGap(table, asked)) return null;
     if (!stillCounts(table, asked)) continue;
-    return { perEur: parsedAt(series, at), day: quoted, source };
+    return { perEur: parsedOf(last), day: last.day, source };
   }
   return null;
 }
@@ -292,61 +275,58 @@ function isSeamless(table: QuoteTable, { source, quoted, day, edition }: Quoted)
 }
 
 /** A day filled in by a later edition had not been published for this question. */
-function firstKnown({ days, editions }: Series, after: string, edition: number): string | null {
+function firstKnown(days: readonly Known[], after: string, edition: number): string | null {
   let at = firstAfter(days, after);
-  while (at < days.length && (editions[at] ?? 0) > edition) at++;
-  return days[at] ?? null;
+  while ((days[at]?.edition ?? 0) > edition) at++;
+  return days[at]?.day ?? null;
 }
 
-function lastKnown({ days, editions }: Series, edition: number): string {
-  let at = days.length - 1;
-  while (at >= 0 && (editions[at] ?? 0) > edition) at--;
-  return days[at] ?? "";
+function lastKnown(days: readonly Known[], edition: number): string {
+  return days.findLast((one) => one.edition <= edition)?.day ?? "";
 }
 
-function isIn({ days, editions }: Series, day: string, edition: number): boolean {
-  const at = firstFrom(days, day);
-  return days[at] === day && (editions[at] ?? 0) <= edition;
+function isIn(days: readonly Known[], day: string, edition: number): boolean {
+  const found = days[firstFrom(days, day)];
+  return found?.day === day && found.edition <= edition;
 }
 
-/** Rows of one day are in the order of their editions, so the first that may be used is right. */
-function lastBefore(series: Series, day: string, edition: number): number {
-  let at = firstFrom(series.days, day) - 1;
-  while (at >= 0 && (series.editions[at] ?? 0) > edition) at--;
-  return at;
+/** Those of one day are in the order of their editions, so the first that may be used is right. */
+function lastBefore(
+  quotes: readonly KnownQuote[] = [],
+  day: string,
+  edition: number,
+): KnownQuote | undefined {
+  let at = firstFrom(quotes, day) - 1;
+  while ((quotes[at]?.edition ?? 0) > edition) at--;
+  return quotes[at];
 }
 
-function parsedAt(series: QuoteSeries, at: number): Decimal {
-  let value = series.parsed[at];
-  if (value === undefined) {
-    const text = series.perEur[at] ?? "";
-    value = parseDecimal(text) ?? undefined;
-    if (value === undefined || value.digits <= 0n) throw new Error(`No quote: ${text}`);
-    series.parsed[at] = value;
-  }
-  return value;
+function parsedOf(quote: KnownQuote): Decimal {
+  quote.parsed ??= parseDecimal(quote.perEur);
+  if (quote.parsed !== null && quote.parsed.digits > 0n) return quote.parsed;
+  throw new Error(`No quote: ${quote.perEur}`);
 }
 
 /** Index of the first day that is not before the given one. */
-function firstFrom(days: readonly string[], day: string): number {
+function firstFrom(days: readonly Known[], day: string): number {
   const last = days.length - 1;
-  if (days[last] === day && days[last - 1] !== day) return last;
-  if ((days[last] ?? "") < day) return days.length;
+  if (days[last]?.day === day && days[last - 1]?.day !== day) return last;
+  if ((days[last]?.day ?? "") < day) return days.length;
   return firstWhere(days, (one) => one >= day);
 }
 
 /** Index of the first day after the given one. */
-function firstAfter(days: readonly string[], day: string): number {
-  if ((days.at(-1) ?? "") <= day) return days.length;
+function firstAfter(days: readonly Known[], day: string): number {
+  if ((days.at(-1)?.day ?? "") <= day) return days.length;
   return firstWhere(days, (one) => one > day);
 }
 
 /** @param isReached false of the first days, true of the others */
-function firstWhere(days: readonly string[], isReached: (day: string) => boolean): number {
+function firstWhere(days: readonly Known[], isReached: (day: string) => boolean): number {
   let [low, high] = [0, days.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (isReached(days[middle] ?? "")) high = middle;
+    if (isReached(days[middle]?.day ?? "")) high = middle;
     else low = middle + 1;
   }
   return low;
