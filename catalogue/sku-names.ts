@@ -82,11 +82,17 @@ interface Product {
   skus: number;
 }
 
-interface Place {
-  readonly sku: SkuName;
+interface PlaceRow extends SkuName {
+  readonly name: string | null;
+  readonly namedAt: Date | null;
+  /** Its id. */
+  readonly product: string;
+}
+
+interface Place extends SkuName {
   name: string | null;
   /** ms since 1970 */
-  namedAt: number;
+  at: number;
   product: Product;
 }
 
@@ -110,13 +116,14 @@ class Names {
 
   static async read(sql: Sql, named: readonly NamedSku[]): Promise<Names> {
     const rows = await sql.query<PlaceRow>(
-      `SELECT s.workspace, s.environment, s.provider, s.external_id, s.name, s.named_at, s.product
+      `SELECT s.workspace, s.environment, s.provider, s.external_id AS "externalId", s.name,
+         s.named_at AS "namedAt", s.product
        FROM ${skuRows()} JOIN skus s ON ${isSameSku} FOR UPDATE OF s`,
       reportedAs(named),
     );
     const [first] = named;
-    const products = await sql.query<ProductRow>(
-      `SELECT id, name, slug, named_by_person,
+    const products = await sql.query<Product>(
+      `SELECT id, name, slug, named_by_person AS "namedByPerson",
          (SELECT count(*)::int FROM skus WHERE product = p.id) AS skus
        FROM products p
        WHERE id = ANY ($3::text[])
@@ -131,20 +138,16 @@ class Names {
     return new Names(rows, products);
   }
 
-  private constructor(rows: readonly PlaceRow[], products: readonly ProductRow[]) {
-    const byId = new Map<string, Product>();
-    for (const { named_by_person: namedByPerson, ...row } of products) {
-      const product = { ...row, namedByPerson };
-      byId.set(product.id, product);
+  private constructor(rows: readonly PlaceRow[], products: readonly Product[]) {
+    for (const product of products) {
       if (product.slug !== null) this.#bySlug.set(product.slug, product);
     }
-    for (const { external_id: externalId, named_at: namedAt, ...row } of rows) {
+    const byId = new Map(products.map((product) => [product.id, product]));
+    for (const row of rows) {
       const product = byId.get(row.product);
       if (product === undefined) continue;
-      const { workspace, environment, provider, name } = row;
-      const sku = { workspace, environment, provider, externalId };
-      const at = namedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
-      this.#places.set(keyOf(sku), { sku, name, namedAt: at, product });
+      const at = row.namedAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+      this.#places.set(keyOf(row), { ...row, at, product });
     }
   }
 
@@ -154,10 +157,10 @@ class Names {
 
   name(sku: NamedSku): void {
     const place = this.#places.get(keyOf(sku));
-    if (place === undefined || place.namedAt > sku.at) return;
+    if (place === undefined || place.at > sku.at) return;
     const { name: before, product } = place;
     place.name = sku.name;
-    place.namedAt = sku.at;
+    place.at = sku.at;
     const slug = slugOf(sku.name);
     if (before === null && slug !== "") this.#joinOrMake(place, sku.name, slug);
     else if (before !== sku.name) this.#followName(product, sku.name);
@@ -197,9 +200,9 @@ class Names {
       `UPDATE skus s SET name = t.name, named_at = t.at::timestamptz, product = t.product
        FROM ${skuRows("name", "at", "product")} WHERE ${isSameSku}`,
       [
-        ...reportedAs(places.map(({ sku }) => sku)),
+        ...reportedAs(places),
         places.map(({ name }) => name),
-        places.map(({ namedAt }) => timeText(namedAt)),
+        places.map(({ at }) => timeText(at)),
         places.map(({ product }) => product.id),
       ],
     );
@@ -218,24 +221,6 @@ class Names {
       ],
     );
   }
-}
-
-interface PlaceRow {
-  readonly workspace: string;
-  readonly environment: Environment;
-  readonly provider: string;
-  readonly external_id: string;
-  readonly name: string | null;
-  readonly named_at: Date | null;
-  readonly product: string;
-}
-
-interface ProductRow {
-  readonly id: string;
-  readonly name: string;
-  readonly slug: string | null;
-  readonly named_by_person: boolean;
-  readonly skus: number;
 }
 
 /** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
