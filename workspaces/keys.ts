@@ -73,8 +73,9 @@ export function openKeys(options: {
       const row = await cache.get(hashKey(key).toString("base64"));
       if (row === null) return { ok: false, code: "key_unknown" };
       if (row.revoked) return { ok: false, code: "key_revoked" };
-      if (row.expiresAt !== null && row.expiresAt <= now())
+      if (row.expiresAt !== null && row.expiresAt.getTime() <= now()) {
         return { ok: false, code: "key_expired" };
+      }
       noteUse(row.access.keyId);
       return { ok: true, access: row.access };
     },
@@ -112,29 +113,17 @@ function checksum(text: string): string {
 interface KeyRow {
   readonly access: Access;
   readonly revoked: boolean;
-  /** ms since 1970 */
-  readonly expiresAt: number | null;
+  readonly expiresAt: Date | null;
 }
 
 async function findKey(postgres: Postgres, hash: Buffer): Promise<KeyRow | null> {
-  const [row] = await postgres.query<{
-    id: string;
-    workspace: string;
-    environment: Environment;
-    scope: Scope;
-    base_currency: string;
-    expires_at: Date | null;
-    revoked_at: Date | null;
-  }>(
-    `SELECT k.id, k.workspace, k.environment, k.scope, w.base_currency, k.expires_at, k.revoked_at
+  const [row] = await postgres.query<Access & Omit<KeyRow, "access">>(
+    `SELECT k.id AS "keyId", k.workspace, k.environment, k.scope, w.base_currency AS "baseCurrency",
+       k.revoked_at IS NOT NULL AS revoked, k.expires_at AS "expiresAt"
      FROM api_keys k JOIN workspaces w ON w.id = k.workspace WHERE k.key_hash = $1`,
     [hash],
   );
   if (row === undefined) return null;
-  const { id, workspace, environment, scope } = row;
-  return {
-    access: { workspace, environment, keyId: id, scope, baseCurrency: row.base_currency },
-    revoked: row.revoked_at !== null,
-    expiresAt: row.expires_at?.getTime() ?? null,
-  };
+  const { revoked, expiresAt, ...access } = row;
+  return { access, revoked, expiresAt };
 }

@@ -36,9 +36,10 @@ export async function reportedShards(
   first: Addressed,
   cluster: string,
 ): Promise<ReportedReplica[]> {
-  const replicas = await rows<{ n: number; w: number; host: string; own: number }>(
+  const replicas = await rows<ReportedReplica>(
     first,
-    `SELECT shard_num AS n, shard_weight AS w, host_name AS host, is_local AS own
+    `SELECT shard_num AS number, shard_weight AS weight, host_name AS host,
+       toBool(is_local) AS isLocal
      FROM system.clusters WHERE cluster = {cluster:String} ORDER BY shard_num, replica_num`,
     { cluster },
   );
@@ -50,16 +51,14 @@ export async function reportedShards(
     const names = known.map((row) => row.cluster).join(", ") || "none";
     throw refused(`the server at ${first.url.host} knows no cluster ${cluster}; it has: ${names}`);
   }
-  const second = replicas.find(({ n }, index) => replicas[index - 1]?.n === n);
+  const second = replicas.find(({ number }, index) => replicas[index - 1]?.number === number);
   if (second !== undefined) {
     throw refused(
-      `shard ${second.n} of ${cluster} has more than one replica; this version keeps each shard ` +
-        "on one server (docs/operating.md)",
+      `shard ${second.number} of ${cluster} has more than one replica; this version keeps each ` +
+        "shard on one server (docs/operating.md)",
     );
   }
-  return replicas.map(({ n, w, host, own }) => {
-    return { number: n, weight: w, host, isLocal: own === 1 };
-  });
+  return replicas;
 }
 
 /** Where shards are when nobody says otherwise: at the port and by the user of the first. */
