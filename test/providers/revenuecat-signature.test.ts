@@ -35,6 +35,7 @@ describe("RevenueCat's two proofs", () => {
   const bySignature = { signing_secret: secret };
   const byBoth = { authorization, signing_secret: secret };
   const signed = { signature: signature() };
+  const stale = nowSeconds - 301;
   const rolled = signature(nowSeconds, "new");
   const two = `${rolled},${signature().split(",")[1]}`;
   const cases: readonly [title: string, verdict: Promise<string>, expected: string][] = [
@@ -64,36 +65,7 @@ describe("RevenueCat's two proofs", () => {
       verdictOf({ header: "old" }, byHeader, { authorization: "old" }),
       "authorization",
     ],
-    [
-      "a stale signature",
-      verdictOf({ signature: signature(nowSeconds - 301) }, bySignature),
-      "signature_stale",
-    ],
-    [
-      "one from the future",
-      verdictOf({ signature: signature(nowSeconds + 301) }, bySignature),
-      "signature_stale",
-    ],
-    [
-      "one within the window",
-      verdictOf({ signature: signature(nowSeconds - 299) }, bySignature),
-      "signature",
-    ],
-    [
-      "one without a time",
-      verdictOf({ signature: signature().split(",")[1] ?? "" }, bySignature),
-      "signature_malformed",
-    ],
-    [
-      "one with two times",
-      verdictOf({ signature: `t=1,${signature()}` }, bySignature),
-      "signature_malformed",
-    ],
-    [
-      "one that is no hex",
-      verdictOf({ signature: `t=${nowSeconds},v1=zz` }, bySignature),
-      "signature_mismatch",
-    ],
+    ["a stale one", verdictOf({ signature: signature(stale) }, bySignature), "signature_stale"],
   ];
   for (const [title, verdict, expected] of cases) {
     it(`should answer ${expected} to ${title}`, async () => {

@@ -1,5 +1,6 @@
 import { createHook } from "node:async_hooks";
 import { createHash, createHmac, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import {
   chainsMax,
@@ -19,7 +20,9 @@ import {
 } from "../../../ops/payloads/apple.js";
 import { appleRootG3 } from "../../../providers/apple/roots.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
+import { must } from "../../model/readers/json.js";
 import type { Delivery } from "../../../providers/provider.js";
+import { projectFile } from "../../../runtime/project-root.js";
 
 const apple = createApple();
 const day = 24 * 60 * 60 * 1000;
@@ -93,14 +96,6 @@ async function verdictOf(delivery: Delivery, credentials = [credentialsOf()]): P
   return verdict.ok ? "ok" : verdict.reason;
 }
 
-/** A JWS of the payload under any header, signed by `sign` over its first two parts. */
-function jwsWith(header: JsonObject, payload: JsonObject, sign: (signed: string) => string) {
-  const signed = [header, payload]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
-    .join(".");
-  return `${signed}.${sign(signed)}`;
-}
-
 const plain = appleNotification(app, { id: "n-1", type: "TEST", signedAt: at });
 const [leaf = "", intermediate = "", root = ""] = ours.x5c;
 const [leafOfOthers = "", intermediateOfOthers = "", rootOfOthers = ""] = foreign.x5c;
@@ -115,16 +110,24 @@ const noAuthority = makeTestChain({ intermediateMayIssue: false });
 
 const signature = Buffer.alloc(64, 1).toString("base64url");
 
+/** Our notification under a header with these fields, and any signature. */
+function headed(header: JsonObject, sign = (_signed: string) => signature): Delivery {
+  const signed = [{ alg: "ES256", x5c: [...ours.x5c], ...header }, plain]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+  return delivered(`${signed}.${sign(signed)}`);
+}
+
 /** Signs with our leaf's key, but shows these certificates. */
 function shown(...x5c: string[]): Delivery {
   return delivered(signJws(plain, { key: ours.key, x5c }));
 }
 
-/** A certificate, a byte of its key changed. */
-function offCurve(x5c: string): string {
+/** A certificate, the last byte of its key or of its signature changed. */
+function changed(x5c: string, what: "key" | "signature"): string {
   const der = Buffer.from(x5c, "base64");
   const key = new X509Certificate(der).publicKey.export({ type: "spki", format: "der" });
-  const last = der.indexOf(key) + key.length - 1;
+  const last = (what === "key" ? der.indexOf(key) + key.length : der.length) - 1;
   der.writeUInt8(der.readUInt8(last) ^ 1, last);
   return der.toString("base64");
 }
@@ -151,7 +154,7 @@ describe("Apple's signature", () => {
     ["a payload that is no JWS", delivered("e30.e30")],
     ["a JWS of four parts", delivered(`${signJws(plain, ours)}.e30`)],
     ["a signature cut short", delivered(signJws(plain, ours).slice(0, -1))],
-    ["an unsigned JWS", delivered(jwsWith({ alg: "none", x5c: [...ours.x5c] }, plain, () => ""))],
+    ["an unsigned JWS", headed({ alg: "none" }, () => "")],
   ];
   for (const [title, delivery] of malformed) {
     it(`should answer signature_malformed to ${title}`, async () => {
@@ -169,29 +172,12 @@ describe("Apple's signature", () => {
     return digest.digest("base64url");
   };
   const refused: readonly [title: string, delivery: Delivery][] = [
-    [
-      "alg none over a right chain",
-      delivered(jwsWith({ alg: "none", x5c: [...ours.x5c] }, plain, () => signature)),
-    ],
-    [
-      "a keyed digest with the certificate as its key",
-      delivered(jwsWith({ alg: "HS512", x5c: [...ours.x5c] }, plain, hmac)),
-    ],
-    [
-      "another elliptic algorithm",
-      delivered(jwsWith({ alg: "ES384", x5c: [...ours.x5c] }, plain, () => signature)),
-    ],
-    [
-      "an extension that must be understood",
-      delivered(
-        jwsWith({ alg: "ES256", crit: ["b64"], x5c: [...ours.x5c] }, plain, () => signature),
-      ),
-    ],
-    [
-      "a signature of nothing",
-      delivered(jwsWith({ alg: "ES256", x5c: [...ours.x5c] }, plain, () => signature)),
-    ],
-    ["no chain", delivered(jwsWith({ alg: "ES256" }, plain, () => signature))],
+    ["alg none over a right chain", headed({ alg: "none" })],
+    ["a keyed digest with the certificate as its key", headed({ alg: "HS512" }, hmac)],
+    ["another elliptic algorithm", headed({ alg: "ES384" })],
+    ["an extension that must be understood", headed({ crit: ["b64"] })],
+    ["a signature of nothing", headed({})],
+    ["no chain", headed({ x5c: [] })],
     ["two certificates", shown(leaf, intermediate)],
     ["four certificates", shown(leaf, intermediate, root, root)],
     ["certificates in the wrong order", shown(root, intermediate, leaf)],
@@ -205,8 +191,8 @@ describe("Apple's signature", () => {
       delivered(signJws(plain, { ...foreign, x5c: ours.x5c })),
     ],
     ["certificates that are none", shown("AAAA", "AAAA", root)],
-    ["a leaf whose key is no point of the curve", shown(offCurve(leaf), intermediate, root)],
-    ["an intermediate whose key is none", shown(leaf, offCurve(intermediate), root)],
+    ["a leaf whose key is no point of the curve", shown(changed(leaf, "key"), intermediate, root)],
+    ["an intermediate whose key is none", shown(leaf, changed(intermediate, "key"), root)],
     ["a nested JWS signed by another chain", made({ innerSigner: foreign })],
     ["a nested JWS for another app", made({ inner: otherApp })],
     ["a nested JWS of the sandbox in production", made({ inner: sandbox })],
@@ -329,51 +315,20 @@ function xcode(environment: string): JsonObject {
 /**
  * Published by Apple: apple/app-store-server-library-node
  * @ bc5cf765f375dec9dccf1a099493bb45ad571016, tests/unit-tests/jws_verification.test.ts: the chain
- * the App Store signed with in October 2025.
+ * the App Store signed with at this time, in October 2025: leaf and intermediate.
  */
-const published = {
-  at: 1_761_962_975_000,
-  leaf:
-    "MIIEMTCCA7agAwIBAgIQR8KHzdn554Z/UoradNx9tzAKBggqhkjOPQQDAzB1MUQwQgYDVQQDDDtBcHBsZSBXb3Js" +
-    "ZHdpZGUgRGV2ZWxvcGVyIFJlbGF0aW9ucyBDZXJ0aWZpY2F0aW9uIEF1dGhvcml0eTELMAkGA1UECwwCRzYxEzAR" +
-    "BgNVBAoMCkFwcGxlIEluYy4xCzAJBgNVBAYTAlVTMB4XDTI1MDkxOTE5NDQ1MVoXDTI3MTAxMzE3NDcyM1owgZIx" +
-    "QDA+BgNVBAMMN1Byb2QgRUNDIE1hYyBBcHAgU3RvcmUgYW5kIGlUdW5lcyBTdG9yZSBSZWNlaXB0IFNpZ25pbmcx" +
-    "LDAqBgNVBAsMI0FwcGxlIFdvcmxkd2lkZSBEZXZlbG9wZXIgUmVsYXRpb25zMRMwEQYDVQQKDApBcHBsZSBJbmMu" +
-    "MQswCQYDVQQGEwJVUzBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNnVvhcv7iT+7Ex5tBMBgrQspHzIsXRi0Yxf" +
-    "ek7lv8wEmj/bHiWtNwJqc2BoHzsQiEjP7KFIIKg4Y8y0/nynuAmjggIIMIICBDAMBgNVHRMBAf8EAjAAMB8GA1Ud" +
-    "IwQYMBaAFD8vlCNR01DJmig97bB85c+lkGKZMHAGCCsGAQUFBwEBBGQwYjAtBggrBgEFBQcwAoYhaHR0cDovL2Nl" +
-    "cnRzLmFwcGxlLmNvbS93d2RyZzYuZGVyMDEGCCsGAQUFBzABhiVodHRwOi8vb2NzcC5hcHBsZS5jb20vb2NzcDAz" +
-    "LXd3ZHJnNjAyMIIBHgYDVR0gBIIBFTCCAREwggENBgoqhkiG92NkBQYBMIH+MIHDBggrBgEFBQcCAjCBtgyBs1Jl" +
-    "bGlhbmNlIG9uIHRoaXMgY2VydGlmaWNhdGUgYnkgYW55IHBhcnR5IGFzc3VtZXMgYWNjZXB0YW5jZSBvZiB0aGUg" +
-    "dGhlbiBhcHBsaWNhYmxlIHN0YW5kYXJkIHRlcm1zIGFuZCBjb25kaXRpb25zIG9mIHVzZSwgY2VydGlmaWNhdGUg" +
-    "cG9saWN5IGFuZCBjZXJ0aWZpY2F0aW9uIHByYWN0aWNlIHN0YXRlbWVudHMuMDYGCCsGAQUFBwIBFipodHRwOi8v" +
-    "d3d3LmFwcGxlLmNvbS9jZXJ0aWZpY2F0ZWF1dGhvcml0eS8wHQYDVR0OBBYEFIFioG4wMMVA1ku9zJmGNPAVn3eq" +
-    "MA4GA1UdDwEB/wQEAwIHgDAQBgoqhkiG92NkBgsBBAIFADAKBggqhkjOPQQDAwNpADBmAjEA+qXnREC7hXIWVLsL" +
-    "xznjRpIzPf7VHz9V/CTm8+LJlrQepnmcPvGLNcX6XPnlcgLAAjEA5IjNZKgg5pQ79knF4IbTXdKv8vutIDMXDmjP" +
-    "VT3dGvFtsGRwXOywR2kZCdSrfeot",
-  intermediate:
-    "MIIDFjCCApygAwIBAgIUIsGhRwp0c2nvU4YSycafPTjzbNcwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUg" +
-    "Um9vdCBDQSAtIEczMSYwJAYDVQQLDB1BcHBsZSBDZXJ0aWZpY2F0aW9uIEF1dGhvcml0eTETMBEGA1UECgwKQXBw" +
-    "bGUgSW5jLjELMAkGA1UEBhMCVVMwHhcNMjEwMzE3MjAzNzEwWhcNMzYwMzE5MDAwMDAwWjB1MUQwQgYDVQQDDDtB" +
-    "cHBsZSBXb3JsZHdpZGUgRGV2ZWxvcGVyIFJlbGF0aW9ucyBDZXJ0aWZpY2F0aW9uIEF1dGhvcml0eTELMAkGA1UE" +
-    "CwwCRzYxEzARBgNVBAoMCkFwcGxlIEluYy4xCzAJBgNVBAYTAlVTMHYwEAYHKoZIzj0CAQYFK4EEACIDYgAEbsQK" +
-    "C94PrlWmZXnXgtxzdVJL8T0SGYngDRGpngn3N6PT8JMEb7FDi4bBmPhCnZ3/sq6PF/cGcKXWsL5vOteRhyJ45x3A" +
-    "SP7cOB+aao90fcpxSv/EZFbniAbNgZGhIhpIo4H6MIH3MBIGA1UdEwEB/wQIMAYBAf8CAQAwHwYDVR0jBBgwFoAU" +
-    "u7DeoVgziJqkipnevr3rr9rLJKswRgYIKwYBBQUHAQEEOjA4MDYGCCsGAQUFBzABhipodHRwOi8vb2NzcC5hcHBs" +
-    "ZS5jb20vb2NzcDAzLWFwcGxlcm9vdGNhZzMwNwYDVR0fBDAwLjAsoCqgKIYmaHR0cDovL2NybC5hcHBsZS5jb20v" +
-    "YXBwbGVyb290Y2FnMy5jcmwwHQYDVR0OBBYEFD8vlCNR01DJmig97bB85c+lkGKZMA4GA1UdDwEB/wQEAwIBBjAQ" +
-    "BgoqhkiG92NkBgIBBAIFADAKBggqhkjOPQQDAwNoADBlAjBAXhSq5IyKogMCPtw490BaB677CaEGJXufQB/EqZGd" +
-    "6CSjiCtOnuMTbXVXmxxcxfkCMQDTSPxarZXvNrkxU3TkUMI33yzvFVVRT4wxWJC994OsdcZ4+RGNsYDyR5gmdr0n" +
-    "DGg=",
-};
+const publishedAt = 1_761_962_975_000;
+const [appleLeaf = "", appleIntermediate = ""] = readFileSync(
+  projectFile("test", "providers", "app-stores", "apple-published-chain.pem"),
+  "utf8",
+)
+  .split(/-----[A-Z ]+-----/)
+  .map((text) => text.replaceAll("\n", ""))
+  .filter((text) => text !== "");
 
 describe("Apple's root", () => {
   const trusted = new Set([appleRootG3]);
-  const jws = (x5c: string[]) => {
-    const read = readJws(signJws({}, { key: ours.key, x5c }));
-    if (read === null) throw new Error("the test's own JWS");
-    return read;
-  };
+  const jws = (x5c: string[]) => must(readJws(signJws({}, { key: ours.key, x5c })), "a JWS");
 
   it("should be the one whose fingerprint Apple publishes", () => {
     const digest = createHash("sha256").update(Buffer.from(appleRootG3, "base64")).digest("hex");
@@ -384,29 +339,22 @@ describe("Apple's root", () => {
     (await chains.find(jws(x5c), roots)?.chain) ?? null;
 
   it("should hold the chain Apple published", async () => {
-    const { leaf: appleLeaf, intermediate: appleIntermediate } = published;
     const chain = await found(new VerifiedChains(), [appleLeaf, appleIntermediate, appleRootG3]);
     const certificate = new X509Certificate(Buffer.from(appleLeaf, "base64"));
     expect(chain?.key.equals(certificate.publicKey)).to.equal(true);
-    expect(published.at).to.be.within(chain?.validFrom ?? Infinity, chain?.validTo ?? 0);
+    expect(publishedAt).to.be.within(chain?.validFrom ?? Infinity, chain?.validTo ?? 0);
     expect(chain?.validFrom).to.equal(Date.UTC(2025, 8, 19, 19, 44, 51));
     expect(chain?.validTo).to.equal(Date.UTC(2027, 9, 13, 17, 47, 23));
   });
 
   it("should hold no other", async () => {
-    const { leaf: appleLeaf, intermediate: appleIntermediate } = published;
     const chains = new VerifiedChains();
     expect(await found(chains, [appleIntermediate, appleLeaf, appleRootG3])).to.equal(null);
     expect(await found(chains, [leaf, appleIntermediate, appleRootG3])).to.equal(null);
     expect(await found(chains, [...ours.x5c])).to.equal(null);
   });
 
-  /** The certificate, a byte of its signature changed. */
-  const forged = (x5c: string): string => {
-    const der = Buffer.from(x5c, "base64");
-    der.writeUInt8(der.readUInt8(der.length - 1) ^ 1, der.length - 1);
-    return der.toString("base64");
-  };
+  const forged = (x5c: string) => changed(x5c, "signature");
 
   it("should hold no chain with a wrong signature, also under what it knows", async () => {
     const chains = new VerifiedChains();
@@ -430,10 +378,9 @@ describe("Apple's root", () => {
   it("should be remembered with few chains, whatever headers come", async () => {
     const chains = new VerifiedChains();
     for (let kid = 0; kid <= chainsMax; kid += 1) {
-      const header = { alg: "ES256", kid: String(kid), x5c: [...ours.x5c] };
-      const read = readJws(jwsWith(header, plain, () => signature));
-      if (read === null) throw new Error("the test's own JWS");
-      expect(await chains.find(read, new Set([root]))?.chain).to.have.property("root", root);
+      const { signedPayload } = JSON.parse(headed({ kid: String(kid) }).body.toString());
+      const claim = chains.find(must(readJws(signedPayload), "a JWS"), new Set([root]));
+      expect(await claim?.chain).to.have.property("root", root);
     }
     expect(chains.size).to.equal(chainsMax);
   });

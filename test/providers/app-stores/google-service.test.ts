@@ -1,5 +1,4 @@
 /** Google Play through the whole service: pushes in any order, the API asked over HTTP. */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { webhookRoute } from "../../../ingest/webhooks.js";
 import { createGoogle } from "../../../providers/google/index.js";
@@ -17,18 +16,13 @@ import {
 } from "../../../ops/payloads/google.js";
 import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
 import { inClear } from "../../harness/facts.js";
-import {
-  type Answer,
-  expectError,
-  suiteEndpoints,
-  type Endpoints,
-} from "../../harness/endpoints.js";
+import { type Answer, expectError, suiteEndpoints } from "../../harness/endpoints.js";
+import { until } from "../../harness/promises.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 import { send } from "../../apis/stripe-api.js";
 
 const google = createGoogle();
 const signer = makeSigner("of-the-service");
-const bookedWithinMs = 20_000;
 const bought = Date.parse("2026-06-10T09:00:00Z");
 const renewed = Date.parse("2026-07-10T09:00:00Z");
 const upgraded = Date.parse("2026-07-20T12:00:00Z");
@@ -68,14 +62,12 @@ describe("Google Play, through the service", () => {
       replaces: "ada",
       items: [item("atlas.team", Date.parse("2026-08-20T12:00:00Z"), upgrade)],
     });
-    const until = Date.parse("2026-08-20T12:00:00Z");
-    order({ id: upgrade, token: "eve", createdAt: upgraded }, 2999n, upgraded, until, "atlas.team");
+    const end = Date.parse("2026-08-20T12:00:00Z");
+    order({ id: upgrade, token: "eve", createdAt: upgraded }, 2999n, upgraded, end, "atlas.team");
     purchase("tester", { startAt: bought, isTest: true, items: [item("atlas.pro", renewed, "T")] });
     order({ id: "T", token: "tester", createdAt: bought }, 999n, bought, renewed);
-    for (const [product, title] of [
-      ["atlas.pro", "Atlas Pro"],
-      ["atlas.team", "Atlas Team"],
-    ] as const) {
+    const titles = { "atlas.pro": "Atlas Pro", "atlas.team": "Atlas Team" };
+    for (const [product, title] of Object.entries(titles)) {
       const answer = subscriptionProduct({ packageName, product, title, basePlans: { m: "P1M" } });
       endpoints.play.answers.set(subscriptionProductPath(packageName, product), answer);
     }
@@ -97,10 +89,10 @@ describe("Google Play, through the service", () => {
     input: Omit<OrderInput, "currency" | "lines">,
     price: bigint,
     from: number,
-    until: number,
+    end: number,
     product = "atlas.pro",
   ): void {
-    const period = { basePlan: "m", from, until, phase: "base" as const };
+    const period = { basePlan: "m", from, until: end, phase: "base" as const };
     const line = { product, title: "?", listingPrice: price, total: price, tax: 0n, period };
     endpoints.play.orders.set(input.id, orderAnswer({ ...input, currency: "EUR", lines: [line] }));
   }
@@ -108,37 +100,28 @@ describe("Google Play, through the service", () => {
   async function push(notification: JsonObject, at: number): Promise<Answer> {
     const messageId = `${at}${JSON.stringify(notification).length}`;
     const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
-    const { headers } = google.sign(body, signer, Date.now());
-    return endpoints.call(webhook, { method: "POST", headers, body: new Uint8Array(body) });
+    return endpoints.post(webhook, google.sign(body, signer, Date.now()));
   }
 
-  const read: Endpoints["get"] = (...call) => endpoints.get(...call);
+  async function mrrOnceBooked(key = endpoints.key): Promise<object> {
+    await endpoints.booked();
+    return (await endpoints.get("/v1/metrics/mrr", key)).json.data;
+  }
 
-  async function untilBooked(path: string, key = endpoints.key): Promise<Answer> {
-    const from = Date.now();
-    for (;;) {
-      const answer = await read(path, key);
-      if (Date.parse(answer.json.complete_to) >= from) return answer;
-      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
-      await pause(50);
-    }
+  interface Row {
+    readonly gross_amount: number;
+    readonly status: string;
+    readonly product_name: string;
   }
 
   /** Names are optional: they follow what is booked. */
-  async function untilNamed(key = endpoints.key): Promise<(readonly [number, string, string])[]> {
-    const from = Date.now();
-    for (;;) {
-      const { json } = await read("/v1/transactions?provider=google", key);
-      const rows = json.data.map(
-        (row: { gross_amount: number; status: string; product_name: string }) =>
-          [row.gross_amount, row.status, row.product_name] as const,
-      );
-      const isNamed = rows.every(([, , name]: [number, string, string]) =>
-        name.startsWith("Atlas"),
-      );
-      if (isNamed || Date.now() - from > bookedWithinMs) return rows;
-      await pause(50);
-    }
+  async function onceNamed(key = endpoints.key): Promise<Row[]> {
+    let rows: Row[] = [];
+    await until(async () => {
+      rows = (await endpoints.get("/v1/transactions?provider=google", key)).json.data;
+      return rows.every((row) => row.product_name.startsWith("Atlas"));
+    });
+    return rows;
   }
 
   it("should book purchases reported in any order, each order and account once", async () => {
@@ -153,68 +136,59 @@ describe("Google Play, through the service", () => {
       const answer = await push(notification, at);
       expect(answer.status, answer.text).to.equal(200);
     }
-    const { json } = await untilBooked("/v1/metrics/mrr");
-    expect(json.data).to.include({ current_mrr: 29.99, active_subscribers: 1 });
-    const transactions = await untilNamed();
+    expect(await mrrOnceBooked()).to.include({ current_mrr: 29.99, active_subscribers: 1 });
+    const transactions = (await onceNamed()).map((row) => {
+      return [row.gross_amount, row.status, row.product_name];
+    });
     expect(transactions).to.deep.equal([
       [29.99, "succeeded", "Atlas Team"],
       [9.99, "disputed", "Atlas Pro"],
       [9.99, "succeeded", "Atlas Pro"],
     ]);
-    const before = await read("/v1/metrics/mrr?at=2026-07-15T00:00:00Z");
+    const before = await endpoints.get("/v1/metrics/mrr?at=2026-07-15T00:00:00Z");
     expect(before.json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
-    const cohorts = (await read("/v1/metrics/cohorts")).json.data.cohorts;
+    const cohorts = (await endpoints.get("/v1/metrics/cohorts")).json.data.cohorts;
     expect(cohorts.map((cohort: { vintage: string }) => cohort.vintage)).to.deep.equal(["2026-06"]);
     expect(cohorts[0].starting_mrr).to.equal(9.99);
   });
 
   it("should keep an account when Google has forgotten where its chain began", async () => {
     const id = "GPA.3344-1111-2222-33303";
-    const until = Date.parse("2026-09-02T13:00:00Z");
-    const items = [item("atlas.pro", until, id)];
+    const end = Date.parse("2026-09-02T13:00:00Z");
+    const items = [item("atlas.pro", end, id)];
     purchase("ivy", { startAt: charged + 3_600_000, replaces: "eve", items });
-    order({ id, token: "ivy", createdAt: charged }, 999n, charged + 3_600_000, until);
+    order({ id, token: "ivy", createdAt: charged }, 999n, charged + 3_600_000, end);
     await push(subscriptionNotification(4, "ivy"), charged + 3_601_000);
-    await untilBooked("/v1/metrics/mrr");
-    for (const gone of ["ada", "eve"])
+    await endpoints.booked();
+    for (const gone of ["ada", "eve"]) {
       endpoints.play.answers.delete(subscriptionPath(packageName, gone));
+    }
     await push(subscriptionNotification(7, "ivy"), charged + 7_200_000);
-    const { json } = await untilBooked("/v1/metrics/mrr");
-    expect(json.data).to.include({ current_mrr: 9.99, active_subscribers: 1 });
+    expect(await mrrOnceBooked()).to.include({ current_mrr: 9.99, active_subscribers: 1 });
   });
 
   it("should keep a test purchase to the test environment, which only the API names", async () => {
     await push(subscriptionNotification(4, "tester"), bought + 5_000);
-    const { json } = await untilBooked("/v1/metrics/mrr");
-    expect(json.data.current_mrr).to.equal(9.99);
-    expect(json.data.active_subscribers).to.equal(1);
-    const tested = await untilBooked("/v1/metrics/mrr", testKey);
-    expect(tested.json.data.current_mrr).to.equal(9.99);
-    expect((await read("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
+    expect(await mrrOnceBooked()).to.include({ current_mrr: 9.99, active_subscribers: 1 });
+    expect(await mrrOnceBooked(testKey)).to.include({ current_mrr: 9.99 });
+    expect((await endpoints.get("/v1/transactions", testKey)).json.data).to.have.lengthOf(1);
   });
 
   it("should name a product also to the environment that did not ask for it first", async () => {
-    await untilNamed(testKey);
-    const { json } = await read("/v1/transactions", testKey);
-    expect(json.data[0].product_name).to.equal("Atlas Pro");
+    expect((await onceNamed(testKey))[0]?.product_name).to.equal("Atlas Pro");
   });
 
   it("should explain a test purchase to the key that sees it, and to no other", async () => {
-    const [row] = (await read("/v1/transactions", testKey)).json.data;
-    const { json } = await read(`/v1/transactions/${row.id}`, testKey);
+    const [row] = (await endpoints.get("/v1/transactions", testKey)).json.data;
+    const { json } = await endpoints.get(`/v1/transactions/${row.id}`, testKey);
     const [version] = json.data.versions;
     const path = `/v1/events/${version.event_id}`;
-    const from = Date.now();
-    let event = await read(path, testKey);
+    let event: Answer | undefined;
     // The journal is written a moment behind.
-    while (event.status !== 200 && Date.now() - from < bookedWithinMs) {
-      await pause(50);
-      event = await read(path, testKey);
-    }
-    expect(event.status, event.text).to.equal(200);
-    expect(event.json.data).to.include({ native_type: "SUBSCRIPTION_PURCHASED" });
-    expect(event.json.data.movements).to.have.lengthOf(1);
-    expect((await read(path)).status).to.equal(404);
+    await until(async () => (event = await endpoints.get(path, testKey)).status === 200);
+    expect(event?.json.data).to.include({ native_type: "SUBSCRIPTION_PURCHASED" });
+    expect(event?.json.data.movements).to.have.lengthOf(1);
+    expect((await endpoints.get(path)).status).to.equal(404);
   });
 
   it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {
@@ -222,7 +196,7 @@ describe("Google Play, through the service", () => {
     const voided = { purchaseToken, orderId: "GPA.9", isSubscription: false };
     expect((await push(subscriptionNotification(2, purchaseToken), renewed)).status).to.equal(200);
     expect((await push(voidedPurchaseNotification(voided), renewed)).status).to.equal(200);
-    await untilBooked("/v1/metrics/mrr");
+    await endpoints.booked();
     const reasons = await reasonsOf(`/workspaces/${endpoints.workspace}/rejects`);
     expect(reasons).to.deep.equal(["order_unknown", "purchase_unknown"]);
   });
@@ -240,7 +214,7 @@ describe("Google Play, through the service", () => {
       return status !== undefined;
     };
     for (const [token] of answers) await push(subscriptionNotification(2, token), renewed);
-    await untilBooked("/v1/metrics/mrr");
+    await endpoints.booked();
     endpoints.play.misbehave = null;
     expect(await reasonsOf(path)).to.deep.equal(
       [...reasonsBefore, "enrichment_refused", "purchase_unknown"].sort(),
@@ -262,11 +236,7 @@ describe("Google Play, through the service", () => {
 
   it("should answer 503 while Google's keys cannot be fetched, and take nothing", async () => {
     const { audience, email } = signer;
-    const credentials = {
-      audience,
-      service_account_email: email,
-      package_name: packageName,
-    };
+    const credentials = { audience, service_account_email: email, package_name: packageName };
     const made = await endpoints.integrate("google", credentials);
     const token = made.webhook_path.split("/").at(-1) ?? "";
     // The same endpoint, in front of an adapter whose keys are where nobody answers.

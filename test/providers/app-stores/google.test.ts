@@ -6,8 +6,8 @@ import { billingPeriodIn, nameIn } from "../../../providers/google/catalogue.js"
 import { createGoogle } from "../../../providers/google/index.js";
 import {
   type JsonObject,
-  moneyOf,
   orderAnswer,
+  type PurchaseInput,
   pushBody,
   subscriptionNotification,
   subscriptionPurchase,
@@ -20,13 +20,15 @@ import {
 import type { Decoded, Known } from "../../../providers/provider.js";
 import { answerTo, type GooglePlay, openGooglePlay } from "../../apis/google-play.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
+import { rejection } from "../../harness/promises.js";
 
 const tokenHosts = ["localhost", "127.0.0.1"];
 const google = createGoogle({ tokenHosts });
 const api = googleApi(tokenHosts);
 const hour = 60 * 60 * 1000;
 const day = 24 * hour;
-const start = Date.UTC(2026, 0, 10, 9);
+const on = (month: number, dayOfMonth: number) => Date.UTC(2026, month - 1, dayOfMonth, 9);
+const start = on(1, 10);
 const product = "atlas.pro";
 const purchased = 4;
 /** In the last round the processors only see that nothing is open. */
@@ -38,33 +40,56 @@ function push(type: number, token: string, at = start + 1000): JsonObject {
   return pushBody({ messageId: `${token}-${type}-${at}`, packageName, at, notification });
 }
 
-/** A purchase and its orders, monthly, each reported by the base order and `renewals` more. */
-function purchase(
-  play: Pick<GooglePlay, "answers" | "orders">,
+type Play = Pick<GooglePlay, "answers" | "orders">;
+type Phase = "base" | "freeTrial" | "prorationPeriod";
+type Line = [product: string, cents: bigint, from: number, until: number, phase?: Phase];
+
+function emptyPlay(): Play {
+  return { answers: new Map(), orders: new Map() };
+}
+
+/** An order of periods of plans, in euros. */
+function addOrder(play: Play, id: string, paidFor: readonly Line[], createdAt?: number): void {
+  const lines = paidFor.map(([name, cents, from, until, phase = "base"]) => {
+    const total = phase === "freeTrial" ? 0n : cents;
+    const period = { basePlan: "m", from, until, phase };
+    return { product: name, title: "Atlas", listingPrice: cents, total, tax: 0n, period };
+  });
+  const [[, , from] = ["", 0n, 0]] = paidFor;
+  const order = { id, token: "any", createdAt: createdAt ?? from, currency: "EUR", lines };
+  play.orders.set(id, orderAnswer(order));
+}
+
+/** @param latest the order that last paid for each product; null: none yet */
+function addPurchase(
+  play: Play,
+  token: string,
+  latest: Readonly<Record<string, string | null>>,
+  more: Pick<PurchaseInput, "startAt"> & Partial<PurchaseInput> & { expiresAt: number },
+): void {
+  const items = Object.entries(latest).map(([name, latestOrder]) => {
+    return { product: name, basePlan: "m", expiresAt: more.expiresAt, latestOrder };
+  });
+  const answer = subscriptionPurchase({ state: "ACTIVE", country: "DE", items, ...more });
+  play.answers.set(subscriptionPath(packageName, token), answer);
+}
+
+/** Paid for every 28 days, by the base order and `renewals` more. */
+function subscribe(
+  play: Play,
   token: string,
   more: { renewals?: number; replaces?: string; startAt?: number } = {},
-): void {
-  const { renewals = 0, startAt = start, replaces } = more;
+): Play {
+  const { renewals = 0, startAt = start, ...rest } = more;
   const base = `GPA.${token}`;
   const ids = [base, ...Array.from({ length: renewals }, (_, renewal) => `${base}..${renewal}`)];
-  for (const [month, id] of ids.entries()) {
-    const from = startAt + month * 28 * day;
-    const period = { basePlan: "weekly", from, until: from + 28 * day, phase: "base" as const };
-    const line = { product, title: "Atlas", listingPrice: 999n, total: 999n, tax: 0n, period };
-    const order = { id, token, createdAt: from, currency: "EUR", lines: [line] };
-    play.orders.set(id, orderAnswer(order));
+  const from = (period: number) => startAt + period * 28 * day;
+  for (const [period, id] of ids.entries()) {
+    addOrder(play, id, [[product, 999n, from(period), from(period + 1)]]);
   }
-  const expiresAt = startAt + ids.length * 28 * day;
-  play.answers.set(
-    subscriptionPath(packageName, token),
-    subscriptionPurchase({
-      state: "ACTIVE",
-      startAt,
-      country: "DE",
-      items: [{ product, basePlan: "weekly", expiresAt, latestOrder: ids.at(-1) ?? base }],
-      ...(replaces === undefined ? {} : { replaces }),
-    }),
-  );
+  const latest = { [product]: ids.at(-1) ?? base };
+  addPurchase(play, token, latest, { startAt, expiresAt: from(ids.length), ...rest });
+  return play;
 }
 
 interface Asked {
@@ -74,7 +99,7 @@ interface Asked {
 
 /** As the processors ask: round by round, until nothing is open. */
 function askAll(
-  play: Pick<GooglePlay, "answers" | "orders">,
+  play: Play,
   body: JsonObject,
   kept: ReadonlyMap<string, unknown> = new Map(),
 ): Asked {
@@ -92,7 +117,9 @@ function askAll(
 type Kept = Map<string, unknown>;
 
 /** As the processors read: what is kept of it is there for the next. */
-function read(body: JsonObject, known: Known, kept: Kept): Decoded {
+function readingOf(play: Play, token: string, at: number, kept: Kept = new Map()): Decoded {
+  const body = push(purchased, token, at);
+  const { known } = askAll(play, body, kept);
   for (const { id, object } of google.keepsAnswered?.(body, known) ?? []) {
     kept.set(id, { ...Object(object), ...Object(kept.get(id)) });
   }
@@ -106,305 +133,6 @@ function accountsIn(decoded: Decoded): string[] {
   );
   return [...new Set(accounts)];
 }
-
-describe("What Google Play is asked", () => {
-  it("should be the purchase, then its orders, then what they leave open", () => {
-    const play = { answers: new Map(), orders: new Map() };
-    purchase(play, "one", { renewals: 1 });
-    const orders = "orders:batchGet?orderIds=GPA.one&orderIds=GPA.one..0";
-    expect(askAll(play, push(2, "one")).rounds).to.deep.equal([
-      [subscriptionPath(packageName, "one")],
-      [`/androidpublisher/v3/applications/${packageName}/${orders}`],
-      [subscriptionProductPath(packageName, product)],
-    ]);
-  });
-
-  it("should be a hundred orders at a time", () => {
-    const play = { answers: new Map(), orders: new Map() };
-    purchase(play, "old", { renewals: 150 });
-    const [, orders = []] = askAll(play, push(2, "old")).rounds;
-    expect(orders.map((path) => path.split("orderIds=").length - 1)).to.deep.equal([100, 51]);
-    expect(orders.every((path) => path.length < 4_000)).to.equal(true);
-  });
-
-  it("should be each order alone where one of many does not exist", () => {
-    const play = { answers: new Map(), orders: new Map() };
-    purchase(play, "gap", { renewals: 2 });
-    play.orders.delete("GPA.gap..0");
-    const { rounds, known } = askAll(play, push(2, "gap"));
-    expect(rounds[2]).to.include(orderPath(packageName, "GPA.gap..0"));
-    expect(google.decode(push(2, "gap"), known).outcome).to.equal("facts");
-  });
-
-  it("should never be more orders than a subscription can have", () => {
-    const play = { answers: new Map(), orders: new Map() };
-    purchase(play, "many");
-    const path = subscriptionPath(packageName, "many");
-    const text = JSON.stringify(play.answers.get(path));
-    play.answers.set(path, JSON.parse(text.replaceAll("GPA.many", "GPA.many..999999999")));
-    const { rounds, known } = askAll(play, push(2, "many"));
-    expect(rounds).to.have.lengthOf(1);
-    expect(google.decode(push(2, "many"), known)).to.include({ reason: "too_many_orders" });
-  });
-
-  it("should be nothing for what moves neither money nor MRR", () => {
-    for (const type of [0, 8, 11, 14, 19, 20, 22, 99]) {
-      const known = { kept: new Map(), answers: new Map() };
-      expect(google.asks?.(push(type, "one"), known), String(type)).to.deep.equal([]);
-    }
-  });
-
-  it("should need the billing period where an order's own does not report it", () => {
-    const play = { answers: new Map(), orders: new Map() };
-    purchase(play, "test");
-    const order = JSON.stringify(play.orders.get("GPA.test"));
-    play.orders.set("GPA.test", JSON.parse(order.replace("2026-02-07T09:00", "2026-01-10T09:05")));
-    const { known } = askAll(play, push(purchased, "test"));
-    const path = subscriptionProductPath(packageName, product);
-    const question = google.asks?.(push(purchased, "test"), known).find((q) => q.path === path);
-    expect(question?.importance).to.equal("required");
-    expect(google.decode(push(purchased, "test"), known)).to.include({
-      reason: "interval_unknown",
-    });
-  });
-});
-
-describe("The account of a Google purchase", () => {
-  /** first ← second ← third … */
-  function chain(tokens: readonly string[]) {
-    const play = { answers: new Map<string, JsonObject>(), orders: new Map<string, JsonObject>() };
-    for (const [index, token] of tokens.entries()) {
-      const before = tokens[index - 1];
-      const startAt = start + index * 30 * day;
-      purchase(play, token, { startAt, ...(before === undefined ? {} : { replaces: before }) });
-    }
-    return play;
-  }
-
-  it("should be the first token of its chain", () => {
-    const play = chain(["a", "b", "c", "d"]);
-    const { known, rounds } = askAll(play, push(purchased, "d", start + 91 * day));
-    expect(accountsIn(google.decode(push(purchased, "d", start + 91 * day), known))).to.deep.equal([
-      "a",
-    ]);
-    expect(rounds.length).to.be.at.most(roundsMax);
-  });
-
-  it("should stay the same when Google has forgotten the purchases it replaced", () => {
-    const play = chain(["a", "b", "c"]);
-    const kept: Kept = new Map();
-    const report = (token: string, at: number) => {
-      const body = push(purchased, token, at);
-      return accountsIn(read(body, askAll(play, body, kept).known, kept));
-    };
-    expect(report("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
-    play.answers.delete(subscriptionPath(packageName, "a"));
-    expect(report("c", start + 60 * day + 1000)).to.deep.equal(["a"]);
-    play.answers.delete(subscriptionPath(packageName, "b"));
-    expect(report("c", start + 200 * day)).to.deep.equal(["a"]);
-  });
-
-  it("should need what was kept of every purchase its chain names", () => {
-    const play = chain(["a", "b"]);
-    const body = push(purchased, "b", start + 31 * day);
-    const { known } = askAll(play, body);
-    // And the orders the purchase itself named.
-    expect(google.needs?.(body)).to.have.lengthOf(1 + 1);
-    expect(google.needs?.(body, known)).to.have.lengthOf(2 + 1);
-  });
-
-  it("should be ended whole by its last purchase, where one between was never reported", () => {
-    const play = chain(["a", "b", "c", "d"]);
-    const kept: Kept = new Map();
-    const reading = (token: string, at: number) => {
-      const body = push(purchased, token, at);
-      return read(body, askAll(play, body, kept).known, kept);
-    };
-    const reported = [reading("a", start), reading("b", start + 30 * day)];
-    const [c, d] = [start + 60 * day, start + 90 * day];
-    for (const at of [d + 1000, d + 2000]) {
-      const all = [...reported, reading("d", at)];
-      const worth = [c - day, c + day, d + day].map((moment) => worthAt(all, moment));
-      // 28 days from 9 February are a month, those from 10 April four weeks.
-      expect(worth, `read at ${at}`).to.deep.equal([999, 999, 4329]);
-    }
-  });
-
-  it("should be found in a bounded number of rounds, and without going in circles", () => {
-    const tokens = Array.from({ length: 20 }, (_, index) => `t${index}`);
-    const long = askAll(chain(tokens), push(purchased, "t19", start + 571 * day));
-    expect(long.rounds.length).to.be.at.most(roundsMax);
-    const circle = chain(["a", "b"]);
-    purchase(circle, "a", { replaces: "b" });
-    expect(askAll(circle, push(purchased, "b")).rounds.length).to.be.at.most(roundsMax);
-  });
-});
-
-describe("An add-on bought in the middle of a period at Google Play", () => {
-  const [jan10, jan20] = [Date.UTC(2026, 0, 10, 9), Date.UTC(2026, 0, 20, 9)];
-  const [feb10, mar10] = [Date.UTC(2026, 1, 10, 9), Date.UTC(2026, 2, 10, 9)];
-  const orders = new Map([
-    orderOf("old", "GPA.old", [["plan", 2000n, jan10, feb10, "base"]]),
-    orderOf("new", "GPA.new", [["extra", 500n, jan20, feb10, "prorationPeriod"]]),
-    orderOf("new", "GPA.new..0", [
-      ["plan", 2000n, feb10, mar10, "base"],
-      ["extra", 500n, feb10, mar10, "base"],
-    ]),
-  ]);
-
-  /** What is read while plan and add-on are paid for by these orders. */
-  function readingOf(plan: string, extra: string, at: number, kept: Kept): Decoded {
-    const basePlans = [
-      { basePlanId: "m", autoRenewingBasePlanType: { billingPeriodDuration: "P1M" } },
-    ];
-    const answers = new Map<string, JsonObject>([
-      [subscriptionPath(packageName, "new"), purchaseOf(jan20, { plan, extra }, "old")],
-      [subscriptionPath(packageName, "old"), purchaseOf(jan10, { plan: "GPA.old" })],
-      [subscriptionProductPath(packageName, "extra"), { basePlans }],
-    ]);
-    const body = push(purchased, "new", at);
-    return read(body, askAll({ answers, orders }, body, kept).known, kept);
-  }
-
-  it("should count beside what it was added to, also when it is read after the renewal", () => {
-    const kept: Kept = new Map();
-    const atOnce = readingOf("GPA.old", "GPA.new", jan20 + 1000, kept);
-    expect(worthAt([atOnce], jan20 + day)).to.equal(2500);
-    const renewed = readingOf("GPA.new..0", "GPA.new..0", feb10 + 1000, kept);
-    const moments = [jan20 + day, feb10 + day];
-    expect(moments.map((moment) => worthAt([renewed], moment))).to.deep.equal([2500, 2500]);
-  });
-
-  type Line = [string, bigint, number, number, "base" | "prorationPeriod"];
-
-  function orderOf(token: string, id: string, reported: readonly Line[]): [string, JsonObject] {
-    const lines = reported.map(([title, price, from, until, phase]) => {
-      const period = { basePlan: "m", from, until, phase };
-      return { product: title, title, listingPrice: price, total: price, tax: 0n, period };
-    });
-    const [[, , createdAt] = ["", 0n, 0]] = reported;
-    return [id, orderAnswer({ id, token, createdAt, currency: "EUR", lines })];
-  }
-
-  function purchaseOf(
-    startAt: number,
-    latest: Readonly<Record<string, string>>,
-    replaces?: string,
-  ): JsonObject {
-    const items = Object.entries(latest).map(([name, latestOrder]) => {
-      return { product: name, basePlan: "m", expiresAt: mar10, latestOrder };
-    });
-    const more = replaces === undefined ? {} : { replaces };
-    return subscriptionPurchase({ state: "ACTIVE", startAt, country: "DE", items, ...more });
-  }
-});
-
-describe("A deferred change of plan at Google Play", () => {
-  const jan10 = Date.UTC(2026, 0, 10, 9);
-  const jan20 = Date.UTC(2026, 0, 20, 10);
-  const feb10 = Date.UTC(2026, 1, 10, 9);
-  const mar10 = Date.UTC(2026, 2, 10, 9);
-  const order = (token: string, plan: string, from: number, until: number, cents: bigint) => {
-    const period = { basePlan: "m", from, until, phase: "base" as const };
-    const line = { product: plan, title: plan, listingPrice: cents, total: cents, tax: 0n, period };
-    const [id, createdAt] = [`GPA.${plan}`, from - hour];
-    return orderAnswer({ id, token, createdAt, currency: "EUR", lines: [line] });
-  };
-  const orders = new Map([
-    ["GPA.gold", order("old", "gold", jan10, feb10, 2000n)],
-    ["GPA.silver", order("new", "silver", feb10, mar10, 1000n)],
-  ]);
-
-  /** What is read while the purchase has this order, or none; the account is kept from before. */
-  function readingOf(
-    token: string,
-    at: number,
-    plan: string | null,
-    state: "ACTIVE" | "EXPIRED" = "ACTIVE",
-  ): Decoded {
-    const isNew = token === "new";
-    const answer = subscriptionPurchase({
-      state,
-      startAt: isNew ? jan20 : jan10,
-      country: "DE",
-      items: [
-        {
-          product: plan ?? "silver",
-          basePlan: "m",
-          expiresAt: feb10,
-          latestOrder: plan === null ? null : `GPA.${plan}`,
-        },
-      ],
-      ...(isNew ? { replaces: "old" } : {}),
-    });
-    const play = { answers: new Map([[subscriptionPath(packageName, token), answer]]), orders };
-    const body = push(purchased, token, at);
-    return google.decode(body, askAll(play, body).known);
-  }
-
-  const before = readingOf("old", jan10 + 1000, "gold");
-  const announced = readingOf("new", jan20 + 1000, "gold");
-  const paid = readingOf("new", feb10, "silver");
-  const orderless = readingOf("new", jan20 + 1000, null);
-  const cases: [title: string, readings: readonly Decoded[]][] = [
-    ["all is reported", [before, announced, paid]],
-    ["the announcement names no order", [before, orderless, paid]],
-    ["the payment is reported before the announcement", [before, paid, announced]],
-    ["the announcement is lost", [before, paid]],
-  ];
-  for (const [title, readings] of cases) {
-    it(`should count from its first order, where ${title}`, () => {
-      const moments = [jan10 + day, jan20 + day, feb10 - day, feb10 + day];
-      const worth = moments.map((moment) => worthAt(readings, moment));
-      expect(worth).to.deep.equal([2000, 2000, 2000, 1000]);
-    });
-  }
-
-  it("should end the plan before it where it is over and was never paid", () => {
-    const over = readingOf("new", feb10 + 1000, null, "EXPIRED");
-    const worth = [feb10 - day, feb10 + day].map((at) => worthAt([before, orderless, over], at));
-    expect(worth).to.deep.equal([2000, 0]);
-  });
-});
-
-describe("A purchase at Google Play whose notification is read late", () => {
-  const jan10 = Date.UTC(2026, 0, 10, 9);
-  const jan17 = Date.UTC(2026, 0, 17, 9);
-  const feb17 = Date.UTC(2026, 1, 17, 9);
-  const mar17 = Date.UTC(2026, 2, 17, 9);
-  const periods: [id: string, from: number, until: number, cents: bigint, isFree: boolean][] = [
-    ["GPA.late", jan10, jan17, 999n, true],
-    ["GPA.late..0", jan17, feb17, 999n, false],
-    ["GPA.late..1", feb17, mar17, 1299n, false],
-  ];
-  const orders = new Map(
-    periods.map(([id, from, until, cents, isFree]) => {
-      const phase = isFree ? ("freeTrial" as const) : ("base" as const);
-      const period = { basePlan: "m", from, until, phase };
-      const total = isFree ? 0n : cents;
-      const line = { product, title: "Atlas", listingPrice: cents, total, tax: 0n, period };
-      const order = { id, token: "late", createdAt: from, currency: "EUR", lines: [line] };
-      return [id, orderAnswer(order)];
-    }),
-  );
-  const items = [{ product, basePlan: "m", expiresAt: mar17, latestOrder: "GPA.late..1" }];
-  const answer = subscriptionPurchase({ state: "ACTIVE", startAt: jan10, country: "DE", items });
-  const answers = new Map([[subscriptionPath(packageName, "late"), answer]]);
-  const body = push(purchased, "late", jan10 + 1000);
-  const cases: [title: string, receivedAt: number, worth: readonly number[]][] = [
-    ["the purchase alone on its day, whatever is paid ahead", jan10 + 2000, [0, 0, 0]],
-    ["what the trial became, ten days later", jan17 + 3 * day, [0, 999, 999]],
-    ["the higher price as well, two months later", feb17 + 3 * day, [0, 999, 1299]],
-  ];
-  for (const [title, receivedAt, worth] of cases) {
-    it(`should report ${title}`, () => {
-      const { known } = askAll({ answers, orders }, body);
-      const reading = google.decode(body, { ...known, receivedAt });
-      const moments = [jan10 + day, jan17 + day, feb17 + day];
-      expect(moments.map((moment) => worthAt([reading], moment))).to.deep.equal(worth);
-    });
-  }
-});
 
 /** Minor units a month; of equal times what was read later counts. */
 function worthAt(readings: readonly Decoded[], moment: number): number {
@@ -422,18 +150,218 @@ function worthAt(readings: readonly Decoded[], moment: number): number {
   return [...states.values()].reduce((sum, { worth }) => sum + worth, 0);
 }
 
-describe("Google's money", () => {
-  const cases: readonly [amountMinor: bigint, currency: string, reported: JsonObject][] = [
-    [699n, "USD", { currencyCode: "USD", units: "6", nanos: 990_000_000 }],
-    [0n, "EUR", { currencyCode: "EUR" }],
-    [5n, "EUR", { currencyCode: "EUR", nanos: 50_000_000 }],
-    [1200n, "JPY", { currencyCode: "JPY", units: "1200" }],
-    [1250n, "KWD", { currencyCode: "KWD", units: "1", nanos: 250_000_000 }],
-    [-175n, "USD", { currencyCode: "USD", units: "-1", nanos: -750_000_000 }],
+describe("What Google Play is asked", () => {
+  it("should be the purchase, then its orders, then what they leave open", () => {
+    const play = subscribe(emptyPlay(), "one", { renewals: 1 });
+    const orders = "orders:batchGet?orderIds=GPA.one&orderIds=GPA.one..0";
+    expect(askAll(play, push(2, "one")).rounds).to.deep.equal([
+      [subscriptionPath(packageName, "one")],
+      [`/androidpublisher/v3/applications/${packageName}/${orders}`],
+      [subscriptionProductPath(packageName, product)],
+    ]);
+  });
+
+  it("should be a hundred orders at a time", () => {
+    const play = subscribe(emptyPlay(), "old", { renewals: 150 });
+    const [, orders = []] = askAll(play, push(2, "old")).rounds;
+    expect(orders.map((path) => path.split("orderIds=").length - 1)).to.deep.equal([100, 51]);
+    expect(orders.every((path) => path.length < 4_000)).to.equal(true);
+  });
+
+  it("should be each order alone where one of many does not exist", () => {
+    const play = subscribe(emptyPlay(), "gap", { renewals: 2 });
+    play.orders.delete("GPA.gap..0");
+    const { rounds, known } = askAll(play, push(2, "gap"));
+    expect(rounds[2]).to.include(orderPath(packageName, "GPA.gap..0"));
+    expect(google.decode(push(2, "gap"), known).outcome).to.equal("facts");
+  });
+
+  it("should never be more orders than a subscription can have", () => {
+    const play = emptyPlay();
+    const latest = { [product]: "GPA.many..999999999" };
+    addPurchase(play, "many", latest, { startAt: start, expiresAt: start + 28 * day });
+    const { rounds, known } = askAll(play, push(2, "many"));
+    expect(rounds).to.have.lengthOf(1);
+    expect(google.decode(push(2, "many"), known)).to.include({ reason: "too_many_orders" });
+  });
+
+  it("should be nothing for what moves neither money nor MRR", () => {
+    for (const type of [0, 8, 11, 14, 19, 20, 22, 99]) {
+      expect(askAll(emptyPlay(), push(type, "one")).rounds, String(type)).to.deep.equal([]);
+    }
+  });
+
+  it("should need the billing period where an order's own does not report it", () => {
+    const play = subscribe(emptyPlay(), "test");
+    addOrder(play, "GPA.test", [[product, 999n, start, start + 300_000]]);
+    const { known } = askAll(play, push(purchased, "test"));
+    const path = subscriptionProductPath(packageName, product);
+    const question = google.asks?.(push(purchased, "test"), known).find((q) => q.path === path);
+    expect(question?.importance).to.equal("required");
+    expect(google.decode(push(purchased, "test"), known)).to.include({
+      reason: "interval_unknown",
+    });
+  });
+});
+
+describe("The account of a Google purchase", () => {
+  /** first ← second ← third … */
+  function chain(tokens: readonly string[]): Play {
+    const play = emptyPlay();
+    for (const [index, token] of tokens.entries()) {
+      const before = tokens[index - 1];
+      const startAt = start + index * 30 * day;
+      subscribe(play, token, { startAt, ...(before === undefined ? {} : { replaces: before }) });
+    }
+    return play;
+  }
+
+  it("should be the first token of its chain", () => {
+    const { known, rounds } = askAll(chain(["a", "b", "c", "d"]), push(purchased, "d"));
+    expect(accountsIn(google.decode(push(purchased, "d", start + 91 * day), known))).to.deep.equal([
+      "a",
+    ]);
+    expect(rounds.length).to.be.at.most(roundsMax);
+  });
+
+  it("should stay the same when Google has forgotten the purchases it replaced", () => {
+    const play = chain(["a", "b", "c"]);
+    const kept: Kept = new Map();
+    const report = (token: string, at: number) => accountsIn(readingOf(play, token, at, kept));
+    expect(report("b", start + 30 * day + 1000)).to.deep.equal(["a"]);
+    play.answers.delete(subscriptionPath(packageName, "a"));
+    expect(report("c", start + 60 * day + 1000)).to.deep.equal(["a"]);
+    play.answers.delete(subscriptionPath(packageName, "b"));
+    expect(report("c", start + 200 * day)).to.deep.equal(["a"]);
+  });
+
+  it("should need what was kept of every purchase its chain names", () => {
+    const body = push(purchased, "b", start + 31 * day);
+    const { known } = askAll(chain(["a", "b"]), body);
+    // And the orders the purchase itself named.
+    expect(google.needs?.(body)).to.have.lengthOf(1 + 1);
+    expect(google.needs?.(body, known)).to.have.lengthOf(2 + 1);
+  });
+
+  it("should be ended whole by its last purchase, where one between was never reported", () => {
+    const play = chain(["a", "b", "c", "d"]);
+    const kept: Kept = new Map();
+    const [c, d] = [start + 60 * day, start + 90 * day];
+    const reported = [
+      readingOf(play, "a", start, kept),
+      readingOf(play, "b", start + 30 * day, kept),
+    ];
+    for (const at of [d + 1000, d + 2000]) {
+      const all = [...reported, readingOf(play, "d", at, kept)];
+      const worth = [c - day, c + day, d + day].map((moment) => worthAt(all, moment));
+      // 28 days from 9 February are a month, those from 10 April four weeks.
+      expect(worth, `read at ${at}`).to.deep.equal([999, 999, 4329]);
+    }
+  });
+
+  it("should be found in a bounded number of rounds, and without going in circles", () => {
+    const tokens = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    const long = askAll(chain(tokens), push(purchased, "t19", start + 571 * day));
+    expect(long.rounds.length).to.be.at.most(roundsMax);
+    const circle = subscribe(chain(["a", "b"]), "a", { replaces: "b" });
+    expect(askAll(circle, push(purchased, "b")).rounds.length).to.be.at.most(roundsMax);
+  });
+});
+
+describe("An add-on bought in the middle of a period at Google Play", () => {
+  const [jan20, feb10, mar10] = [on(1, 20), on(2, 10), on(3, 10)];
+
+  /** What is read while plan and add-on are paid for by these orders. */
+  function reported(plan: string, extra: string, at: number, kept: Kept): Decoded {
+    const play = emptyPlay();
+    addOrder(play, "GPA.old", [["plan", 2000n, start, feb10]]);
+    addOrder(play, "GPA.new", [["extra", 500n, jan20, feb10, "prorationPeriod"]]);
+    addOrder(play, "GPA.new..0", [
+      ["plan", 2000n, feb10, mar10],
+      ["extra", 500n, feb10, mar10],
+    ]);
+    const added = { startAt: jan20, expiresAt: mar10, replaces: "old" };
+    addPurchase(play, "old", { plan: "GPA.old" }, { startAt: start, expiresAt: mar10 });
+    addPurchase(play, "new", { plan, extra }, added);
+    const monthly = { billingPeriodDuration: "P1M" };
+    const basePlans = [{ basePlanId: "m", autoRenewingBasePlanType: monthly }];
+    play.answers.set(subscriptionProductPath(packageName, "extra"), { basePlans });
+    return readingOf(play, "new", at, kept);
+  }
+
+  it("should count beside what it was added to, also when it is read after the renewal", () => {
+    const kept: Kept = new Map();
+    const atOnce = reported("GPA.old", "GPA.new", jan20 + 1000, kept);
+    expect(worthAt([atOnce], jan20 + day)).to.equal(2500);
+    const renewed = reported("GPA.new..0", "GPA.new..0", feb10 + 1000, kept);
+    const moments = [jan20 + day, feb10 + day];
+    expect(moments.map((moment) => worthAt([renewed], moment))).to.deep.equal([2500, 2500]);
+  });
+});
+
+describe("A deferred change of plan at Google Play", () => {
+  const [jan20, feb10, mar10] = [on(1, 20), on(2, 10), on(3, 10)];
+
+  /** What is read while the purchase has this order, or none; the account is kept from before. */
+  function reported(
+    token: "old" | "new",
+    at: number,
+    plan: string | null,
+    state: "ACTIVE" | "EXPIRED" = "ACTIVE",
+  ): Decoded {
+    const play = emptyPlay();
+    addOrder(play, "GPA.gold", [["gold", 2000n, start, feb10]], start - hour);
+    addOrder(play, "GPA.silver", [["silver", 1000n, feb10, mar10]], feb10 - hour);
+    const begun = token === "new" ? { startAt: jan20, replaces: "old" } : { startAt: start };
+    const latest = plan === null ? { silver: null } : { [plan]: `GPA.${plan}` };
+    addPurchase(play, token, latest, { state, expiresAt: feb10, ...begun });
+    return readingOf(play, token, at);
+  }
+
+  const before = reported("old", start + 1000, "gold");
+  const announced = reported("new", jan20 + 1000, "gold");
+  const paid = reported("new", feb10, "silver");
+  const orderless = reported("new", jan20 + 1000, null);
+  const cases: [title: string, readings: readonly Decoded[]][] = [
+    ["all is reported", [before, announced, paid]],
+    ["the announcement names no order", [before, orderless, paid]],
+    ["the payment is reported before the announcement", [before, paid, announced]],
+    ["the announcement is lost", [before, paid]],
   ];
-  for (const [amountMinor, currency, reported] of cases) {
-    it(`should report ${amountMinor} of ${currency} in units and billionths`, () => {
-      expect(moneyOf(amountMinor, currency)).to.deep.equal(reported);
+  for (const [title, readings] of cases) {
+    it(`should count from its first order, where ${title}`, () => {
+      const moments = [start + day, jan20 + day, feb10 - day, feb10 + day];
+      const worth = moments.map((moment) => worthAt(readings, moment));
+      expect(worth).to.deep.equal([2000, 2000, 2000, 1000]);
+    });
+  }
+
+  it("should end the plan before it where it is over and was never paid", () => {
+    const over = reported("new", feb10 + 1000, null, "EXPIRED");
+    const worth = [feb10 - day, feb10 + day].map((at) => worthAt([before, orderless, over], at));
+    expect(worth).to.deep.equal([2000, 0]);
+  });
+});
+
+describe("A purchase at Google Play whose notification is read late", () => {
+  const [jan17, feb17, mar17] = [on(1, 17), on(2, 17), on(3, 17)];
+  const play = emptyPlay();
+  addOrder(play, "GPA.late", [[product, 999n, start, jan17, "freeTrial"]]);
+  addOrder(play, "GPA.late..0", [[product, 999n, jan17, feb17]]);
+  addOrder(play, "GPA.late..1", [[product, 1299n, feb17, mar17]]);
+  addPurchase(play, "late", { [product]: "GPA.late..1" }, { startAt: start, expiresAt: mar17 });
+  const body = push(purchased, "late");
+  const cases: [title: string, receivedAt: number, worth: readonly number[]][] = [
+    ["the purchase alone on its day, whatever is paid ahead", start + 2000, [0, 0, 0]],
+    ["what the trial became, ten days later", jan17 + 3 * day, [0, 999, 999]],
+    ["the higher price as well, two months later", feb17 + 3 * day, [0, 999, 1299]],
+  ];
+  for (const [title, receivedAt, worth] of cases) {
+    it(`should report ${title}`, () => {
+      const { known } = askAll(play, body);
+      const reading = google.decode(body, { ...known, receivedAt });
+      const moments = [start + day, jan17 + day, feb17 + day];
+      expect(moments.map((moment) => worthAt([reading], moment))).to.deep.equal(worth);
     });
   }
 });
@@ -470,11 +398,8 @@ describe("A service account's access token", () => {
   }
 
   it("should be asked for with a signed assertion, and kept while it is good", async () => {
-    const { service_account_key: key } = google.credentials.parse({
-      ...credentials,
-      service_account_key: play.serviceAccountKey,
-    });
-    const authorized = await api.authorize({ service_account_key: key }, start, post);
+    const given = { ...credentials, service_account_key: play.serviceAccountKey };
+    const authorized = await api.authorize(google.credentials.parse(given), start, post);
     expect(authorized).to.deep.equal({
       headers: { authorization: "Bearer ya29.of-the-tests" },
       until: start + 3_599_000,
@@ -493,9 +418,7 @@ describe("A service account's access token", () => {
     const entered = google.credentials.parse(given(key));
     let asked = 0;
     const count = async () => (asked += 1);
-    const failed = await googleApi([])
-      .authorize(entered, start, count)
-      .catch((error: unknown) => error);
+    const failed = await rejection(googleApi([]).authorize(entered, start, count));
     expect(String(failed)).to.include("no host of Google");
     expect(asked).to.equal(0);
   });

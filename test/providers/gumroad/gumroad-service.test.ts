@@ -1,5 +1,4 @@
 /** Gumroad through the whole service: unsigned pings, each sale looked up over HTTP. */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
@@ -9,11 +8,11 @@ import {
   salePing,
   type SaleResource,
 } from "../../../ops/payloads/gumroad.js";
-import { type Answer, suiteEndpoints } from "../../harness/endpoints.js";
+import { suiteEndpoints } from "../../harness/endpoints.js";
+import { until } from "../../harness/promises.js";
 
 const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLXRlc3Q=" };
-const bookedWithinMs = 20_000;
 const at = Date.parse("2026-06-10T09:00:00Z");
 const product = "prd-brushes==";
 const once: SaleInput & RecordInput = { sale: "once==", at, product, cents: 1249n };
@@ -36,20 +35,25 @@ describe("Gumroad, through the service", () => {
 
   const report = (resource: SaleResource, sale: SaleInput) => post(salePing(resource, sale));
 
-  async function untilBooked(path: string): Promise<Answer> {
-    const from = Date.now();
-    for (;;) {
-      const answer = await endpoints.get(path);
-      if (Date.parse(answer.json.complete_to) >= from) return answer;
-      if (Date.now() - from > bookedWithinMs) throw new Error(`stuck: ${answer.text}`);
-      await pause(50);
-    }
+  interface Row {
+    readonly gross_amount: number;
+    readonly refunded_amount: number;
+    readonly status: string;
+    readonly type: string;
   }
 
-  const amounts = async (field: string) =>
-    (await untilBooked("/v1/transactions")).json.data.map(
-      (row: Record<string, unknown>) => row[field],
-    );
+  async function rowsOnceBooked(): Promise<Row[]> {
+    await endpoints.booked();
+    return (await endpoints.get("/v1/transactions")).json.data;
+  }
+
+  const amounts = async (field: keyof Row) => (await rowsOnceBooked()).map((row) => row[field]);
+
+  /** @param query of a moment; now by default */
+  async function worth(query = ""): Promise<number> {
+    await endpoints.booked();
+    return (await endpoints.get(`/v1/metrics/mrr${query}`)).json.data.current_mrr;
+  }
 
   const reasons = async () =>
     (await endpoints.rejects()).map(({ reason }: { reason: string }) => reason).sort();
@@ -90,30 +94,24 @@ describe("Gumroad, through the service", () => {
         },
       ),
     );
-    await untilBooked("/v1/metrics/mrr");
+    await endpoints.booked();
     expect(await reasons()).to.include("enrichment_unavailable");
     const trial = { ...first, sale: "trial==", subscription: "mem-2==" };
     endpoints.gumroadApi.report({ ...trial, recurring: false, trialEndsOn: "Jul 1, 2026" });
     await report("sale", trial);
     endpoints.gumroadApi.report({ ...first, recurring: false });
     await report("sale", first);
-    const worth = async (moment: string): Promise<number> =>
-      (await untilBooked(`/v1/metrics/mrr?at=${moment}`)).json.data.current_mrr;
-    const before = await worth("2026-06-20T00:00:00Z");
+    const before = await worth("?at=2026-06-20T00:00:00Z");
     expect(before).to.be.greaterThan(0);
     // What waited is replayed some seconds later.
-    const deadline = Date.now() + bookedWithinMs;
-    while ((await worth("2026-07-02T00:00:00Z")) === before && Date.now() < deadline) {
-      await pause(200);
-    }
-    const after = await worth("2026-07-02T00:00:00Z");
+    let after = before;
+    await until(async () => (after = await worth("?at=2026-07-02T00:00:00Z")) !== before);
     // In dollars 10.00 and 25.00, each at the quote of its own day.
     expect(after / before).to.be.within(2.4, 2.6);
     expect(await amounts("gross_amount")).to.have.members([12.49, 10]);
   });
 
   it("should take instalments of what is sold once for payments, never for MRR", async () => {
-    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const before = await worth();
     const plan = { ...first, sale: "part-1==", subscription: "mem-3==", cents: 10_000n };
     const part = { ...plan, sale: "part-2==", at: at + 30 * 86_400_000, recurring: true };
@@ -121,7 +119,7 @@ describe("Gumroad, through the service", () => {
     endpoints.gumroadApi.report({ ...part, recurringBilling: false });
     await report("sale", plan);
     await report("sale", part);
-    await untilBooked("/v1/transactions");
+    await endpoints.booked();
     await post(
       membershipPing(
         { ...club, subscription: plan.subscription, product: plan.product, createdAt: at },
@@ -129,20 +127,18 @@ describe("Gumroad, through the service", () => {
       ),
     );
     expect(await worth()).to.equal(before);
-    const { data } = (await untilBooked("/v1/transactions")).json;
-    const parts = data.filter(({ gross_amount }: { gross_amount: number }) => gross_amount === 100);
-    expect(parts.map(({ type }: { type: string }) => type)).to.deep.equal(["one_time", "one_time"]);
+    const parts = (await rowsOnceBooked()).filter((row) => row.gross_amount === 100);
+    expect(parts.map(({ type }) => type)).to.deep.equal(["one_time", "one_time"]);
   });
 
   it("should end a membership whose product was made one that is sold once meanwhile", async () => {
-    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const before = await worth();
     const begun = { ...first, sale: "club-1==", subscription: "mem-5==" };
     const renewal = { ...begun, sale: "club-2==", at: at + 30 * 86_400_000, recurring: true };
     endpoints.gumroadApi.report({ ...begun, recurring: false, recurringBilling: true });
     endpoints.gumroadApi.report({ ...renewal, recurringBilling: false });
     await report("sale", begun);
-    await untilBooked("/v1/transactions");
+    await endpoints.booked();
     await report("sale", renewal);
     expect(await worth()).to.be.greaterThan(before);
     const { subscription, product: sold } = begun;
@@ -157,7 +153,6 @@ describe("Gumroad, through the service", () => {
   });
 
   it("should keep a yearly price where an end is taken back before a new plan", async () => {
-    const worth = async () => (await untilBooked("/v1/metrics/mrr")).json.data.current_mrr;
     const yearly = { ...first, sale: "year==", subscription: "mem-4==", cents: 12_000n };
     const sold = { ...yearly, recurrence: "yearly" as const };
     endpoints.gumroadApi.report({ ...sold, recurring: false });
@@ -182,12 +177,8 @@ describe("Gumroad, through the service", () => {
   });
 
   it("should let nobody in who names another seller", async () => {
-    const { headers, body } = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
-    const answer = await endpoints.call(webhook, {
-      method: "POST",
-      headers,
-      body: new Uint8Array(body),
-    });
+    const signed = gumroad.sign(salePing("sale", once), { seller_id: "x" }, Date.now());
+    const answer = await endpoints.post(webhook, signed);
     expect(answer.status).to.equal(401);
     expect(answer.json.error.code).to.equal("signature_mismatch");
   });
