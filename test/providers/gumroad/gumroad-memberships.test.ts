@@ -15,6 +15,7 @@ import {
   salePing,
 } from "../../../ops/payloads/gumroad.js";
 import type { Decoded, Known } from "../../../providers/provider.js";
+import type { SubscriptionFact } from "../../../providers/worth.js";
 import { inOrder } from "../../model/stories/story.js";
 
 const gumroad = createGumroad();
@@ -401,19 +402,8 @@ class Story {
   }
 }
 
-interface State {
-  readonly at: number;
-  readonly steps: readonly Step[];
-  readonly country: string | null;
-}
-
-interface Step {
-  readonly at: number;
-  readonly items: readonly {
-    readonly monthly_numerator: bigint;
-    readonly monthly_denominator: bigint;
-  }[];
-}
+/** `at`: of its first step. */
+type State = { readonly at: number } & Pick<SubscriptionFact, "steps" | "country">;
 
 function parsed(body: Buffer): unknown {
   const read = parseBody(gumroad, body);
