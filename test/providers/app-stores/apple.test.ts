@@ -11,6 +11,7 @@ import {
   transactionInfo,
 } from "../../../ops/payloads/apple.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
+import { bodiesOf, statesOf } from "../../harness/decoded.js";
 
 const apple = createApple();
 const signer = makeTestChain();
@@ -51,8 +52,8 @@ function made(type: string, subtype?: string, more: Partial<TransactionInput> = 
 
 function reported(body: unknown): string {
   const decoded = apple.decode(body);
-  if (decoded.outcome !== "facts") return decoded.outcome;
-  return decoded.facts.flatMap(({ body: fact }) => Object.keys(fact)).join(" ");
+  const facts = bodiesOf(decoded);
+  return facts.length === 0 ? decoded.outcome : facts.flatMap(Object.keys).join(" ");
 }
 
 describe("App Store notifications", () => {
@@ -77,12 +78,11 @@ describe("App Store notifications", () => {
       ["BILLING_RETRY", at + day, at + 2 * day],
     ];
     for (const [subtype, expiresAt, endsAt] of late) {
-      const decoded = apple.decode(made("EXPIRED", subtype, { expiresAt }));
-      const bodies = "facts" in decoded ? decoded.facts.map(({ body }) => body) : [];
-      const ends = bodies.flatMap((body) =>
-        "Subscription" in body ? body.Subscription.steps : [],
-      );
-      expect(ends, subtype).to.deep.equal([{ at: endsAt, items: [] }]);
+      const ends = statesOf(apple.decode(made("EXPIRED", subtype, { expiresAt })));
+      expect(
+        ends.flatMap(({ steps }) => steps),
+        subtype,
+      ).to.deep.equal([{ at: endsAt, items: [] }]);
     }
   });
 });

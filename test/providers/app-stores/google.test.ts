@@ -20,6 +20,7 @@ import {
 import type { Decoded, Known } from "../../../providers/provider.js";
 import { answerTo, type GooglePlay, openGooglePlay } from "../../apis/google-play.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
+import { statesOf } from "../../harness/decoded.js";
 import { rejection } from "../../harness/promises.js";
 
 const tokenHosts = ["localhost", "127.0.0.1"];
@@ -127,25 +128,17 @@ function readingOf(play: Play, token: string, at: number, kept: Kept = new Map()
 }
 
 function accountsIn(decoded: Decoded): string[] {
-  if (decoded.outcome !== "facts") return [decoded.outcome];
-  const accounts = decoded.facts.flatMap(({ body }) =>
-    "Subscription" in body ? [body.Subscription.account] : [],
-  );
-  return [...new Set(accounts)];
+  return [...new Set(statesOf(decoded).map(({ account }) => account))];
 }
 
 /** Minor units a month; of equal times what was read later counts. */
 function worthAt(readings: readonly Decoded[], moment: number): number {
   const states = new Map<string, { at: number; worth: number }>();
-  for (const reading of readings) {
-    for (const { body } of reading.outcome === "facts" ? reading.facts : []) {
-      if (!("Subscription" in body)) continue;
-      const { subscription, steps } = body.Subscription;
-      const { at = 0, items = [] } = steps[0] ?? {};
-      if (at > moment || at < (states.get(subscription)?.at ?? 0)) continue;
-      const worth = items.reduce((sum, item) => sum + Number(item.monthly_numerator), 0);
-      states.set(subscription, { at, worth });
-    }
+  for (const { subscription, steps } of readings.flatMap(statesOf)) {
+    const { at = 0, items = [] } = steps[0] ?? {};
+    if (at > moment || at < (states.get(subscription)?.at ?? 0)) continue;
+    const worth = items.reduce((sum, item) => sum + Number(item.monthly_numerator), 0);
+    states.set(subscription, { at, worth });
   }
   return [...states.values()].reduce((sum, { worth }) => sum + worth, 0);
 }

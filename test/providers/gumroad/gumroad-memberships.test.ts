@@ -16,6 +16,7 @@ import {
 } from "../../../ops/payloads/gumroad.js";
 import type { Decoded, Known } from "../../../providers/provider.js";
 import type { SubscriptionFact } from "../../../providers/worth.js";
+import { statesOf } from "../../harness/decoded.js";
 import { inOrder } from "../../model/stories/story.js";
 
 const gumroad = createGumroad();
@@ -374,10 +375,7 @@ class Story {
     for (const [body, firstReceivedAt] of waiting) {
       const decoded = this.#read(body, firstReceivedAt);
       if (decoded.outcome === "rejected") this.#waiting.push([body, firstReceivedAt]);
-      if (decoded.outcome !== "facts") continue;
-      for (const { body: fact } of decoded.facts) {
-        if (!("Subscription" in fact)) continue;
-        const { steps, country } = fact.Subscription;
+      for (const { steps, country } of statesOf(decoded)) {
         this.#states.push({ at: steps[0]?.at ?? 0, steps, country });
       }
     }
