@@ -292,7 +292,7 @@ export function subscriptionProduct(input: {
 }
 
 /** `Money`: whole units as text, absent when 0, and billionths of a unit. */
-export function moneyOf(amountMinor: bigint, currency: string): JsonObject {
+function moneyOf(amountMinor: bigint, currency: string): JsonObject {
   const scale = powerOfTen(knownExponentOf(currency));
   const units = amountMinor / scale;
   const nanos = Number(((amountMinor % scale) * powerOfTen(9)) / scale);

@@ -8,7 +8,7 @@ import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, type Unreported } from "../outcomes.js";
 import { apiName } from "./notification.js";
-import { country, minorOf, money, time } from "./reading.js";
+import { country, minorIn, minorOf, money, time } from "./reading.js";
 
 /** An order in a state to come is not taken for an unpaid one. */
 const unpaidStates = ["PENDING", "CANCELED"] as const;
@@ -98,8 +98,8 @@ export function showsRefund(order: Order, isWhole: boolean): boolean {
   if (!isPaid(order) || amount <= 0n) return true;
   const left = returnedOf(order, amount).reduce((rest, fact) => rest - amountIn(fact), amount);
   if (left <= 0n) return true;
-  const partial = order.orderHistory?.partialRefundEvents ?? [];
-  return left < amount && !isWhole && partial.every(isProcessed);
+  const parts = order.orderHistory?.partialRefundEvents ?? [];
+  return left < amount && !isWhole && processedParts(order).length === parts.length;
 }
 
 function amountIn(fact: FactBody): bigint {
@@ -116,9 +116,7 @@ export function contradictionIn(order: Order): Unreported | null {
   if (amount === 0n) {
     return costs ? contradictory("An order is of nothing, and a line of it is not") : null;
   }
-  const returned = (order.orderHistory?.partialRefundEvents ?? [])
-    .filter(isProcessed)
-    .flatMap(({ refundDetails: details }) => details?.total ?? []);
+  const returned = processedParts(order).flatMap((part) => part.refundDetails?.total ?? []);
   if (returned.some(({ currency }) => currency !== order.total.currency)) {
     return contradictory("A part of an order was returned in another currency");
   }
@@ -142,12 +140,9 @@ export function readOrder(order: Order, buyer: Buyer): FactBody[] {
       account: buyer.account,
       country: order.buyerAddress?.buyerCountry ?? buyer.country,
       type: isSubscription ? "subscription" : "one_time",
-      tax: order.tax?.currency === currency ? minorOf(order.tax) : null,
+      tax: minorIn(currency, order.tax),
       fee: feeOf(order, amount),
-      lines: order.lineItems.map((line) => ({
-        external_id: line.productId,
-        weight: netOf(line),
-      })),
+      lines: order.lineItems.map((line) => ({ external_id: line.productId, weight: netOf(line) })),
     },
   };
   return [payment, ...returnedOf(order, amount)];
@@ -158,16 +153,17 @@ export function readOrder(order: Order, buyer: Buyer): FactBody[] {
  * a refunded order reports no fee; an earlier reading has reported it.
  */
 function feeOf(order: Order, amount: bigint): bigint | null {
-  const { developerRevenueInBuyerCurrency: revenue, tax, total } = order;
-  if (order.state !== "PROCESSED" || !revenue || revenue.currency !== total.currency) return null;
-  const fee = amount - (tax ? minorOf(tax) : 0n) - minorOf(revenue);
+  const { developerRevenueInBuyerCurrency, tax, total } = order;
+  const revenue = minorIn(total.currency, developerRevenueInBuyerCurrency);
+  if (order.state !== "PROCESSED" || revenue === null) return null;
+  const fee = amount - (tax ? minorOf(tax) : 0n) - revenue;
   return fee >= 0n ? fee : null;
 }
 
 function netOf({ total, tax, listingPrice }: OrderLine): bigint {
   const paid = total ?? listingPrice;
   if (!paid) return 0n;
-  return minorOf(paid) - (tax?.currency === paid.currency ? minorOf(tax) : 0n);
+  return minorOf(paid) - (minorIn(paid.currency, tax) ?? 0n);
 }
 
 /**
@@ -177,20 +173,13 @@ function netOf({ total, tax, listingPrice }: OrderLine): bigint {
 function returnedOf(order: Order, amount: bigint): FactBody[] {
   const { orderId: payment, orderHistory: history, total } = order;
   const { currency } = total;
-  const partial = (history?.partialRefundEvents ?? [])
-    .filter(isProcessed)
-    .flatMap(({ createTime, processTime, refundDetails: details }) =>
-      details?.total?.currency === currency
-        ? [
-            {
-              createTime,
-              at: processTime ?? createTime,
-              amount: minorOf(details.total),
-              tax: details.tax?.currency === currency ? minorOf(details.tax) : null,
-            },
-          ]
-        : [],
-    )
+  const partial = processedParts(order)
+    .map(({ createTime, processTime, refundDetails: details }) => ({
+      createTime,
+      at: processTime ?? createTime,
+      amount: minorIn(currency, details?.total) ?? 0n,
+      tax: minorIn(currency, details?.tax),
+    }))
     .filter((refund) => refund.amount > 0n);
   const facts = partial.map((refund, index) => {
     const twins = partial.slice(0, index).filter((one) => one.createTime === refund.createTime);
@@ -202,25 +191,19 @@ function returnedOf(order: Order, amount: bigint): FactBody[] {
   const refundedAt = full?.eventTime ?? (order.state === "REFUNDED" ? order.lastEventTime : null);
   if (left <= 0n || refundedAt === null || refundedAt === undefined) return facts;
   if (full?.refundReason !== "CHARGEBACK") {
-    return [
-      ...facts,
-      refundOf(`${payment}/full`, payment, currency, { at: refundedAt, amount: left, tax: null }),
-    ];
+    const rest = { at: refundedAt, amount: left, tax: null };
+    return [...facts, refundOf(`${payment}/full`, payment, currency, rest)];
   }
-  const dispute = {
-    dispute: `${payment}/chargeback`,
-    payment,
-    amount: left,
-    currency,
-    withdrawn_at: refundedAt,
-    returned_at: null,
-    reported_by: "money" as const,
-  };
-  return [...facts, { Dispute: dispute }];
+  const dispute = { dispute: `${payment}/chargeback`, payment, amount: left, currency };
+  const times = { withdrawn_at: refundedAt, returned_at: null, reported_by: "money" as const };
+  return [...facts, { Dispute: { ...dispute, ...times } }];
 }
 
-function isProcessed({ state }: { readonly state?: string | null | undefined }): boolean {
-  return (state ?? "PROCESSED_SUCCESSFULLY") === "PROCESSED_SUCCESSFULLY";
+function processedParts({ orderHistory: history }: Order) {
+  const processed = "PROCESSED_SUCCESSFULLY";
+  return (history?.partialRefundEvents ?? []).filter(
+    ({ state }) => (state ?? processed) === processed,
+  );
 }
 
 function refundOf(
@@ -229,18 +212,6 @@ function refundOf(
   currency: string,
   { at, amount, tax }: { at: number; amount: bigint; tax: bigint | null },
 ): FactBody {
-  return {
-    Refund: {
-      refund,
-      payment,
-      at,
-      amount,
-      currency,
-      failed_at: null,
-      account: null,
-      country: null,
-      lines: [],
-      tax,
-    },
-  };
+  const unknown = { failed_at: null, account: null, country: null, lines: [] };
+  return { Refund: { refund, payment, at, amount, currency, tax, ...unknown } };
 }

@@ -54,6 +54,11 @@ export function minorOf({ currency, nanoUnits }: Money): bigint {
   return rescale({ digits: nanoUnits, scale: nanoScale }, knownExponentOf(currency)).digits;
 }
 
+/** Null where it is not reported, or in another currency. */
+export function minorIn(currency: string, given: Money | null | undefined): bigint | null {
+  return given?.currency === currency ? minorOf(given) : null;
+}
+
 /** The same for prices, which may be fractions of a minor unit. */
 export function minorFractionOf({ currency, nanoUnits }: Money): Fraction {
   return fraction(nanoUnits * powerOfTen(knownExponentOf(currency)), powerOfTen(nanoScale));

@@ -109,14 +109,11 @@ function historyOf(
   let paidUntil = start;
   for (const at of moments) {
     const current = currentAt(known, at);
-    const text = JSON.stringify(
-      current.map(({ product, currency, monthly }) => [
-        product,
-        currency,
-        monthly.numerator.toString(),
-        monthly.denominator.toString(),
-      ]),
-    );
+    const text = current
+      .flatMap(({ product, currency, monthly: { numerator, denominator } }) => {
+        return [product, currency, numerator, denominator];
+      })
+      .join(" ");
     const isNews = text !== reported || at > paidUntil || at === moments.at(-1);
     if (isNews) history.push({ at, worth: worthAt(at, current) });
     reported = text;
