@@ -267,7 +267,13 @@ interface Source {
 const importPattern =
   /(?:^(?:import|export)\s[^;"'`]*?from\s|^import\s|\bimport\(\s*)["']([^"']+)["']/gm;
 
+let read: Source[] | undefined;
+
 function sources(): Source[] {
+  return (read ??= readSources());
+}
+
+function readSources(): Source[] {
   return tracked()
     .filter((path) => /\.tsx?$/.test(path))
     .map((path) => {

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 
-export interface AnswersApi {
+interface AnswersApi {
   readonly url: string;
   /** Parsed JSON by path and query; a path that is not there, or null, is 404. */
   readonly answers: Map<string, ReadonlyMap<string, unknown>>;

@@ -4,7 +4,7 @@ import { pathOfSale, type RecordInput, saleAnswer } from "../../ops/payloads/gum
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 
-export interface GumroadApi {
+interface GumroadApi {
   readonly url: string;
   readonly accessToken: string;
   /** From now on the API has this sale. */

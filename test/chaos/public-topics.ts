@@ -73,60 +73,34 @@ class Contents {
 }
 
 /** What a version reports a customer; numbers whose document is the same may be left out. */
-interface Shown {
-  readonly id: string;
-  readonly external_id: string;
-  readonly gross_amount: string;
-  readonly normalized_amount: string;
-  readonly refunded_amount: string;
-  readonly tax_amount: string | null;
-  readonly fee_amount: string | null;
-  readonly customer_country: string;
-  readonly account: string;
-  readonly type: string;
-  readonly status: string;
-}
+const words = ["id", "external_id", "customer_country", "account", "type", "status"] as const;
+const amounts = [
+  ...(["gross_amount", "normalized_amount", "refunded_amount"] as const),
+  ...(["tax_amount", "fee_amount"] as const),
+];
+
+const columns = [...words, ...amounts];
+type Shown = Readonly<Record<(typeof columns)[number], string | bigint | null>>;
 
 async function otherDocuments(
   clickhouse: ClickHouse,
   newest: ReadonlyMap<string, TransactionRecord>,
 ): Promise<string[]> {
-  const rows = await clickhouse.rows<Shown>(
-    `SELECT id, external_id, toString(gross_amount) AS gross_amount,
-            toString(normalized_amount) AS normalized_amount,
-            toString(refunded_amount) AS refunded_amount, toString(tax_amount) AS tax_amount,
-            toString(fee_amount) AS fee_amount, customer_country, account, type, status
+  const texts = amounts.map((name) => `toString(${name}) AS ${name}`);
+  const rows = await clickhouse.rows<Shown & { readonly id: string }>(
+    `SELECT ${[...words, ...texts].join(", ")}
      FROM transactions ORDER BY recorded_at DESC, fact_id DESC, version DESC
      LIMIT 1 BY workspace, environment, id`,
   );
   return rows.flatMap((row) => {
     const reported = newest.get(row.id);
-    const [is, should] = [
-      reported === undefined ? "nothing" : textOf(shown(reported)),
-      textOf(row),
-    ];
+    const [is, should] = [reported === undefined ? "nothing" : textOf(reported), textOf(row)];
     return is === should ? [] : [`${row.id}: on record ${should}, on the topic ${is}`];
   });
 }
 
-function shown(reported: TransactionRecord): Shown {
-  return {
-    id: reported.id,
-    external_id: reported.external_id,
-    gross_amount: reported.gross_amount.toString(),
-    normalized_amount: reported.normalized_amount.toString(),
-    refunded_amount: reported.refunded_amount.toString(),
-    tax_amount: reported.tax_amount?.toString() ?? null,
-    fee_amount: reported.fee_amount?.toString() ?? null,
-    customer_country: reported.customer_country,
-    account: reported.account,
-    type: reported.type,
-    status: reported.status,
-  };
-}
-
 function textOf(document: Shown): string {
-  return JSON.stringify(Object.entries(document).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return JSON.stringify(columns.map((name) => [name, document[name]?.toString() ?? null]));
 }
 
 async function otherSums(

@@ -5,37 +5,37 @@ import type { Service } from "../../runtime/service.js";
 import { newKey, settingsOf } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
-import { type AnswersApi, openAnswersApi } from "../apis/answers-api.js";
-import { type GooglePlay, openGooglePlay } from "../apis/google-play.js";
-import { type GumroadApi, openGumroadApi } from "../apis/gumroad-api.js";
-import { type IdentityServers, client, openIdentityServers } from "../apis/identity-servers.js";
-import { openStripeApi, type StripeApi } from "../apis/stripe-api.js";
+import { openAnswersApi } from "../apis/answers-api.js";
+import { openGooglePlay } from "../apis/google-play.js";
+import { openGumroadApi } from "../apis/gumroad-api.js";
+import { client, openIdentityServers } from "../apis/identity-servers.js";
+import { openStripeApi } from "../apis/stripe-api.js";
 
-export interface TestService {
+/** Where the service asks; nothing but a test's own integration has a key for one of them. */
+async function openApis() {
+  return {
+    stripeApi: await openStripeApi(),
+    play: await openGooglePlay(),
+    gumroadApi: await openGumroadApi(),
+    /** Of Paddle and Lemon Squeezy. */
+    answersApi: await openAnswersApi(),
+    /** Where people sign in. */
+    identityServers: await openIdentityServers(),
+  };
+}
+type Apis = Awaited<ReturnType<typeof openApis>>;
+
+export interface TestService extends Apis {
   readonly service: Service;
   /** `http://localhost:<port>` */
   readonly base: string;
   readonly adminToken: string;
-  /** Where the service asks Stripe; nothing but a test's own integration has a key for it. */
-  readonly stripeApi: StripeApi;
-  /** Where it asks Google Play. */
-  readonly play: GooglePlay;
-  /** Where it asks Gumroad. */
-  readonly gumroadApi: GumroadApi;
-  /** Where it asks Paddle and Lemon Squeezy. */
-  readonly answersApi: AnswersApi;
-  /** Where people sign in. */
-  readonly identityServers: IdentityServers;
 }
 
 interface Opened {
   readonly settings: string;
   readonly started: Promise<Started & Apis>;
 }
-type Apis = Pick<
-  TestService,
-  "stripeApi" | "play" | "gumroadApi" | "answersApi" | "identityServers"
->;
 let opened: Opened | undefined;
 
 /**
@@ -55,11 +55,8 @@ export async function openTestService(
 }
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
-  const stripeApi = await openStripeApi();
-  const play = await openGooglePlay();
-  const gumroadApi = await openGumroadApi();
-  const answersApi = await openAnswersApi();
-  const identityServers = await openIdentityServers();
+  const apis = await openApis();
+  const { stripeApi, play, gumroadApi, answersApi, identityServers } = apis;
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -88,5 +85,5 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
   });
   const started = await start(config, roleNames, testLogger);
   testReleases.push("service", () => started.stop());
-  return { ...started, stripeApi, play, gumroadApi, answersApi, identityServers };
+  return { ...started, ...apis };
 }

@@ -4,8 +4,11 @@ import { brotliDecompressSync } from "node:zlib";
 import { projectFile } from "../../runtime/project-root.js";
 import { type Published, type Quotes, quotesOf } from "./quotes.js";
 
+let read: Quotes | undefined;
+
+/** Read once: a process asks for them again and again. */
 export function bundledQuotes(): Quotes {
-  return quotesOf([readHistory(), readWideDay()]);
+  return (read ??= quotesOf([readHistory(), readWideDay()]));
 }
 
 /** Lines "day,quote,…" below a heading "Date,currency,…", oldest day first. */

@@ -3,7 +3,7 @@
 export type Period = "today" | "7d" | "30d" | "3m" | "12m" | "lifetime";
 export const periods: readonly Period[] = ["today", "7d", "30d", "3m", "12m", "lifetime"];
 
-const dayMs = 24 * 60 * 60 * 1000;
+export const dayMs = 24 * 60 * 60 * 1000;
 
 /** Of the month before: the same time on the same day, or its last day when it has no such day. */
 export function monthBefore(at: number): number {

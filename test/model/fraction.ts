@@ -37,6 +37,8 @@ export const isEqual = (a: Fraction, b: Fraction) => a.n === b.n && a.d === b.d;
 export const tenTo = (power: number) =>
   power < 0 ? fraction(1n, 10n ** BigInt(-power)) : fraction(10n ** BigInt(power));
 
+export const sumOf = (values: readonly bigint[]) => values.reduce((sum, value) => sum + value, 0n);
+
 /** To the nearest whole number, halves away from zero. */
 export function rounded(value: Fraction): bigint {
   const size = value.n < 0n ? -value.n : value.n;

@@ -2,6 +2,7 @@
  * The rule of rates, reported a second time (`definitions.md`, Money and rates), over the published
  * lists as they are bundled with the service.
  */
+import { dayMs } from "./calendar.js";
 import { type Fraction, fractionOfText, one, over, significant } from "./fraction.js";
 
 export interface Quotes {
@@ -12,7 +13,6 @@ export interface Quotes {
 /** One source: by currency, its quotes per EUR, oldest day first ("YYYY-MM-DD"). */
 export type Published = ReadonlyMap<string, readonly (readonly [day: string, perEur: string])[]>;
 
-const dayMs = 24 * 60 * 60 * 1000;
 /** How long a quote goes on counting once its source went on without it: from that day. */
 const gapDaysMax = 10;
 /** The first source's days are all here; of the second, which has a list every day, some are. */

@@ -1,5 +1,6 @@
 /** What each product of a sale gave back, by brute force: cent by cent where parts do not fit. */
 import type { Line } from "./facts.js";
+import { sumOf } from "./fraction.js";
 import { largest, split } from "./split.js";
 
 /**
@@ -92,8 +93,4 @@ function bySku(lines: readonly Line[], shares: readonly bigint[]): Map<string, b
 
 function positive(amount: bigint): bigint {
   return amount > 0n ? amount : 0n;
-}
-
-function sumOf(parts: readonly bigint[]): bigint {
-  return parts.reduce((sum, part) => sum + part, 0n);
 }

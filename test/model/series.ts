@@ -1,7 +1,7 @@
 /** Figures over time by brute force (`definitions.md`, MRR, Ledger, Cohorts; `docs/metrics.md`). */
 import { type Interval, daysOf, intervalsBetween } from "./calendar.js";
 import { exponentOf } from "./facts.js";
-import { fraction, isLess, plus, rounded, shown, tenTo, times } from "./fraction.js";
+import { fraction, isLess, plus, rounded, shown, sumOf, tenTo, times } from "./fraction.js";
 import type { Entry } from "./money.js";
 import { type Timeline, type Worth, stateAt } from "./mrr.js";
 import { grouped, shownMicros, shownMinor, unitsOf } from "./compare/showing.js";
@@ -298,8 +298,4 @@ export function retentionOf(
         },
       ];
     });
-}
-
-function sumOf(values: readonly bigint[]): bigint {
-  return values.reduce((sum, value) => sum + value, 0n);
 }

@@ -1,7 +1,6 @@
 /** The CSV import, against the real service: what is reported, what is sent, what is sent again. */
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type IncomingMessage, createServer, request as forward } from "node:http";
+import { type IncomingMessage, request as forward } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
@@ -11,6 +10,7 @@ import { importBatchLinesMax, importCommand } from "../../ops/import/command.js"
 import { EventIds } from "../../ops/import/event-ids.js";
 import { columns } from "../../ops/import/rows.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
+import { serveHttp } from "../harness/loopback.js";
 
 const head =
   "provider,event_type,amount,currency,occurred_at,customer_id,product_id,subscription_id";
@@ -278,11 +278,7 @@ describe("The CSV import", () => {
       '{"line":1,"status":"success"}\n{"line":2,"status":"error"}',
       "",
     ];
-    const page = createServer((_request, response) => response.end(bodies[0]));
-    page.listen(0, "127.0.0.1");
-    await once(page, "listening");
-    const address = page.address();
-    const url = `http://127.0.0.1:${typeof address === "object" ? address?.port : null}`;
+    const url = await serveHttp("page", (_request, response) => response.end(bodies[0]));
     const file = fileOf([head, sale("4", "p"), sale("4", "q")]);
     while (bodies.length > 0) {
       const { code, text } = await run(file, "--apply", "--key", endpoints.key, "--url", url);
@@ -290,38 +286,32 @@ describe("The CSV import", () => {
       expect(code).to.equal(2);
       bodies.shift();
     }
-    page.close();
   });
 
   it("should send again what the service could not take just then", async () => {
     let calls = 0;
-    const busy = createServer((request, response) => {
+    const url = await serveHttp("busy", (request, response) => {
       calls += 1;
       if (calls === 1) {
         response.writeHead(503, { "retry-after": "0" }).end("busy");
         return;
       }
-      const { method, headers, url } = request;
-      const onward = forward(endpoints.base + url, { method, headers }, (answer) => {
+      const { method, headers, url: path } = request;
+      const onward = forward(endpoints.base + path, { method, headers }, (answer) => {
         response.writeHead(answer.statusCode ?? 500, answer.headers);
         answer.pipe(response);
       });
       request.pipe(onward);
     });
-    busy.listen(0, "127.0.0.1");
-    await once(busy, "listening");
-    const address = busy.address();
-    const port = typeof address === "object" ? address?.port : null;
-    const more = ["--url", `http://127.0.0.1:${port}`, "--key", endpoints.key, "--apply"];
+    const more = ["--url", url, "--key", endpoints.key, "--apply"];
     const { reported } = await run(fileOf([head, sale("4", "again", "12")]), ...more);
-    busy.close();
     expect(reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     expect(calls).to.equal(2);
   });
 
   it("should send rows again whose rates are fetched meanwhile, and no others", async () => {
     const sent: number[] = [];
-    const late = createServer((request, response) => {
+    const url = await serveHttp("late", (request, response) => {
       void linesIn(request).then(async (lines) => {
         sent.push(lines.length);
         // The last line has no rate as long as there are others.
@@ -340,14 +330,9 @@ describe("The CSV import", () => {
         return null;
       });
     });
-    late.listen(0, "127.0.0.1");
-    await once(late, "listening");
-    const address = late.address();
-    const port = typeof address === "object" ? address?.port : null;
-    const more = ["--url", `http://127.0.0.1:${port}`, "--key", endpoints.key, "--apply"];
+    const more = ["--url", url, "--key", endpoints.key, "--apply"];
     const rows = ["15", "16", "17"].map((day) => sale("4", "late", day));
     const { reported } = await run(fileOf([head, ...rows]), ...more);
-    late.close();
     expect(reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
     expect(sent).to.deep.equal([3, 1]);
   });

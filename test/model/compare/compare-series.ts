@@ -1,14 +1,12 @@
 /** Holds the figures over time against the reference model. */
 import { providerTokens } from "../../../schemas/provider-tokens.js";
-import { type Interval, startOfDay } from "../calendar.js";
+import { type Interval, dayMs, startOfDay } from "../calendar.js";
 import type { Figures, LongInterval, Time } from "../figures.js";
 import { at as field, list, must, number, text } from "../readers/json.js";
 import { comparable, expectLines } from "./lines.js";
 import { type Merchant, read, readPages } from "../merchant.js";
 import type { Entry } from "../money.js";
 import { type BridgeRow, type Cell, type RevenueRow, holdsAnything, kinds } from "../series.js";
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 type Query = Readonly<Record<string, string>>;
 
@@ -30,12 +28,23 @@ export async function expectSeries(
     from: new Date(time.from).toISOString().slice(0, 10),
     to: new Date(time.to).toISOString().slice(0, 10),
   };
+  const asking = { merchant, figures, turn, provider, time, at, query: { ...clocks, ...days } };
   await Promise.all([
-    expectBridge(merchant, figures, turn, time, at, { ...clocks, ...days }),
-    expectRevenue(merchant, figures, turn, time, at, { ...clocks, ...days }),
-    expectSummary(merchant, figures, turn % 3 === 0 ? "" : provider, at, clocks),
-    expectRetention(merchant, figures, turn, provider, at, clocks),
+    expectBridge(asking),
+    expectRevenue(asking),
+    expectSummary({ ...asking, query: clocks }),
+    expectRetention({ ...asking, query: clocks }),
   ]);
+}
+
+interface Asking {
+  readonly merchant: Merchant;
+  readonly figures: Figures;
+  readonly turn: number;
+  readonly provider: string;
+  readonly time: Time;
+  readonly at: number;
+  readonly query: Query;
 }
 
 /** One of those whose customers pay, or Stripe whether or not they do. */
@@ -63,16 +72,10 @@ function pick<T>(values: readonly [T, ...T[]] | readonly T[], turn: number): T {
   return must(values[turn % values.length], "a choice");
 }
 
-async function expectBridge(
-  merchant: Merchant,
-  figures: Figures,
-  turn: number,
-  time: Time,
-  at: number,
-  query: Query,
-): Promise<void> {
-  const { asked, cell } = await cellOf(merchant, turn, providerOf(figures, turn, at));
-  if (turn % 3 === 1) return expectBridgeGroups(merchant, figures, turn, time, at, query);
+async function expectBridge(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, provider, time, at, query } = asking;
+  if (turn % 3 === 1) return expectBridgeGroups(asking);
+  const { asked, cell } = await cellOf(merchant, turn, provider);
   const answer = await read(merchant, "/v1/metrics/mrr/movements", { ...query, ...asked });
   const rows = [...list(answer, "data", "movements"), field(answer, "data", "totals")];
   expectLines(
@@ -83,14 +86,8 @@ async function expectBridge(
 }
 
 /** Every group that holds anything is shown, as the cell of its filter is. */
-async function expectBridgeGroups(
-  merchant: Merchant,
-  figures: Figures,
-  turn: number,
-  time: Time,
-  at: number,
-  query: Query,
-): Promise<void> {
+async function expectBridgeGroups(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, time, at, query } = asking;
   const group = pick(cellGroups, Math.floor(turn / 3));
   const asked = { ...query, group_by: group.name };
   const rows = list(await read(merchant, "/v1/metrics/mrr/movements", asked), "data", "movements");
@@ -132,12 +129,13 @@ function shownBridge(row: unknown): BridgeRow {
   };
 }
 
+interface Part {
+  readonly asked: Query;
+  readonly cell: Cell;
+}
+
 /** Every second time the whole, else one part of it. */
-async function cellOf(
-  merchant: Merchant,
-  turn: number,
-  provider: string,
-): Promise<{ asked: Query; cell: Cell }> {
+async function cellOf(merchant: Merchant, turn: number, provider: string): Promise<Part> {
   const choice = Math.floor(turn / 2);
   const simple: readonly Cell[] = [
     { provider },
@@ -157,10 +155,7 @@ async function cellOf(
 }
 
 /** The whole while there is no product. */
-async function productCell(
-  merchant: Merchant,
-  choice: number,
-): Promise<{ asked: Query; cell: Cell }> {
+async function productCell(merchant: Merchant, choice: number): Promise<Part> {
   const products = await readPages(merchant, "/v1/products", { period: "lifetime" });
   if (products.length === 0) return { asked: {}, cell: {} };
   const product = pick(products, choice);
@@ -176,16 +171,10 @@ async function productCell(
   };
 }
 
-async function expectRevenue(
-  merchant: Merchant,
-  figures: Figures,
-  turn: number,
-  time: Time,
-  at: number,
-  query: Query,
-): Promise<void> {
+async function expectRevenue(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, provider, time, at, query } = asking;
   const group = pick(groups, turn);
-  const part = await cellOf(merchant, Math.floor(turn / 3), providerOf(figures, turn, at));
+  const part = await cellOf(merchant, Math.floor(turn / 3), provider);
   const by = group.name === null ? {} : { group_by: group.name };
   const asked = { ...query, ...part.asked, ...by };
   const answer = await read(merchant, "/v1/metrics/revenue", asked);
@@ -238,32 +227,22 @@ function shownRevenue(row: unknown, group: string | null): RevenueRow {
   };
 }
 
-async function expectSummary(
-  merchant: Merchant,
-  figures: Figures,
-  provider: string,
-  at: number,
-  clocks: Query,
-): Promise<void> {
-  const asked = { ...clocks, ...(provider === "" ? {} : { provider }) };
+async function expectSummary(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, at, query } = asking;
+  const provider = turn % 3 === 0 ? undefined : asking.provider;
+  const asked = { ...query, ...(provider === undefined ? {} : { provider }) };
   const answer = await read(merchant, "/v1/metrics/summary", asked);
   const shown = Object.entries(Object(field(answer, "data"))).filter(
     ([name]) => !["currency", "since", "until"].includes(name),
   );
   const what = `summary ${JSON.stringify(asked)}`;
-  const expected = figures.summary(provider === "" ? undefined : provider, at);
-  expectLines(what, [comparable(Object.fromEntries(shown))], [comparable(expected)]);
+  const expected = comparable(figures.summary(provider, at));
+  expectLines(what, [comparable(Object.fromEntries(shown))], [expected]);
 }
 
 /** Of the whole, of a provider or of a product. */
-async function expectRetention(
-  merchant: Merchant,
-  figures: Figures,
-  turn: number,
-  provider: string,
-  at: number,
-  clocks: Query,
-): Promise<void> {
+async function expectRetention(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, provider, at, query } = asking;
   const interval = pick<LongInterval>(["month", "quarter", "year"], turn);
   const part = pick(["whole", "provider", "product"] as const, Math.floor(turn / 3));
   const simple: Query = part === "provider" ? { provider } : {};
@@ -271,7 +250,7 @@ async function expectRetention(
     part === "product"
       ? await productCell(merchant, Math.floor(turn / 9))
       : { asked: simple, cell: simple };
-  const asked = { ...clocks, interval, ...of };
+  const asked = { ...query, interval, ...of };
   const [mrr, accounts] = await Promise.all([
     read(merchant, "/v1/metrics/cohorts", { ...asked, gross: "true" }),
     read(merchant, "/v1/metrics/cohorts", { ...asked, basis: "accounts" }),

@@ -2,6 +2,7 @@
  * The model's own reading of App Store notifications, from docs/providers and
  * `definitions.md`: of the plain notification, before its parts are signed.
  */
+import { dayMs } from "../calendar.js";
 import { exponentOf, type BareFact, type Phase } from "../facts.js";
 import { type Fraction, fraction, over, rounded, tenTo, times } from "../fraction.js";
 import { at, must, number, text } from "./json.js";
@@ -131,8 +132,6 @@ function amountOf(transaction: unknown): bigint {
   const minor = times(thousandths, tenTo(exponentOf(currencyOf(transaction))));
   return rounded(over(minor, fraction(1000n)));
 }
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 /** A period reported by its two ends, as the table of `definitions.md` lists the cases. */
 export function perMonth(start: number, end: number): Fraction {

@@ -17,6 +17,7 @@ import {
   type Drawn,
   gaps,
   momentBefore,
+  periodEnd,
   secondMs,
   type Script,
   seldom,
@@ -284,16 +285,6 @@ function bought(
     currency: plan.currency,
     storefront: plan.storefront,
   };
-}
-
-/** Calendar months after, or the month's last day when it has no such day. */
-function periodEnd(time: number, period: ApplePlan["period"]): number {
-  if (period === "week") return time + 7 * dayMs;
-  const months = period === "month" ? 1 : period === "quarter" ? 3 : 12;
-  const date = new Date(time);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) + (time % dayMs);
 }
 
 /** A trial turns into the plan's own price. */

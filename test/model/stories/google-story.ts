@@ -32,6 +32,7 @@ import {
   type Drawn,
   gaps,
   momentBefore,
+  periodEnd,
   secondMs,
   type Script,
   seldom,
@@ -123,7 +124,7 @@ function notifyInTime(script: Script, plan: GooglePlan): void {
   const world: World = new Map();
   let standing = purchase(script, world, plan, start, plan.product, plan.price, null);
   const trialEnd = plan.begins === "freeTrial" ? start + 7 * dayMs : null;
-  charge(plan, standing, start, trialEnd ?? periodEnd(start, plan), plan.begins);
+  charge(plan, standing, start, trialEnd ?? periodEnd(start, plan.period), plan.begins);
   report(script, world, plan, standing, 4, start + 2 * secondMs);
   for (const step of plan.steps) {
     if ((standing.state === "EXPIRED") !== (step.what === "again")) continue;
@@ -151,7 +152,7 @@ function takeStep(
     const early = time - (step.gap.seconds % 40_000) * secondMs;
     const chargedAt = type === 2 ? Math.max(begun + secondMs, early) : time + secondMs;
     if (Math.max(time, chargedAt) + 2 * secondMs > script.end) return null;
-    charge(plan, standing, time, periodEnd(time, plan), "base", chargedAt);
+    charge(plan, standing, time, periodEnd(time, plan.period), "base", chargedAt);
     standing.state = "ACTIVE";
     say(type, chargedAt + secondMs);
     return standing;
@@ -211,7 +212,7 @@ function takeStep(
       const time = after(end, step.gap) + dayMs;
       if (time + 2 * secondMs > script.end) return null;
       const next = purchase(script, world, plan, time, step.product, step.price, null);
-      charge(plan, next, time, periodEnd(time, plan), "base");
+      charge(plan, next, time, periodEnd(time, plan.period), "base");
       report(script, world, plan, next, 4, time + 2 * secondMs);
       return next;
     }
@@ -253,7 +254,7 @@ function purchase(
     product,
     price,
     state: "ACTIVE",
-    expiresAt: periodEnd(startAt, plan),
+    expiresAt: periodEnd(startAt, plan.period),
     isReplaced: false,
     orders: [],
   };
@@ -401,20 +402,9 @@ function purchaseAnswer(plan: GooglePlan, standing: Standing): JsonObject {
   });
 }
 
-/** Leaves out what would lie after the end. */
 function send(script: Script, at: number, notification: JsonObject, answers: JsonObject): void {
-  if (at > script.end) return;
-  const id = script.id("message");
-  const push = pushBody({ messageId: id, packageName: googlePackage, at, notification });
-  script.sent.push({ id, source: "google", body: { ...push, answers } });
-}
-
-/** Calendar months after, or the month's last day when it has no such day. */
-function periodEnd(time: number, { period }: GooglePlan): number {
-  if (period === "week") return time + 7 * dayMs;
-  const months = { month: 1, quarter: 3, year: 12 }[period];
-  const date = new Date(time);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) + (time % dayMs);
+  script.send("google", at, "message", (messageId) => {
+    const push = pushBody({ messageId, packageName: googlePackage, at, notification });
+    return { ...push, answers };
+  });
 }

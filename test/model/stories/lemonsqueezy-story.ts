@@ -24,7 +24,6 @@ import {
   dayMs,
   type Drawn,
   gaps,
-  type Moment,
   momentBefore,
   secondMs,
   type Script,
@@ -139,7 +138,7 @@ export function emitLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     invoice(script, standing, paidBy(money, standing), "renewal", time, null);
   }
   for (const step of plan.steps) {
-    time = after(time, atLeastTwoSeconds(step.gap));
+    time = after(time, step.gap) + 2 * secondMs;
     takeStep(script, plan, { customer, money }, standing, step, time);
     if (standing.status === "expired") return;
   }
@@ -340,7 +339,7 @@ function eachRefund(
 ): void {
   let time = from;
   for (const percent of refund?.percents ?? []) {
-    time = after(time, atLeastTwoSeconds(refund?.gap ?? { days: 0, seconds: 0 }));
+    time = after(time, refund?.gap ?? { days: 0, seconds: 0 }) + 2 * secondMs;
     const amount = (total * BigInt(percent)) / 100n;
     if (amount > 0n) say(amount, time);
   }
@@ -376,8 +375,4 @@ function send(
   const body = { ...lemonEvent({ name, object }), answers };
   const id = `${name} ${object.id} ${isoTime(time)}`;
   script.sent.push({ id, source: "lemonsqueezy", body });
-}
-
-function atLeastTwoSeconds(gap: Moment): Moment {
-  return { days: gap.days, seconds: gap.seconds + 2 };
 }

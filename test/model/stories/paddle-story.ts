@@ -23,7 +23,6 @@ import {
   dayMs,
   type Drawn,
   gaps,
-  type Moment,
   momentBefore,
   secondMs,
   type Script,
@@ -160,7 +159,7 @@ export function emitPaddle(script: Script, plan: PaddlePlan): void {
   report(script, plan, standing, "activated", paidFrom + 2 * secondMs);
   let time = paidFrom + 2 * secondMs;
   for (const step of plan.steps) {
-    time = after(time, atLeastASecond(step.gap));
+    time = after(time, step.gap) + secondMs;
     takeStep(script, plan, standing, step, time);
     if (standing.canceledAt !== null) return;
   }
@@ -329,7 +328,7 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
   let left = amount;
   // Without its sale each refund is converted apart: one is enough to see that.
   for (const refund of fate.isLost ? fate.refunds.slice(0, 1) : fate.refunds) {
-    time = after(time, atLeastASecond(refund.gap));
+    time = after(time, refund.gap) + secondMs;
     const line = lines[refund.line % lines.length];
     const part = refund.percent === null ? left : (line?.subtotal ?? 0n) / 2n;
     const back = (part * BigInt(refund.percent ?? 100)) / 100n;
@@ -342,7 +341,7 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
     const reported = { ...what, items: [{ line: line.id, amount: back, tax }] };
     if (refund.waits !== null) {
       adjust("created", time, { ...reported, status: "pending_approval" });
-      time = after(time, atLeastASecond(refund.waits));
+      time = after(time, refund.waits) + secondMs;
     }
     if (refund.outcome === "rejected") {
       adjust("updated", time, { ...reported, status: "rejected" });
@@ -359,7 +358,7 @@ function pay(script: Script, plan: PaddlePlan, paying: Paying): string {
   }
   let open = 0n;
   for (const { gap, returns, line } of fate.isLost ? [] : (fate.chargebacks ?? [])) {
-    time = after(time, atLeastASecond(gap));
+    time = after(time, gap) + secondMs;
     const charged = line === null ? undefined : lines[line % lines.length];
     const isPart = charged !== undefined && charged.subtotal < amount;
     const part = isPart ? charged.subtotal : amount;
@@ -410,17 +409,6 @@ function productOf(id: string): JsonObject {
   return productData({ id, name: names[id] ?? id, createdAt: Date.UTC(2024, 0, 1) });
 }
 
-/** Leaves out what would lie after the end. */
-function send(script: Script, type: string, time: number, data: () => JsonObject): void {
-  if (time > script.end) return;
-  const id = script.id("evt");
-  script.sent.push({
-    id,
-    source: "paddle",
-    body: paddleEvent({ id, type, at: time, data: data() }),
-  });
-}
-
-function atLeastASecond(gap: Moment): Moment {
-  return { days: gap.days, seconds: gap.seconds + 1 };
+function send(script: Script, type: string, at: number, data: () => JsonObject): void {
+  script.send("paddle", at, "evt", (id) => paddleEvent({ id, type, at, data: data() }));
 }

@@ -15,7 +15,7 @@ import {
   countries,
   type Drawn,
   gaps,
-  type Moment,
+  secondMs,
   type Script,
   seldom,
   stripeAmount,
@@ -159,7 +159,7 @@ export function emitPayment(
       fate,
     );
     left -= amount;
-    time = after(time, atLeastASecond(fate.partGap));
+    time = after(time, fate.partGap) + secondMs;
   }
 }
 
@@ -251,7 +251,7 @@ function emitNotes(
   let left = whole.amount;
   let time = at;
   for (const { gap, percent, voidedAfter } of plans) {
-    time = after(time, atLeastASecond(gap));
+    time = after(time, gap) + secondMs;
     const createdAt = time;
     const amount = (whole.amount * BigInt(percent)) / 100n;
     if (amount <= 0n || amount > left) continue;
@@ -270,7 +270,7 @@ function emitNotes(
     script.stripe({ ...payer, type: "credit_note.created", at: createdAt, object: objectOf() });
     if (voidedAfter === null) left -= amount;
     else {
-      time = after(time, atLeastASecond(voidedAfter));
+      time = after(time, voidedAfter) + secondMs;
       script.stripe({ ...payer, type: "credit_note.voided", at: time, object: objectOf(time) });
     }
   }
@@ -419,11 +419,11 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
       .reduce((sum, { refund }) => sum + refund, 0n);
   let time = at;
   for (const { gap, percent, isSplit, failsAfter, reported, fails, failsBy } of plans) {
-    time = after(time, atLeastASecond(gap));
+    time = after(time, gap) + secondMs;
     const left = amount - actions.reduce((sum, { refund }) => sum + refund, 0n);
     const refund = (left * BigInt(percent)) / 100n;
     if (refund <= 0n) continue;
-    const failedAt = failsAfter === null ? null : after(time, atLeastASecond(failsAfter));
+    const failedAt = failsAfter === null ? null : after(time, failsAfter) + secondMs;
     const first = isSplit ? refund / 3n : 0n;
     const standing = standingAt(time) + refund;
     const how = { time, failedAt, fails, failsBy, reported };
@@ -445,8 +445,8 @@ function emitDispute(
   plan: Disputing,
 ): void {
   const id = script.id("dp");
-  const opened = after(at, atLeastASecond(plan.gap));
-  const closed = after(opened, atLeastASecond(plan.closesAfter));
+  const opened = after(at, plan.gap) + secondMs;
+  const closed = after(opened, plan.closesAfter) + secondMs;
   const { outcome } = plan;
   const amount = (charged * BigInt(plan.percent)) / 100n;
   if (amount === 0n) return;
@@ -478,8 +478,4 @@ function emitDispute(
   const status = outcome === "won" ? "won" : "lost";
   if (outcome !== "lost") report("funds_reinstated", closed, status, 2);
   report("closed", closed, status, outcome === "lost" || plan.isStale ? 1 : 2);
-}
-
-function atLeastASecond(gap: Moment): Moment {
-  return { days: gap.days, seconds: gap.seconds + 1 };
 }

@@ -15,6 +15,7 @@ import {
   type Drawn,
   gaps,
   momentBefore,
+  periodEnd,
   secondMs,
   type Script,
   seldom,
@@ -81,7 +82,7 @@ export function emitRevenueCat(script: Script, plan: RevenueCatPlan): void {
     product: plan.product,
     amount: plan.trial === "at nothing" ? 0n : plan.price,
     start,
-    end: isTrial ? start + 7 * dayMs : periodEnd(start, plan.period),
+    end: isTrial ? start + 7 * dayMs : endOf(start, plan.period),
     isTrial,
   };
   const standing: Standing = {
@@ -105,7 +106,7 @@ function takeStep(script: Script, plan: RevenueCatPlan, standing: Standing, step
     report(script, plan, standing, type, time, current, more);
   const buy = (type: PurchaseType, time: number, amount: bigint, product: string) => {
     const transaction = script.id("txn");
-    const end = periodEnd(time, plan.period);
+    const end = endOf(time, plan.period);
     const next = { transaction, product, amount, start: time, end, isTrial: false };
     Object.assign(standing, { current: next, hasEnded: false });
     report(script, plan, standing, type, time + secondMs, next);
@@ -258,13 +259,6 @@ function report(
   script.sent.push({ id, source: "revenuecat", body: parsed });
 }
 
-/** Calendar months after, or the month's last day when it has no such day. */
-function periodEnd(time: number, period: RevenueCatPlan["period"]): number {
-  if (period === "week") return time + 7 * dayMs;
-  if (period === "ten days") return time + 10 * dayMs;
-  const months = period === "month" ? 1 : period === "quarter" ? 3 : 12;
-  const date = new Date(time);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + months];
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) + (time % dayMs);
+function endOf(time: number, period: RevenueCatPlan["period"]): number {
+  return period === "ten days" ? time + 10 * dayMs : periodEnd(time, period);
 }

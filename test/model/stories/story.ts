@@ -1,7 +1,6 @@
 /** What the parts of a random portfolio share: the calendar, the ids and the list of deliveries. */
 import * as fc from "fast-check";
 import { type ApiVersion, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
-
 import type { Source } from "../facts.js";
 
 export const secondMs = 1000;
@@ -59,6 +58,17 @@ export function after(time: number, gap: Moment): number {
   return time + gap.days * dayMs + gap.seconds * secondMs;
 }
 
+/** Calendar months after, or the month's last day when it has no such day. */
+export function periodEnd(time: number, period: keyof typeof monthsOf | "week"): number {
+  if (period === "week") return time + 7 * dayMs;
+  const date = new Date(time);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + monthsOf[period]];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) + (time % dayMs);
+}
+
+const monthsOf = { month: 1, quarter: 3, year: 12 } as const;
+
 /** Which events never arrive, by their place again and again; empty: all of them do. */
 export const losses: fc.Arbitrary<boolean[]> = fc.array(
   fc.nat(2).map((drawn) => drawn === 0),
@@ -106,6 +116,12 @@ export class Script {
   }
 
   /** Leaves out what would lie after the end. */
+  send(source: Source, at: number, prefix: string, bodyOf: (id: string) => JsonObject): void {
+    if (at > this.end) return;
+    const id = this.id(prefix);
+    this.sent.push({ id, source, body: bodyOf(id) });
+  }
+
   stripe(event: {
     type: string;
     at: number;
@@ -115,10 +131,9 @@ export class Script {
     livemode: boolean;
     account: string | null;
   }): void {
-    if (event.at > this.end) return;
-    const id = this.id("evt");
     const { account, ...rest } = event;
-    const body = stripeEvent({ ...rest, id, ...(account === null ? {} : { account }) });
-    this.sent.push({ id, source: "stripe", body });
+    this.send("stripe", event.at, "evt", (id) =>
+      stripeEvent({ ...rest, id, ...(account === null ? {} : { account }) }),
+    );
   }
 }
