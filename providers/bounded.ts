@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { idBytesMax, isStorable, nameLengthMax, tokenBytesMax } from "../schemas/text-bounds.js";
+import { isObject } from "./fields.js";
 import { rejected } from "./outcomes.js";
 import type { Decoded, Heading, KeptObject, Provider } from "./provider.js";
 
@@ -21,7 +22,7 @@ export function bounded(provider: Provider): Provider {
   ): readonly One[] => {
     const all = readText(read);
     if (all?.every(isWithin) === true) return all;
-    if (typeof body === "object" && body !== null) malformed.set(body, what);
+    if (isObject(body)) malformed.set(body, what);
     return [];
   };
   return {
@@ -48,7 +49,7 @@ export function bounded(provider: Provider): Provider {
         ),
     }),
     decode: (body, known) => {
-      const what = typeof body === "object" && body !== null ? malformed.get(body) : undefined;
+      const what = isObject(body) ? malformed.get(body) : undefined;
       if (what !== undefined) return unstorable(what);
       const decoded = provider.decode(body, known);
       const isUnnamed = known?.nativeId?.startsWith(malformedId) === true;
@@ -100,7 +101,7 @@ function isKept({ id, refers, object }: KeptObject): boolean {
 
 function hasStorableTexts(value: unknown): boolean {
   if (typeof value === "string") return isStorable(value, 4 * nameLengthMax);
-  if (typeof value !== "object" || value === null) return true;
+  if (!isObject(value)) return true;
   return Object.entries(value).every(
     ([key, part]) => isStorable(key, tokenBytesMax) && hasStorableTexts(part),
   );

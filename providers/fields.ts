@@ -1,14 +1,26 @@
 /** Fields that several providers write alike. */
 import { z } from "zod";
+import { limits } from "../config.js";
 import { exponentOf } from "../schemas/money/currencies.js";
 import { parseFraction } from "../schemas/money/monthly.js";
 import { unknownCurrency } from "./outcomes.js";
 
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null;
+}
+
 /** A JSON object that is passed on unchanged: `z.looseObject` would copy every field. */
 export const anyObject = z.custom<Readonly<Record<string, unknown>>>(
-  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  (value) => isObject(value) && !Array.isArray(value),
   "Invalid input: expected object",
 );
+
+/** Minor units as a number of JSON. */
+export const minorUnits = z
+  .int()
+  .nonnegative()
+  .max(Number(limits.amountMinorMax))
+  .transform((amount) => BigInt(amount));
 
 /** ISO 4217, upper case, of a currency whose minor unit is known. */
 export const isoCurrency = z.string().refine((code) => exponentOf(code) !== null, unknownCurrency);

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { compiled } from "./compiled.js";
+import { isObject } from "./fields.js";
 import { eventAheadMs, limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
 import { exponentOf } from "../schemas/money/currencies.js";
@@ -257,7 +258,7 @@ function refusalOf(error: z.ZodError, value: unknown, prefix: string): RecordRef
   }
   const field = String(issue.path[0] ?? "");
   const param = `${prefix}${field}`.replace(/\.$/, "");
-  const given = fieldOf(value, field);
+  const given = isObject(value) && Object.hasOwn(value, field) ? value[field] : undefined;
   if (field === "") return refuse("body_not_an_object", param || "body", "must be a JSON object");
   if (given === undefined) return refuse("field_missing", param, "is required");
   if (field === "provider") return providerRefusal(param, given);
@@ -269,11 +270,6 @@ export function providerRefusal(param: string, given: unknown): RecordRefusal {
   return given === "paddle"
     ? refuse("provider_not_ingestable", param, "paddle is taken by its webhook only")
     : refuse("provider_unknown", param, `must be one of: ${ingestTokens.join(", ")}`);
-}
-
-function fieldOf(value: unknown, field: string): unknown {
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, field)) return undefined;
-  return Object.entries(value).find(([key]) => key === field)?.[1];
 }
 
 export function refuse(code: string, param: string, problem: string): RecordRefusal {

@@ -1,9 +1,8 @@
 /** The envelope around every Lemon Squeezy object, and how an object's reader is made. */
 import { z } from "zod";
-import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { compiled } from "../compiled.js";
-import { anyCaseCurrency, anyObject, isoTime } from "../fields.js";
+import { anyCaseCurrency, anyObject, isoTime, minorUnits } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Known } from "../provider.js";
 
@@ -45,8 +44,6 @@ export function factsAt(at: number, bodies: readonly FactBody[]): DecodedFact[] 
   return bodies.map((body) => ({ happenedAt: at, body }));
 }
 
-const amountMax = Number(limits.amountMinorMax);
-
 /** Fields as Lemon Squeezy writes them, turned into ours. */
 export const field = {
   /** An integer, but a string where it is the object's own. */
@@ -54,10 +51,6 @@ export const field = {
   /** ISO 8601 with six decimals → ms since 1970 */
   time: isoTime,
   /** Minor units of the object's currency. */
-  amount: z
-    .int()
-    .nonnegative()
-    .max(amountMax)
-    .transform((amount) => BigInt(amount)),
+  amount: minorUnits,
   currency: anyCaseCurrency,
 };

@@ -1,5 +1,6 @@
 /** What Stripe's API answered, put in where an event left it out. */
 import { z } from "zod";
+import { isObject } from "../fields.js";
 import { answeredCouponId, couponId } from "./discounts.js";
 
 export type Answers = ReadonlyMap<string, unknown>;
@@ -115,8 +116,7 @@ export function withAnswers(object: Readonly<Record<string, unknown>>, answers: 
   const ofInvoice = wholeList(lines, answers, (after) => paths.invoiceLines(id, after));
   if (ofInvoice !== lines) return { ...object, lines: ofInvoice };
   const list = wholeList(items, answers, (after) => paths.subscriptionItems(id, after));
-  if (typeof list !== "object" || list === null || !("data" in list)) return object;
-  if (!Array.isArray(list.data)) return object;
+  if (!isObject(list) || !Array.isArray(list.data)) return object;
   const data = list.data.map((item: unknown) => withPrice(item, object.currency, answers));
   return { ...object, items: { data, has_more: isCut(list) } };
 }
@@ -134,7 +134,7 @@ function wholeList(
 }
 
 function withPrice(item: unknown, currency: unknown, answers: Answers): unknown {
-  if (typeof item !== "object" || item === null || !("price" in item)) return item;
+  if (!isObject(item)) return item;
   const { data: price } = anyPrice.safeParse(item.price);
   if (price === undefined) return item;
   const more = {
@@ -151,7 +151,7 @@ function optionsOf(price: z.output<typeof anyPrice>, currency: string, answers: 
 
 /** Whether an event shows only its beginning. */
 export function isCut(list: unknown): boolean {
-  return typeof list === "object" && list !== null && "has_more" in list && list.has_more === true;
+  return isObject(list) && list.has_more === true;
 }
 
 function startingAfter(after: string | null): string {

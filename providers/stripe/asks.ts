@@ -1,4 +1,5 @@
 /** What an event leaves out and Stripe's API has: asked when the integration has an `api_key`. */
+import { isObject } from "../fields.js";
 import type { Known, Question } from "../provider.js";
 import { type Answers, isCut, keptAndAnswered, pagesOf, paths, withAnswers } from "./answers.js";
 import {
@@ -121,8 +122,8 @@ function nextPage(
 
 /** Ids of products that are named: fields `product`, however deep. */
 function namedProducts(value: unknown, found = new Set<string>()): Set<string> {
-  if (typeof value !== "object" || value === null) return found;
-  if ("product" in value && typeof value.product === "string") found.add(value.product);
+  if (!isObject(value)) return found;
+  if (typeof value.product === "string") found.add(value.product);
   for (const inner of Object.values(value)) namedProducts(inner, found);
   return found;
 }

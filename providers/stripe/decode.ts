@@ -1,7 +1,7 @@
 /** From an event's type to what it reports. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { anyObject } from "../fields.js";
+import { anyObject, isObject } from "../fields.js";
 import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
 import type { Decoded, KeptObject, Known, Question } from "../provider.js";
@@ -95,7 +95,7 @@ const envelopeShape = compiled(
 const envelopes = new WeakMap<object, ReturnType<typeof envelopeShape.safeParse>>();
 
 function readEnvelope(body: unknown) {
-  if (typeof body !== "object" || body === null) return envelopeShape.safeParse(body);
+  if (!isObject(body)) return envelopeShape.safeParse(body);
   const known = envelopes.get(body);
   if (known !== undefined) return known;
   const read = envelopeShape.safeParse(body);
@@ -105,7 +105,7 @@ function readEnvelope(body: unknown) {
 
 export function decode(body: unknown, known?: Known): Decoded {
   const answers = known?.answers ?? new Map<string, unknown>();
-  if (isThin(body)) {
+  if (isObject(body) && body.object === thinEvent) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
   const envelope = readEnvelope(body);
@@ -125,8 +125,8 @@ export function decode(body: unknown, known?: Known): Decoded {
 }
 
 /** Whole in its own events, and wherever its field was expanded. */
-function isProduct(value: object, id: string): boolean {
-  return "object" in value && value.object === "product" && id !== "";
+function isProduct({ object }: Readonly<Record<string, unknown>>, id: string): boolean {
+  return object === "product" && id !== "";
 }
 
 export function asks(body: unknown, known: Known): Question[] {
@@ -164,8 +164,4 @@ function keptIn(
   const prefix = idIn(account, "");
   const own = [...kept].filter(([id]) => id.startsWith(prefix));
   return new Map(own.map(([id, object]) => [id.slice(prefix.length), object]));
-}
-
-function isThin(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "object" in body && body.object === thinEvent;
 }

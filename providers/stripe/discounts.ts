@@ -1,6 +1,7 @@
 /** Recurring discounts: what they are and until when. */
 import { z } from "zod";
 import { fraction, parseFraction } from "../../schemas/money/monthly.js";
+import { isObject } from "../fields.js";
 import type { Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import { factorOf, type Reduction } from "../reductions.js";
@@ -130,7 +131,7 @@ const couponKeys = Object.keys(couponShape.shape);
 
 /** As sent, so that it is read again by the same shapes; only the fields they know. */
 function rawParts(object: unknown, keys: readonly string[]): unknown {
-  if (typeof object !== "object" || object === null) return null;
+  if (!isObject(object)) return null;
   return Object.fromEntries(Object.entries(object).filter(([key]) => keys.includes(key)));
 }
 

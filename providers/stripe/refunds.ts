@@ -3,6 +3,7 @@ import { z } from "zod";
 import { divideRounded } from "../../schemas/money/decimal.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
+import { isObject } from "../fields.js";
 import { field, reader } from "./event.js";
 import { isoMinor } from "./money.js";
 
@@ -59,9 +60,7 @@ export function isRelease(refund: Refund): boolean {
 
 /** Money a customer sent and never paid with, such as too much by bank transfer, was no sale. */
 function isOfNoPayment(refund: unknown): boolean {
-  if (typeof refund !== "object" || refund === null) return false;
-  if (!("charge" in refund) || !("payment_intent" in refund)) return false;
-  return refund.charge === null && refund.payment_intent === null;
+  return isObject(refund) && refund.charge === null && refund.payment_intent === null;
 }
 
 const creditNoteShape = z.object({

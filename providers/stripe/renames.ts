@@ -3,6 +3,8 @@
  * so events of any version since 2011 come, and are read under the names of today.
  */
 
+import { isObject } from "../fields.js";
+
 type Renamed = Readonly<Record<string, unknown>>;
 
 /** By kind of object: a field of today and what stood for it (docs.stripe.com/changelog). */
@@ -78,8 +80,4 @@ function withTiersOfToday(item: unknown): unknown {
 
 function hasId(refund: unknown): boolean {
   return isObject(refund) && typeof refund.id === "string";
-}
-
-function isObject(value: unknown): value is Renamed {
-  return typeof value === "object" && value !== null;
 }

@@ -60,69 +60,34 @@ function keptOf(...bodies: unknown[]) {
 
 describe("What Lemon Squeezy is asked", () => {
   const several = { ...order, attributes: { ...order.attributes, subtotal: 1500 } };
+  const ordered = event("order_created", order);
+  const updated = event("subscription_updated", subscription("active"));
   const begun = keptOf(event("subscription_created", subscription("active")));
-  const plain = keptOf(event("order_created", order));
+  const plain = keptOf(ordered);
+  const trial = event("subscription_created", subscription("on_trial"));
+  const first = event("subscription_payment_success", invoice("initial"));
+  const renewal = event("subscription_payment_success", invoice("renewal"));
+  const failed = event("subscription_payment_failed", invoice("initial"));
+  const country = "optional /v1/customers/7";
+  const priced = ["required /v1/stores/1", "required /v1/prices/4"];
+  const charged = ["required /v1/orders/1", `required ${redemptions}`];
+  const items = "optional /v1/order-items?filter[order_id]=1&page[size]=100";
+  const whichOrder = "required /v1/subscriptions/9";
   const cases: [title: string, body: unknown, known: typeof nothing, asked: string[]][] = [
-    [
-      "the country of an order",
-      event("order_created", order),
-      nothing,
-      ["optional /v1/customers/7"],
-    ],
-    [
-      "the further items of an order",
-      event("order_created", several),
-      nothing,
-      ["optional /v1/customers/7", "optional /v1/order-items?filter[order_id]=1&page[size]=100"],
-    ],
-    [
-      "which order an initial invoice paid",
-      event("subscription_payment_success", invoice("initial")),
-      nothing,
-      ["optional /v1/customers/7", "required /v1/subscriptions/9"],
-    ],
-    [
-      "not that when the subscription has reported it",
-      event("subscription_payment_success", invoice("initial")),
-      begun,
-      ["optional /v1/customers/7"],
-    ],
-    [
-      "nothing more of a renewal",
-      event("subscription_payment_success", invoice("renewal")),
-      nothing,
-      ["optional /v1/customers/7"],
-    ],
+    ["the country of an order", ordered, nothing, [country]],
+    ["the further items of an order", event("order_created", several), nothing, [country, items]],
+    ["which order an initial invoice paid", first, nothing, [country, whichOrder]],
+    ["not that when the subscription has reported it", first, begun, [country]],
+    ["nothing more of a renewal", renewal, nothing, [country]],
     [
       "price, currency, discounts and what was charged of a subscription that counts",
-      event("subscription_updated", subscription("active")),
+      updated,
       nothing,
-      [
-        "optional /v1/customers/7",
-        "required /v1/stores/1",
-        "required /v1/prices/4",
-        "required /v1/orders/1",
-        `required ${redemptions}`,
-      ],
+      [country, ...priced, ...charged],
     ],
-    [
-      "no discounts when the order had none",
-      event("subscription_updated", subscription("active")),
-      plain,
-      ["optional /v1/customers/7", "required /v1/stores/1", "required /v1/prices/4"],
-    ],
-    [
-      "no price of a trial",
-      event("subscription_created", subscription("on_trial")),
-      nothing,
-      ["optional /v1/customers/7"],
-    ],
-    [
-      "nothing of a payment that failed",
-      event("subscription_payment_failed", invoice("initial")),
-      nothing,
-      [],
-    ],
+    ["no discounts when the order had none", updated, plain, [country, ...priced]],
+    ["no price of a trial", trial, nothing, [country]],
+    ["nothing of a payment that failed", failed, nothing, []],
     ["nothing of what is no event", [], nothing, []],
   ];
   for (const [title, body, known, asked] of cases) {
@@ -141,13 +106,13 @@ describe("What Lemon Squeezy is asked", () => {
     it(`should be for discounts after an order ${title}`, () => {
       const reported = { ...order, attributes: { ...order.attributes, ...more } };
       const known = keptOf(event("order_created", reported));
-      const questions = lemon.asks?.(event("subscription_updated", subscription("active")), known);
+      const questions = lemon.asks?.(updated, known);
       expect(questions?.map(({ path }) => path)).to.include(redemptions);
     });
   }
 
   it("should go by what the order said last of its discount", () => {
-    const [first] = lemon.keeps?.(event("order_created", order)) ?? [];
+    const [before] = lemon.keeps?.(ordered) ?? [];
     const { attributes } = orderObject({
       id: 1,
       customer: 7,
@@ -160,26 +125,22 @@ describe("What Lemon Squeezy is asked", () => {
       updatedAt: at + 1000,
     });
     const [later] = lemon.keeps?.(event("order_refunded", { ...order, attributes })) ?? [];
-    expect(later?.id).to.equal(first?.id);
-    expect(later?.reportedAt).to.be.greaterThan(first?.reportedAt ?? Infinity);
+    expect(later?.id).to.equal(before?.id);
+    expect(later?.reportedAt).to.be.greaterThan(before?.reportedAt ?? Infinity);
   });
 
   it("should name what earlier events may have reported", () => {
-    const first = event("subscription_payment_success", invoice("initial"));
     expect(lemon.needs?.(first)).to.deep.equal(["subscription:9"]);
-    expect(lemon.needs?.(event("subscription_updated", subscription("active")))).to.deep.equal([
-      "order:1",
-    ]);
-    expect(lemon.needs?.(event("order_created", order))).to.deep.equal([]);
+    expect(lemon.needs?.(updated)).to.deep.equal(["order:1"]);
+    expect(lemon.needs?.(ordered)).to.deep.equal([]);
   });
 
   it("should join the initial invoice and its order in one payment", () => {
-    const first = event("subscription_payment_success", invoice("initial"));
     const paymentOf = (body: unknown, known: typeof nothing) =>
       bodiesOf(lemon.decode(body, known)).flatMap((fact) =>
         "Payment" in fact ? fact.Payment.payment : [],
       );
-    expect(paymentOf(event("order_created", order), nothing)).to.deep.equal(["order:1"]);
+    expect(paymentOf(ordered, nothing)).to.deep.equal(["order:1"]);
     expect(paymentOf(first, begun)).to.deep.equal(["order:1"]);
     expect(lemon.decode(first, nothing)).to.include({ reason: "enrichment_unavailable" });
   });
