@@ -3,12 +3,8 @@ import { expect } from "chai";
 import type { HistoryEvent } from "../../providers/backfill.js";
 import { decode } from "../../providers/stripe/decode.js";
 import { stripeBackfill } from "../../providers/stripe/history/backfill.js";
-import {
-  type JsonObject,
-  priceObject,
-  subscriptionObject,
-  type SubscriptionInput,
-} from "../../ops/payloads/stripe.js";
+import type { JsonObject, SubscriptionInput } from "../../ops/payloads/stripe.js";
+import { statesOf, stripeSubscription } from "../harness/decoded.js";
 import { rowsOf } from "../model/tables/table.js";
 
 const createdAt = Date.UTC(2026, 0, 1);
@@ -16,12 +12,6 @@ const dayMs = 24 * 60 * 60 * 1000;
 const secondMs = 1000;
 const trialDays = 14;
 const readOn = 60;
-const price = priceObject({
-  id: "price_trial",
-  product: "prod_trial",
-  currency: "eur",
-  unitAmount: 9900n,
-});
 
 /** Seconds after the trial's end; nothing: never. */
 function sinceTrial(text: string | undefined): number | null {
@@ -35,16 +25,9 @@ function subscription(
   more: JsonObject,
   quantity = 1,
 ): JsonObject {
-  const object = subscriptionObject({
-    id: "sub_trial",
-    customer: "cus_trial",
-    currency: "eur",
-    status,
-    createdAt,
-    endedAt,
-    trialEndAt: createdAt + trialDays * dayMs,
-    items: [{ id: "si_trial", quantity, price }],
-  });
+  const trialEndAt = createdAt + trialDays * dayMs;
+  const states = { status, endedAt, trialEndAt };
+  const object = stripeSubscription(createdAt, [{ unitAmount: 9900n, quantity }], states);
   return { ...object, ...more };
 }
 
@@ -74,11 +57,7 @@ function reportedOf(object: JsonObject): string {
 
 function reportedBy(events: readonly HistoryEvent[]): string {
   return events
-    .flatMap(({ body }) => {
-      const decoded = decode(body);
-      return decoded.outcome === "facts" ? decoded.facts : [];
-    })
-    .flatMap(({ body }) => ("Subscription" in body ? [body.Subscription] : []))
+    .flatMap(({ body }) => statesOf(decode(body)))
     .flatMap(({ steps }) => steps)
     .map(({ at, items }) => {
       const worth = items.reduce((sum, item) => sum + item.monthly_numerator, 0n);

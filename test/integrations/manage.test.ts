@@ -261,11 +261,8 @@ describe("Managed integrations", () => {
     expect((await endpoints.manage("GET", `${path}/integrations`)).text).to.not.match(/whsec_/);
 
     const send = async (secret: string) => {
-      const body = recordBody({
-        eventType: "transaction.sale",
-        amountMinor: 500n,
-        currency: "EUR",
-      });
+      const sale = { eventType: "transaction.sale", amountMinor: 500n, currency: "EUR" } as const;
+      const body = recordBody(sale);
       return endpoints.post(where, custom.sign(body, { signing_secret: secret }, Date.now()));
     };
     expect((await send(credentials.signing_secret)).status).to.equal(200);
@@ -325,17 +322,11 @@ describe("Managed integrations", () => {
     for (let count = 2; count < limits.oldCredentialsMax; count += 1)
       await rotate(`whsec_${count}`);
     const refused = await rotate("whsec_last", { name: "Another" });
-    expectError(refused, {
-      status: 422,
-      code: "credentials_rotated_often",
-      param: "credentials",
-    });
+    const code = "credentials_rotated_often";
+    expectError(refused, { status: 422, code, param: "credentials" });
     expect(await statuses("whsec_old", "whsec_last")).to.deep.equal([200, 401]);
     const ended = await rotate("whsec_last", { expire_old: true });
-    expect([ended.json.data.name, ended.json.data.old_credentials_valid_until]).to.deep.equal([
-      "Shop",
-      null,
-    ]);
+    expect(ended.json.data).to.include({ name: "Shop", old_credentials_valid_until: null });
     expect(await statuses("whsec_old", "whsec_newer", "whsec_last")).to.deep.equal([401, 401, 200]);
   });
 
@@ -587,12 +578,8 @@ describe("Managed rejects", () => {
 
   it("should come to what can be replayed behind any number that cannot", async () => {
     const { service, workspace } = endpoints;
-    const [row] = await listRejects(
-      service.clickhouse,
-      { workspace, state: "open", reason },
-      null,
-      1,
-    );
+    const open = { workspace, state: "open", reason } as const;
+    const [row] = await listRejects(service.clickhouse, open, null, 1);
     if (row === undefined) throw new Error("no reject is listed");
     // Newer than the others, and of records retention has removed.
     const gone = { received_at: clickhouseTime(Date.now() + 1), offset: "1000000", revision: 1 };

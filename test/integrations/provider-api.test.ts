@@ -163,17 +163,11 @@ describe("Calls of a provider's API", () => {
   });
 
   it("should ask with the credentials an integration has now, if they have a key", async () => {
-    const [keyless, keyed] = [
-      { signing_secret: "whsec" },
-      { signing_secret: "whsec", api_key: "k" },
-    ];
+    const keyless = { signing_secret: "whsec" };
+    const keyed = { ...keyless, api_key: "k" };
     const withNow = (...credentials: unknown[]) => {
-      const found = {
-        id: "int_1",
-        workspace: "ws",
-        provider: "stripe",
-        environment: "live" as const,
-      };
+      const of = { workspace: "ws", provider: "stripe", environment: "live" } as const;
+      const found = { id: "int_1", ...of };
       const byId = async () => (credentials.length === 0 ? null : { ...found, credentials });
       const integrations = { byId, byToken: byId, forget: () => {} };
       const service = { integrations, answersKept: () => Promise.resolve(isKept) };
@@ -216,9 +210,8 @@ describe("Calls of a provider's API", () => {
   it("should count what came of the questions", async () => {
     const count = async (): Promise<number> => {
       const shown = await metrics.registry.metrics();
-      return Number(
-        /^revenue_provider_questions_total\{.*"refused"\} (\d+)$/m.exec(shown)?.[1] ?? 0,
-      );
+      const line = /^revenue_provider_questions_total\{.*"refused"\} (\d+)$/m;
+      return Number(line.exec(shown)?.[1] ?? 0);
     };
     const before = await count();
     answerBy([status(403)]);
@@ -337,18 +330,11 @@ describe("Calls of a provider's API", () => {
   it("should stop asking when it is aborted", async () => {
     answerBy([wait]);
     const stop = new AbortController();
-    const asking = apis.ask(
-      { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } },
-      { path, freshForMs: 0 },
-      stop.signal,
-    );
+    const asker = { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } };
+    const asking = apis.ask(asker, { path, freshForMs: 0 }, stop.signal);
     stop.abort();
     expect(await asking).to.deep.equal(trouble("no answer in time"));
-    const late = await apis.ask(
-      { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } },
-      { path, freshForMs: 0 },
-      stop.signal,
-    );
+    const late = await apis.ask(asker, { path, freshForMs: 0 }, stop.signal);
     expect(late).to.deep.equal(trouble("no answer in time"));
   });
 });

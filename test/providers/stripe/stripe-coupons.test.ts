@@ -3,33 +3,46 @@ import { expect } from "chai";
 import { paths } from "../../../providers/stripe/answers.js";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
-import { type Json, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
+import {
+  type Json,
+  type JsonObject,
+  type PriceInput,
+  stripeEvent,
+} from "../../../ops/payloads/stripe.js";
 import { requiredOf, statesOf, stripeSubscription } from "../../harness/decoded.js";
 
 const at = Date.UTC(2026, 2, 10, 9);
 const none = new Map<string, unknown>();
 const couponPath = paths.coupon("HALF");
-const metered = { usage_type: "metered" };
 const half = { id: "HALF", duration: "forever", percent_off: 50 };
 
 /** Items of 10.00 each, one for each product. */
-function subscription(coupon: Json, products: readonly string[]) {
+function subscription(
+  coupon: Json,
+  products: readonly string[],
+  prices: readonly Partial<PriceInput>[] = [],
+) {
   const object = stripeSubscription(
     at,
-    products.map((product) => ({ product })),
+    products.map((product, place) => ({ product, ...prices[place] })),
   );
   const discounts = [{ id: "di_1", object: "discount", end: null, source: { coupon } }];
   const type = "customer.subscription.created";
   return stripeEvent({ id: "evt_1", type, at, object: { ...object, discounts } });
 }
 
-/** Minor units a month of each item. */
-function worth(body: unknown, answers: ReadonlyMap<string, unknown>): string[] {
+/** @param worth minor units a month of each item */
+function expectRead(
+  body: unknown,
+  answers: ReadonlyMap<string, unknown>,
+  asked: readonly string[],
+  worth: string,
+): void {
+  expect(requiredOf(asks(body, { kept: none, answers }), answers)).to.deep.equal(asked);
   const decoded = decode(body, { kept: none, answers });
-  if (decoded.outcome !== "facts") return [decoded.outcome];
-  return statesOf(decoded).flatMap(({ steps }) =>
-    (steps[0]?.items ?? []).map((item) => `${item.monthly_numerator}`),
-  );
+  const items = statesOf(decoded).flatMap(({ steps }) => steps[0]?.items ?? []);
+  const read = items.map((item) => item.monthly_numerator).join(" ");
+  expect(decoded.outcome === "facts" ? read : decoded.outcome).to.equal(worth);
 }
 
 describe("What events leave out of a Stripe coupon", () => {
@@ -37,71 +50,39 @@ describe("What events leave out of a Stripe coupon", () => {
   const limited = { applies_to: { products: ["prod_2"] } };
   const inDollars = { id: "HALF", duration: "forever", amount_off: 200, currency: "usd" };
   const answer = (more: object) => new Map([[couponPath, { id: "HALF", ...more }]]);
-  const cases: [
-    title: string,
-    coupon: JsonObject,
-    products: readonly string[],
-    answers: ReadonlyMap<string, unknown>,
-    asked: string[],
-    worth: string[],
-  ][] = [
-    ["count for all until Stripe says so", half, two, none, [couponPath], ["500", "500"]],
+  const one = ["prod_1"];
+  const once = { ...half, duration: "once" };
+  const forSecond = { ...half, ...limited };
+  const inEuros = { ...inDollars, currency_options: { eur: { amount_off: 150 } } };
+  type Answers = ReadonlyMap<string, unknown>;
+  const cases: [title: string, JsonObject, string[], Answers, asked: string[], worth: string][] = [
+    ["count for all until Stripe says so", half, two, none, [couponPath], "500 500"],
+    ["count for those Stripe answers", half, two, answer(forSecond), [], "1000 500"],
+    ["count for all where Stripe names none", half, two, answer(half), [], "500 500"],
+    ["count for those the event shows", forSecond, two, none, [], "1000 500"],
     [
-      "count for those Stripe answers",
-      half,
-      two,
-      answer({ ...half, ...limited }),
-      [],
-      ["1000", "500"],
-    ],
-    ["count for all where Stripe names none", half, two, answer(half), [], ["500", "500"]],
-    ["count for those the event shows", { ...half, ...limited }, two, none, [], ["1000", "500"]],
-    [
-      "ask for its amount in the subscription's currency",
+      "need its amount in the subscription's currency",
       inDollars,
-      ["prod_1"],
+      one,
       none,
       [couponPath],
-      ["rejected"],
+      "rejected",
     ],
-    [
-      "count by that amount",
-      inDollars,
-      ["prod_1"],
-      answer({ ...inDollars, currency_options: { eur: { amount_off: 150 } } }),
-      [],
-      ["850"],
-    ],
-    ["be asked for where all is one product, too", half, ["prod_1"], none, [couponPath], ["500"]],
-    [
-      "take nothing off another product",
-      half,
-      ["prod_1"],
-      answer({ ...half, ...limited }),
-      [],
-      ["1000"],
-    ],
-    ["need none when used once", { ...half, duration: "once" }, two, none, [], ["1000", "1000"]],
+    ["count by that amount", inDollars, one, answer(inEuros), [], "850"],
+    ["be asked for where all is one product, too", half, one, none, [couponPath], "500"],
+    ["take nothing off another product", half, one, answer(forSecond), [], "1000"],
+    ["need none when used once", once, two, none, [], "1000 1000"],
   ];
   for (const [title, coupon, products, answers, asked, expected] of cases) {
     it(`should ${title}`, () => {
-      const body = subscription(coupon, products);
-      const questions = asks(body, { kept: none, answers });
-      expect(requiredOf(questions, answers)).to.deep.equal(asked);
-      expect(worth(body, answers)).to.deep.equal(expected);
+      expectRead(subscription(coupon, products), answers, asked, expected);
     });
   }
 
   it("should not count for metered items alone", () => {
-    const body = subscription(half, two);
-    const object: JsonObject = Object(body.data).object;
-    const [first, second] = Object(object.items).data;
-    const price = { ...second.price, recurring: { ...second.price.recurring, ...metered } };
-    const items = { data: [first, { ...second, price }] };
-    const mixed = { ...body, data: { object: { ...object, items } } };
-    const [question] = asks(mixed, { kept: none, answers: none });
-    expect(question?.path).to.equal(couponPath);
-    expect(worth(mixed, answer({ ...half, ...limited }))).to.deep.equal(["1000"]);
+    const body = subscription(half, two, [{}, { usageType: "metered" }]);
+    expectRead(body, none, [couponPath], "500");
+    expectRead(body, answer(forSecond), [], "1000");
   });
 
   it("should be asked about although an event reported all else of it", () => {
@@ -128,39 +109,20 @@ describe("A Stripe coupon that was deleted", () => {
   const byId = withDiscounts(whole, ["di_1"], []);
   const onItem = withDiscounts(whole, [], [discount("HALF")]);
   const onItemById = withDiscounts(whole, [], ["di_1"]);
-  const cases: [
-    title: string,
-    body: JsonObject,
-    answers: ReadonlyMap<string, unknown>,
-    asked: string[],
-    worth: string[],
-  ][] = [
-    ["be asked for like the others", whole, none, [couponPath], ["rejected"]],
-    [
-      "be looked for in the subscription that has it",
-      whole,
-      gone,
-      [paths.subscriptionDiscounts("sub_1")],
-      ["rejected"],
-    ],
-    ["count as it was, for its products", whole, ofWhole, [], ["1000", "500"]],
-    ["count by its discount's id, too", byId, ofWhole, [], ["1000", "500"]],
-    [
-      "be looked for in the items, where one has it",
-      onItem,
-      gone,
-      [paths.itemDiscounts("sub_1")],
-      ["rejected"],
-    ],
-    ["count for the item that has it", onItem, ofItem, [], ["500", "1000"]],
-    ["count for that item by its discount's id, too", onItemById, ofItem, [], ["500", "1000"]],
+  const ofSubscription = [paths.subscriptionDiscounts("sub_1")];
+  const ofItems = [paths.itemDiscounts("sub_1")];
+  type Answers = ReadonlyMap<string, unknown>;
+  const cases: [title: string, body: JsonObject, Answers, asked: string[], worth: string][] = [
+    ["be asked for like the others", whole, none, [couponPath], "rejected"],
+    ["be looked for in the subscription that has it", whole, gone, ofSubscription, "rejected"],
+    ["count as it was, for its products", whole, ofWhole, [], "1000 500"],
+    ["count by its discount's id, too", byId, ofWhole, [], "1000 500"],
+    ["be looked for in the items, where one has it", onItem, gone, ofItems, "rejected"],
+    ["count for the item that has it", onItem, ofItem, [], "500 1000"],
+    ["count for that item by its discount's id, too", onItemById, ofItem, [], "500 1000"],
   ];
   for (const [title, body, answers, asked, expected] of cases) {
-    it(`should ${title}`, () => {
-      const questions = asks(body, { kept: none, answers });
-      expect(requiredOf(questions, answers)).to.deep.equal(asked);
-      expect(worth(body, answers)).to.deep.equal(expected);
-    });
+    it(`should ${title}`, () => expectRead(body, answers, asked, expected));
   }
 
   it("should count where a kept discount names it", () => {
