@@ -79,16 +79,9 @@ function firstPayment(
   country: string | null,
 ): FactBody[] {
   if (!payment) return [];
-  const reported = {
-    account,
-    country,
-    type: "subscription",
-    tax: null,
-    fee: null,
-    lines: [],
-  } as const;
+  const type = "subscription";
   return [
-    { Purchase: { purchase: id, ...reported, lines: [] } },
+    { Purchase: { purchase: id, account, country, type, tax: null, fee: null, lines: [] } },
     { Link: { payment, purchase: id } },
   ];
 }

@@ -127,19 +127,9 @@ function reportedBy(event: StripeEvent): "notice" | "outcome" {
   return event.type === "charge.dispute.closed" ? "outcome" : "notice";
 }
 
-function timesOfNotice(dispute: Dispute, event: StripeEvent): Times {
-  const withdrawn = { withdrawnAt: event.at, returnedAt: null };
-  const returned = { withdrawnAt: null, returnedAt: event.at };
-  const unknown = { withdrawnAt: null, returnedAt: null };
-  switch (event.type) {
-    case "charge.dispute.funds_withdrawn":
-      return withdrawn;
-    case "charge.dispute.funds_reinstated":
-      return returned;
-    case "charge.dispute.closed":
-      if (dispute.status === "lost") return withdrawn;
-      return dispute.status === "won" ? returned : unknown;
-    default:
-      return unknown;
-  }
+function timesOfNotice({ status }: Dispute, { type, at }: StripeEvent): Times {
+  const isClosed = type === "charge.dispute.closed";
+  const isOut = type === "charge.dispute.funds_withdrawn" || (isClosed && status === "lost");
+  const isBack = type === "charge.dispute.funds_reinstated" || (isClosed && status === "won");
+  return { withdrawnAt: isOut ? at : null, returnedAt: isBack ? at : null };
 }

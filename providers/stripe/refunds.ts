@@ -33,18 +33,19 @@ export const readRefund = reader(refundShape, (refund, event) => {
   return [refundFact(refund, hasFailed(refund) ? event.at : null)];
 });
 
+/** The payment says it. */
+const unsaid = { account: null, country: null, lines: [] };
+
 export function refundFact(refund: Refund, failedAt: number | null): FactBody {
   return {
     Refund: {
+      ...unsaid,
       refund: refund.id,
       payment: refund.payment_intent ?? refund.charge,
       at: refund.created,
       amount: isoMinor(refund.amount, refund.currency),
       currency: refund.currency,
       failed_at: failedAt,
-      account: null,
-      country: null,
-      lines: [],
     },
   };
 }
@@ -88,15 +89,13 @@ export const readCreditNote = reader(creditNoteShape, (note, event) => {
   return [
     {
       Refund: {
+        ...unsaid,
         refund: note.id,
         payment: note.invoice,
         at: note.created,
         amount: isoMinor(amount, note.currency),
         currency: note.currency,
         failed_at: note.status === "void" ? (note.voided_at ?? event.at) : null,
-        account: null,
-        country: null,
-        lines: [],
         tax: taxWithin(note, amount),
         purchase: note.invoice,
       },

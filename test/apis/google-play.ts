@@ -4,6 +4,7 @@
  */
 import { createVerify, generateKeyPairSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { text as textOf } from "node:stream/consumers";
 import type { JsonObject } from "../../ops/payloads/google.js";
 import { serveHttp } from "../harness/loopback.js";
 import { at, number, text } from "../model/readers/json.js";
@@ -93,10 +94,4 @@ function isOurs(assertion: string, audience: string): boolean {
   const lasts = (number(reported, "exp") ?? 0) - (number(reported, "iat") ?? 0);
   const isForMe = text(reported, "aud") === audience && text(reported, "iss") === accountEmail;
   return isSigned && isForMe && at(reported, "scope") === scope && lasts > 0 && lasts <= 3600;
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -5,6 +5,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 
@@ -54,6 +55,22 @@ export function serveGitHub(servers: IdentityServers): GitHubServer {
   };
   const codes = new Map<string, { user: GitHubUser; challenge: string }>();
   const tokens = new Map<string, GitHubUser>();
+  const grant = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const form = new URLSearchParams(await text(request));
+    const code = form.get("code") ?? "";
+    const held = codes.get(code);
+    codes.delete(code);
+    const verifier = form.get("code_verifier") ?? "";
+    const challenge = createHash("sha256").update(verifier).digest("base64url");
+    const isClient =
+      form.get("client_id") === client.id && form.get("client_secret") === client.secret;
+    if (!isClient || held?.challenge !== challenge) {
+      return send(response, 200, { error: "bad_verification_code" });
+    }
+    const token = randomBytes(8).toString("hex");
+    tokens.set(token, held.user);
+    send(response, 200, { access_token: token, token_type: "bearer", scope: "read:user" });
+  };
   servers.answerGitHub = (request, response) => {
     const url = new URL(request.url ?? "/", servers.gitHubUrl);
     const user = tokens.get((request.headers.authorization ?? "").replace(/^bearer /i, ""));
@@ -66,26 +83,7 @@ export function serveGitHub(servers: IdentityServers): GitHubServer {
       back.searchParams.set("state", url.searchParams.get("state") ?? "");
       response.writeHead(302, { location: back.href }).end();
     } else if (url.pathname === "/login/oauth/access_token") {
-      let text = "";
-      request.on("data", (chunk: Buffer) => (text += chunk.toString()));
-      request.on("end", () => {
-        const form = new URLSearchParams(text);
-        const code = form.get("code") ?? "";
-        const held = codes.get(code);
-        codes.delete(code);
-        const verifier = form.get("code_verifier") ?? "";
-        const challenge = createHash("sha256").update(verifier).digest("base64url");
-        const isGood =
-          form.get("client_id") === client.id &&
-          form.get("client_secret") === client.secret &&
-          held?.challenge === challenge;
-        if (!isGood || held === undefined) {
-          return send(response, 200, { error: "bad_verification_code" });
-        }
-        const token = randomBytes(8).toString("hex");
-        tokens.set(token, held.user);
-        send(response, 200, { access_token: token, token_type: "bearer", scope: "read:user" });
-      });
+      void grant(request, response);
     } else if (user === undefined) {
       send(response, 401, { message: "Bad credentials" });
     } else if (url.pathname === "/user") {
