@@ -56,10 +56,7 @@ const restMsMax = 60 * 60 * 1000;
 /** An authorization is not used in its last moments: the call takes time, and clocks differ. */
 const authorizationMarginMs = 30_000;
 
-interface Authorization {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly until: number;
-}
+type Authorization = NonNullable<Awaited<ReturnType<ProviderApi<unknown>["authorize"]>>>;
 
 /** An authorization, from when it is asked for. Times are those of a clock that is never set. */
 interface Given {

@@ -59,19 +59,17 @@ export function malformed(error: z.ZodError, what?: string): Unreported {
 
 const placesMax = 3;
 
-/** A reader of one kind of object: what does not have its shape is rejected, saying where. */
-export type ReaderOf<Event, Reported> = <Shape extends z.ZodType>(
-  shape: Shape,
-  read: (object: z.output<Shape>, event: Event) => Reported | Unreported,
-) => (event: Event) => Reported | Unreported;
-
-/** @param objectOf what of an event its readers read */
-export function readerOf<Event, Reported>(
-  objectOf: (event: Event) => unknown,
-): ReaderOf<Event, Reported> {
-  return (shape, read) => {
+/**
+ * Makes readers of one kind of object: what does not have its shape is rejected, saying where.
+ * @param objectOf what of an event they read
+ */
+export function readerOf<Event, Reported>(objectOf: (event: Event) => unknown) {
+  return <Shape extends z.ZodType>(
+    shape: Shape,
+    read: (object: z.output<Shape>, event: Event) => Reported | Unreported,
+  ) => {
     const reading = compiled(shape);
-    return (event) => {
+    return (event: Event): Reported | Unreported => {
       const parsed = reading.safeParse(objectOf(event));
       return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
     };

@@ -1,10 +1,5 @@
-import {
-  apiVersions,
-  discountObject,
-  priceObject,
-  stripeEvent,
-  subscriptionObject,
-} from "../../ops/payloads/stripe.js";
+import { discountObject, stripeEvent } from "../../ops/payloads/stripe.js";
+import { stripeSubscription } from "./decoded.js";
 
 /**
  * 50.00 EUR a month, half of it until `endsAt`; what it is worth from then on is reported already.
@@ -13,41 +8,15 @@ export function discountedSubscription(
   eventId: string,
   { startedAt, endsAt }: { readonly startedAt: number; readonly endsAt: number },
 ) {
-  const [, version] = apiVersions;
+  const half = { id: "di_half", percentOff: 50, duration: "repeating" } as const;
   return stripeEvent({
     id: eventId,
     type: "customer.subscription.created",
     at: startedAt,
-    version,
-    object: subscriptionObject({
+    object: stripeSubscription(startedAt, [{ product: "plan", unitAmount: 5_000n }], {
       id: "sub_discounted",
       customer: "cus_discounted",
-      currency: "EUR",
-      status: "active",
-      createdAt: startedAt,
-      version,
-      items: [
-        {
-          id: "si_discounted",
-          quantity: 1,
-          price: priceObject({
-            id: "price_plan",
-            product: "plan",
-            currency: "EUR",
-            unitAmount: 5_000n,
-          }),
-        },
-      ],
-      discounts: [
-        discountObject({
-          id: "di_half",
-          percentOff: 50,
-          duration: "repeating",
-          startAt: startedAt,
-          endAt: endsAt,
-          version,
-        }),
-      ],
+      discounts: [discountObject({ ...half, startAt: startedAt, endAt: endsAt })],
     }),
   });
 }

@@ -73,47 +73,32 @@ const taxThen = (amount: number, inclusive: boolean): JsonObject => ({
 });
 
 describe("The lines of a Stripe invoice", () => {
-  const whole: OddLine = { amount: 5000 };
+  const billed = { amount: 10_000, more: credit(10_000, "credit_balance_transaction") };
+  const discounted = { amount: 10_000, discount: 2500, more: credit(2500, "discount") };
+  const inside = [
+    { amount: 10_700, more: taxNow(700, "inclusive") },
+    { amount: 11_900, more: taxNow(1900, "inclusive") },
+  ];
+  const insideThen = [
+    { amount: 10_700, more: taxThen(700, true) },
+    { amount: 11_900, more: taxThen(1900, true) },
+  ];
+  const onTop = [
+    { amount: 10_000, more: taxNow(700, "exclusive") },
+    { amount: 10_000, more: taxThen(1900, false) },
+  ];
+  const whole = { amount: 5000 };
   const cases: [title: string, lines: OddLine[], version: ApiVersion, weights: string][] = [
-    [
-      "without what billing credits paid",
-      [whole, { amount: 10_000, more: credit(10_000, "credit_balance_transaction") }],
-      newLayout,
-      "a 5000, b 0",
-    ],
+    ["without what billing credits paid", [whole, billed], newLayout, "a 5000, b 0"],
     [
       "with a discount once, though it is among the credits, too",
-      [whole, { amount: 10_000, discount: 2500, more: credit(2500, "discount") }],
+      [whole, discounted],
       newLayout,
       "a 5000, b 7500",
     ],
-    [
-      "without the tax inside",
-      [
-        { amount: 10_700, more: taxNow(700, "inclusive") },
-        { amount: 11_900, more: taxNow(1900, "inclusive") },
-      ],
-      newLayout,
-      "a 10000, b 10000",
-    ],
-    [
-      "without the tax inside, before 2025-03-31",
-      [
-        { amount: 10_700, more: taxThen(700, true) },
-        { amount: 11_900, more: taxThen(1900, true) },
-      ],
-      oldLayout,
-      "a 10000, b 10000",
-    ],
-    [
-      "as they are where tax comes on top",
-      [
-        { amount: 10_000, more: taxNow(700, "exclusive") },
-        { amount: 10_000, more: taxThen(1900, false) },
-      ],
-      newLayout,
-      "a 10000, b 10000",
-    ],
+    ["without the tax inside", inside, newLayout, "a 10000, b 10000"],
+    ["without the tax inside, before 2025-03-31", insideThen, oldLayout, "a 10000, b 10000"],
+    ["as they are where tax comes on top", onTop, newLayout, "a 10000, b 10000"],
   ];
   for (const [title, lines, version, expected] of cases) {
     it(`should be weighed ${title}`, () => {
