@@ -31,8 +31,12 @@ export function timedSignatures(scheme: TimedScheme, toleranceSeconds: number) {
       return verifyTimed(scheme, delivery, secrets, toleranceSeconds, now);
     },
     sign(body: Buffer, { signing_secret: secret }: Secret, now: number): Signed {
-      const signature = signTimed(scheme, body, secret, now);
-      return { headers: { "content-type": "application/json", [scheme.header]: signature }, body };
+      const headers = {
+        // Stripe names the charset.
+        "content-type": "application/json; charset=utf-8",
+        [scheme.header]: signTimed(scheme, body, secret, now),
+      };
+      return { headers, body };
     },
   };
 }
