@@ -1,9 +1,8 @@
-/** Fields that several providers write alike. */
+/** Shapes and checks of fields that several providers write alike. */
 import { z } from "zod";
 import { limits } from "../config.js";
 import { exponentOf } from "../schemas/money/currencies.js";
 import { parseFraction } from "../schemas/money/monthly.js";
-import { unknownCurrency } from "./outcomes.js";
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null;
@@ -21,6 +20,9 @@ export const minorUnits = z
   .nonnegative()
   .max(Number(limits.amountMinorMax))
   .transform((amount) => BigInt(amount));
+
+/** The message of a shape's check that a currency failed. */
+export const unknownCurrency = "currency_unknown";
 
 /** ISO 4217, upper case, of a currency whose minor unit is known. */
 export const isoCurrency = z.string().refine((code) => exponentOf(code) !== null, unknownCurrency);

@@ -6,6 +6,7 @@ import { compiled } from "./compiled.js";
 import { issueText } from "../schemas/issues.js";
 import type { FactBody } from "../schemas/records/records.js";
 import { shown } from "../schemas/text-bounds.js";
+import { unknownCurrency } from "./fields.js";
 import type { Sku } from "./products.js";
 import type { Decoded } from "./provider.js";
 
@@ -38,9 +39,6 @@ export function withNames(
   if (!isUnreported(reported)) return [...reported, ...bodies];
   return reported.outcome === "rejected" || names.length === 0 ? reported : bodies;
 }
-
-/** The message of a shape's check that a currency failed. */
-export const unknownCurrency = "currency_unknown";
 
 /**
  * Says where something is odd, never what it holds: details are kept outside the vault.
