@@ -1,6 +1,6 @@
 /** `GET /v1/accounts` and `GET /v1/accounts/{id}`: customers, by keyed hash and never by name. */
 import { z } from "zod";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { cellQuery } from "../../schemas/http/series.js";
@@ -40,18 +40,14 @@ export const account = z
   .meta({ id: "Account" });
 export type Account = z.output<typeof account>;
 
-export const accountsAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.array(account).meta({
-      description:
-        "By `id`: those that ever had MRR in the part that is asked for. `mrr_exact` of all of " +
-        "them adds up to its MRR.",
-    }),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "AccountsAnswer" });
+export const accountsAnswer = completeAnswer("AccountsAnswer", {
+  data: z.array(account).meta({
+    description:
+      "By `id`: those that ever had MRR in the part that is asked for. `mrr_exact` of all of " +
+      "them adds up to its MRR.",
+  }),
+  pagination,
+});
 export type AccountsAnswer = z.output<typeof accountsAnswer>;
 
 export const accountQueryParameters = z.object({ ...pageQuery, ...clocksQuery, ...formatQuery });
@@ -112,26 +108,22 @@ export const timelineItem = z
   .meta({ id: "TimelineItem" });
 export type TimelineItem = z.output<typeof timelineItem>;
 
-export const accountAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z
-      .object({
-        id: z.string(),
-        provider: providerToken,
-        vintage: z.string().nullable().meta({ description: "Null without any MRR ever." }),
-        active: z.boolean(),
-        mrr: z.number(),
-        starting_mrr: z.number(),
-        currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-        subscriptions: z.array(accountSubscription).meta({
-          description: "One for each subscription and what it is for; the newest first.",
-        }),
-        timeline: z.array(timelineItem).meta({ description: "Newest first, in pages." }),
-      })
-      .meta({ id: "AccountDetails" }),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "AccountAnswer" });
+export const accountAnswer = completeAnswer("AccountAnswer", {
+  data: z
+    .object({
+      id: z.string(),
+      provider: providerToken,
+      vintage: z.string().nullable().meta({ description: "Null without any MRR ever." }),
+      active: z.boolean(),
+      mrr: z.number(),
+      starting_mrr: z.number(),
+      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+      subscriptions: z.array(accountSubscription).meta({
+        description: "One for each subscription and what it is for; the newest first.",
+      }),
+      timeline: z.array(timelineItem).meta({ description: "Newest first, in pages." }),
+    })
+    .meta({ id: "AccountDetails" }),
+  pagination,
+});
 export type AccountAnswer = z.output<typeof accountAnswer>;

@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/cohorts` (`spec.md` 2.4, 4.2). */
 import { z } from "zod";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { cellQuery } from "../../schemas/http/series.js";
 
@@ -65,17 +65,14 @@ export const accountCohort = z
   .meta({ id: "AccountCohort" });
 export type AccountCohort = z.output<typeof accountCohort>;
 
-export const cohortsAnswer = answerOf(cohort).meta({ id: "CohortsAnswer" });
+export const cohortsAnswer = answerOf("CohortsAnswer", cohort);
 export type CohortsAnswer = z.output<typeof cohortsAnswer>;
 
 /** With `basis=accounts`. */
-export const accountCohortsAnswer = answerOf(accountCohort).meta({ id: "AccountCohortsAnswer" });
+export const accountCohortsAnswer = answerOf("AccountCohortsAnswer", accountCohort);
 export type AccountCohortsAnswer = z.output<typeof accountCohortsAnswer>;
 
-function answerOf<Row extends z.ZodType>(row: Row) {
-  return z.object({
-    status: z.literal("success"),
-    data: z.object({ cohorts: z.array(row).meta({ description: "Oldest vintage first." }) }),
-    complete_to: completeTo,
-  });
+function answerOf<Row extends z.ZodType>(id: string, row: Row) {
+  const cohorts = z.array(row).meta({ description: "Oldest vintage first." });
+  return completeAnswer(id, { data: z.object({ cohorts }) });
 }

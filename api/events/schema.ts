@@ -1,7 +1,7 @@
 /** `GET /v1/events/{event_id}`: one raw event's way through the service. Never its payload. */
 import { z } from "zod";
 import { bookedAt } from "../../schemas/booked-at.js";
-import { completeTo } from "../../schemas/http/clocks.js";
+import { completeAnswer } from "../../schemas/http/clocks.js";
 import { fact, ledgerEntry } from "./evidence-schema.js";
 import { providerToken, transactionStatuses } from "../../schemas/http/transactions.js";
 
@@ -85,42 +85,38 @@ const eventMovement = z
   })
   .meta({ id: "EventMovement" });
 
-export const eventAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z
-      .object({
-        event_id: z.string(),
-        provider: providerToken,
-        integration: z.string().nullable().meta({ description: "Null for calls with a key." }),
-        form: z.string().meta({ description: "`webhook`, `record` (A) or `native` (B)" }),
-        native_id: z.string().meta({ description: "The provider's own id." }),
-        native_type: z.string(),
-        state: z.enum(eventStates).meta({
-          description: "`in_progress` until all received up to its last delivery is booked.",
-        }),
-        deliveries: z.array(eventDelivery).meta({
-          description: "In the order of receipt; only the first that could be booked was.",
-        }),
-        reject: z
-          .object({
-            step: z.string(),
-            reason: z.string(),
-            detail: z.string(),
-            state: z.string().meta({ description: "`open`, `replayed` or `resolved`" }),
-          })
-          .nullable(),
-        facts: z.array(fact).meta({ description: "Those about money." }),
-        ledger: z.array(ledgerEntry),
-        transactions: z.array(eventVersion),
-        subscription_changes: z.array(eventChange),
-        movements: z.array(eventMovement),
-        truncated: z.boolean().meta({
-          description: "Something above has more rows than are shown of one event.",
-        }),
-      })
-      .meta({ id: "ExplainedEvent" }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "EventAnswer" });
+export const eventAnswer = completeAnswer("EventAnswer", {
+  data: z
+    .object({
+      event_id: z.string(),
+      provider: providerToken,
+      integration: z.string().nullable().meta({ description: "Null for calls with a key." }),
+      form: z.string().meta({ description: "`webhook`, `record` (A) or `native` (B)" }),
+      native_id: z.string().meta({ description: "The provider's own id." }),
+      native_type: z.string(),
+      state: z.enum(eventStates).meta({
+        description: "`in_progress` until all received up to its last delivery is booked.",
+      }),
+      deliveries: z.array(eventDelivery).meta({
+        description: "In the order of receipt; only the first that could be booked was.",
+      }),
+      reject: z
+        .object({
+          step: z.string(),
+          reason: z.string(),
+          detail: z.string(),
+          state: z.string().meta({ description: "`open`, `replayed` or `resolved`" }),
+        })
+        .nullable(),
+      facts: z.array(fact).meta({ description: "Those about money." }),
+      ledger: z.array(ledgerEntry),
+      transactions: z.array(eventVersion),
+      subscription_changes: z.array(eventChange),
+      movements: z.array(eventMovement),
+      truncated: z.boolean().meta({
+        description: "Something above has more rows than are shown of one event.",
+      }),
+    })
+    .meta({ id: "ExplainedEvent" }),
+});
 export type EventAnswer = z.output<typeof eventAnswer>;

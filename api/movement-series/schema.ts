@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
@@ -58,17 +58,13 @@ export const movementsRow = z
   .meta({ id: "MrrMovements" });
 export type MovementsRow = z.output<typeof movementsRow>;
 
-export const movementsAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.object({
-      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-      interval: z.enum(intervals),
-      movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
-      ungrouped: z.array(movementsRow).optional().meta(ungroupedMeta),
-      totals: movementsRow.meta({ description: "The whole time as one interval." }),
-    }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "MrrMovementsAnswer" });
+export const movementsAnswer = completeAnswer("MrrMovementsAnswer", {
+  data: z.object({
+    currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+    interval: z.enum(intervals),
+    movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
+    ungrouped: z.array(movementsRow).optional().meta(ungroupedMeta),
+    totals: movementsRow.meta({ description: "The whole time as one interval." }),
+  }),
+});
 export type MovementsAnswer = z.output<typeof movementsAnswer>;

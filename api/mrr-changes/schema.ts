@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/mrr/changes`: why one figure of MRR was read differently at two moments. */
 import { z } from "zod";
-import { completeTo, instant, instantOrDay } from "../../schemas/http/clocks.js";
+import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { providerToken } from "../../schemas/http/transactions.js";
@@ -56,23 +56,19 @@ export const mrrChange = z
   .meta({ id: "MrrChange" });
 export type MrrChangeView = z.output<typeof mrrChange>;
 
-export const mrrChangesAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.array(mrrChange).meta({
-      description:
-        "Newest event first. Over all pages `mrr_exact` and `active_subscribers` add up to " +
-        "`readings.difference`, to the last digit.",
-    }),
-    readings: z.object({
-      at: z.iso.datetime(),
-      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-      from: mrrReading,
-      to: mrrReading,
-      difference: mrrReading.omit({ known_at: true }).meta({ id: "MrrDifference" }),
-    }),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "MrrChangesAnswer" });
+export const mrrChangesAnswer = completeAnswer("MrrChangesAnswer", {
+  data: z.array(mrrChange).meta({
+    description:
+      "Newest event first. Over all pages `mrr_exact` and `active_subscribers` add up to " +
+      "`readings.difference`, to the last digit.",
+  }),
+  readings: z.object({
+    at: z.iso.datetime(),
+    currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+    from: mrrReading,
+    to: mrrReading,
+    difference: mrrReading.omit({ known_at: true }).meta({ id: "MrrDifference" }),
+  }),
+  pagination,
+});
 export type MrrChangesAnswer = z.output<typeof mrrChangesAnswer>;

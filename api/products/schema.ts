@@ -1,6 +1,6 @@
 /** `GET /v1/products` (`spec.md` 2.2, 4.3). */
 import { z } from "zod";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { providerToken } from "../../schemas/http/transactions.js";
@@ -49,19 +49,15 @@ export const product = z
   .meta({ id: "Product" });
 export type Product = z.output<typeof product>;
 
-export const productsAnswer = z
-  .object({
-    status: z.literal("success"),
-    period: z
-      .object({
-        name: z.enum(periods),
-        since: z.iso.datetime().nullable().meta({ description: "Null of `lifetime`." }),
-        until: z.iso.datetime().meta({ description: "`at`." }),
-      })
-      .meta({ id: "ProductsPeriod", description: "Of `total_revenue` and `total_sales`." }),
-    data: z.array(product).meta({ description: "Highest `total_revenue` first, then by `id`." }),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "ProductsAnswer" });
+export const productsAnswer = completeAnswer("ProductsAnswer", {
+  period: z
+    .object({
+      name: z.enum(periods),
+      since: z.iso.datetime().nullable().meta({ description: "Null of `lifetime`." }),
+      until: z.iso.datetime().meta({ description: "`at`." }),
+    })
+    .meta({ id: "ProductsPeriod", description: "Of `total_revenue` and `total_sales`." }),
+  data: z.array(product).meta({ description: "Highest `total_revenue` first, then by `id`." }),
+  pagination,
+});
 export type ProductsAnswer = z.output<typeof productsAnswer>;

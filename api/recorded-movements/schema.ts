@@ -1,6 +1,6 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
 import { z } from "zod";
-import { completeTo, instant, instantOrDay } from "../../schemas/http/clocks.js";
+import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { movementKinds } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
@@ -46,15 +46,11 @@ export const recordedMovement = z
   .meta({ id: "RecordedMovement" });
 export type RecordedMovement = z.output<typeof recordedMovement>;
 
-export const recordedMovementsAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.array(recordedMovement).meta({
-      description:
-        "Newest `at` first, then by account. `mrr_exact` of those up to a moment add up to MRR.",
-    }),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "RecordedMovementsAnswer" });
+export const recordedMovementsAnswer = completeAnswer("RecordedMovementsAnswer", {
+  data: z.array(recordedMovement).meta({
+    description:
+      "Newest `at` first, then by account. `mrr_exact` of those up to a moment add up to MRR.",
+  }),
+  pagination,
+});
 export type RecordedMovementsAnswer = z.output<typeof recordedMovementsAnswer>;

@@ -1,7 +1,7 @@
 /** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
 import { z } from "zod";
 import { compareQuery } from "../summary/schema.js";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
@@ -51,20 +51,16 @@ export type RevenueRow = z.output<typeof revenueRow>;
 
 const revenueTotals = z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" });
 
-export const revenueAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.object({
-      currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
-      interval: z.enum(intervals),
-      revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
-      ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
-      totals: revenueTotals,
-      compare: revenueTotals.nullable().optional().meta({
-        description: "Of `compare`: the totals of the other time; null where it is before 1970.",
-      }),
+export const revenueAnswer = completeAnswer("RevenueAnswer", {
+  data: z.object({
+    currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
+    interval: z.enum(intervals),
+    revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+    ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
+    totals: revenueTotals,
+    compare: revenueTotals.nullable().optional().meta({
+      description: "Of `compare`: the totals of the other time; null where it is before 1970.",
     }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "RevenueAnswer" });
+  }),
+});
 export type RevenueAnswer = z.output<typeof revenueAnswer>;

@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/summary`: the ratios people run a subscription business by. */
 import { z } from "zod";
-import { clocksQuery, completeTo, instant } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer, instant } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { cellQuery, intervals, seriesQuery } from "../../schemas/http/series.js";
 
@@ -83,21 +83,17 @@ const series = z.array(summaryFigures).optional().meta({
   description: "With `interval`: of each, oldest first; its rates look back to its beginning.",
 });
 
-export const summaryAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: summaryFigures
-      .extend({
-        currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-        series,
-        compare: summaryFigures
-          .extend({ series })
-          .nullable()
-          .optional()
-          .meta({ id: "SummaryCompared", description: "With `compare`; null before 1970." }),
-      })
-      .meta({ id: "Summary" }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "SummaryAnswer" });
+export const summaryAnswer = completeAnswer("SummaryAnswer", {
+  data: summaryFigures
+    .extend({
+      currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+      series,
+      compare: summaryFigures
+        .extend({ series })
+        .nullable()
+        .optional()
+        .meta({ id: "SummaryCompared", description: "With `compare`; null before 1970." }),
+    })
+    .meta({ id: "Summary" }),
+});
 export type SummaryAnswer = z.output<typeof summaryAnswer>;

@@ -1,7 +1,7 @@
 /** `GET /v1/transactions/{id}`: one transaction and what it was made of. */
 import { z } from "zod";
 import { bookedAt } from "../../schemas/booked-at.js";
-import { clocksQuery, completeTo } from "../../schemas/http/clocks.js";
+import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { ledgerEntry, rawEvent } from "../events/evidence-schema.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { transaction } from "../../schemas/http/transactions.js";
@@ -31,21 +31,17 @@ export const transactionVersion = transaction
 const paymentDescription =
   "The provider's own id of the payment; of a refund without a sale `refund:` and its own.";
 
-export const transactionAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: transaction
-      .extend({
-        payment: z.string().meta({ description: paymentDescription }),
-        fx_source: fxSource,
-        fx_edition: fxEdition,
-        versions: z.array(transactionVersion).meta({ description: "Oldest first." }),
-        ledger: z.array(ledgerEntry).meta({
-          description: "By `happened_at`, then `recorded_at`. Sales add up to `gross_amount`.",
-        }),
-      })
-      .meta({ id: "ExplainedTransaction" }),
-    complete_to: completeTo,
-  })
-  .meta({ id: "TransactionAnswer" });
+export const transactionAnswer = completeAnswer("TransactionAnswer", {
+  data: transaction
+    .extend({
+      payment: z.string().meta({ description: paymentDescription }),
+      fx_source: fxSource,
+      fx_edition: fxEdition,
+      versions: z.array(transactionVersion).meta({ description: "Oldest first." }),
+      ledger: z.array(ledgerEntry).meta({
+        description: "By `happened_at`, then `recorded_at`. Sales add up to `gross_amount`.",
+      }),
+    })
+    .meta({ id: "ExplainedTransaction" }),
+});
 export type TransactionAnswer = z.output<typeof transactionAnswer>;

@@ -31,7 +31,7 @@ export async function* readAllTransactions(
   wanted: TransactionsWanted,
 ): AsyncGenerator<TransactionRow[]> {
   const count = Math.ceil(limits.exportPageRows / versionsUsual);
-  yield* readsOf(clickhouse, asOf, wanted, null, { first: count, max: count }, false);
+  yield* readsOf({ clickhouse, asOf, wanted }, null, { first: count, max: count }, false);
 }
 
 /** @returns null when only reading them all says how many there are */
@@ -59,7 +59,7 @@ export async function readTransactions(
   passing: PassingRows,
 ): Promise<Page<TransactionRow, TransactionPosition>> {
   const found: TransactionRow[] = [];
-  for await (const rows of readsOfPage(clickhouse, asOf, wanted, after, limit + 1, passing)) {
+  for await (const rows of readsOfPage({ clickhouse, asOf, wanted }, after, limit + 1, passing)) {
     found.push(...rows);
     if (found.length > limit) {
       const page = found.slice(0, limit);
@@ -69,6 +69,12 @@ export async function readTransactions(
   return { rows: found, last: null };
 }
 
+interface List {
+  readonly clickhouse: Pick<ClickHouse, "rows">;
+  readonly asOf: PinnedAsOf;
+  readonly wanted: TransactionsWanted;
+}
+
 /**
  * Where many rows pass the filters, all of them are read in order and filtered here, which is one
  * statement instead of two to four.
@@ -76,38 +82,37 @@ export async function readTransactions(
  * @param count transactions of the page, or a few more
  */
 async function* readsOfPage(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: TransactionsWanted,
+  list: List,
   after: TransactionPosition | null,
   count: number,
   passing: PassingRows,
 ): AsyncGenerator<TransactionRow[]> {
-  const list = listKey(asOf, wanted);
+  const { asOf, wanted } = list;
+  const name = listKey(asOf, wanted);
   // As of the past the ledger is asked about each row.
   // What one customer paid, or one id stands for, is never many.
   const isFew = wanted.account !== undefined || wanted.ids !== undefined;
   const isFiltered = hasCandidates(wanted) && !wanted.isPast && !isFew;
-  const rowsMax = isFiltered ? passing.rowsFor(list, count) : null;
+  const rowsMax = isFiltered ? passing.rowsFor(name, count) : null;
   let position = after;
   if (rowsMax !== null) {
-    const { rows, last } = await readInOrder(clickhouse, asOf, wanted, after, rowsMax);
+    const { rows, last } = await readInOrder(list, after, rowsMax);
     const shown = firstOfEachId(rows).map(transactionOf);
     const passed = shown.filter((row) => isWanted(row, wanted));
-    if (rows.length > 0) passing.learn(list, passed.length, rows.length);
+    if (rows.length > 0) passing.learn(name, passed.length, rows.length);
     yield passed;
     if (last === null) return;
     position = last;
   }
   const counts = { first: count, max: readTransactionsMax };
-  const isShort = isFew || passing.isShort(list);
+  const isShort = isFew || passing.isShort(name);
   let reads = 0;
-  for await (const rows of readsOf(clickhouse, asOf, wanted, position, counts, isShort)) {
+  for await (const rows of readsOf(list, position, counts, isShort)) {
     reads += 1;
     yield rows;
   }
   // Asked for more, there was none.
-  if (position === null && reads === 1) passing.learnShort(list);
+  if (position === null && reads === 1) passing.learnShort(name);
 }
 
 /**
@@ -115,18 +120,18 @@ async function* readsOfPage(
  * @param isShort as `candidatesQuery` takes it
  */
 async function* readsOf(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: TransactionsWanted,
+  list: List,
   after: TransactionPosition | null,
   counts: Readonly<Record<"first" | "max", number>>,
   isShort: boolean,
 ): AsyncGenerator<TransactionRow[]> {
-  const read = hasCandidates(wanted) ? readCandidates : readAllInOrder;
+  const { clickhouse, asOf, wanted } = list;
   let count = counts.first;
   // Ends with the list at the latest: every read begins below the one before.
   for (let position = after; ;) {
-    const { rows, last } = await read(clickhouse, asOf, wanted, position, count, isShort);
+    const { rows, last } = await (hasCandidates(wanted)
+      ? readCandidates(list, position, count, isShort)
+      : readInOrder(list, position, versionsUsual * count));
     const chosen = firstOfEachId(rows).map(transactionOf);
     const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
     yield shown.filter((row) => isWanted(row, wanted));
@@ -139,22 +144,9 @@ async function* readsOf(
 /** All known versions of each transaction, the one that counts first. */
 type Read = Page<ListedRow, TransactionPosition>;
 
-/** @param count how many transactions, or a few less */
-function readAllInOrder(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: TransactionsWanted,
-  after: TransactionPosition | null,
-  count: number,
-): Promise<Read> {
-  return readInOrder(clickhouse, asOf, wanted, after, versionsUsual * count);
-}
-
 /** By no filter that versions may differ in. */
 async function readInOrder(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: TransactionsWanted,
+  { clickhouse, asOf, wanted }: List,
   after: TransactionPosition | null,
   rowsMax: number,
 ): Promise<Read> {
@@ -171,9 +163,7 @@ async function readInOrder(
  * @param count how many transactions, or a few more; the version that is shown may not be wanted
  */
 async function readCandidates(
-  clickhouse: Pick<ClickHouse, "rows">,
-  asOf: PinnedAsOf,
-  wanted: TransactionsWanted,
+  { clickhouse, asOf, wanted }: List,
   after: TransactionPosition | null,
   count: number,
   isShort: boolean,

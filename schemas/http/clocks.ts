@@ -35,9 +35,14 @@ export const clocksQuery = {
     ),
 };
 
-export const completeTo = z.iso
+const completeTo = z.iso
   .datetime()
   .describe(
     "Receipt time up to which everything taken has been booked. An answer with a `known_at` up " +
       "to then is final.",
   );
+
+/** An answer with what was asked for, and up to when that is complete. */
+export function completeAnswer<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return z.object({ status: z.literal("success"), ...shape, complete_to: completeTo }).meta({ id });
+}

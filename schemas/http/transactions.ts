@@ -1,6 +1,6 @@
 /** `GET /v1/transactions` and the messages of the stream (`spec.md` 2.1, 4.4, 4.6). */
 import { z } from "zod";
-import { completeTo } from "./clocks.js";
+import { completeAnswer } from "./clocks.js";
 import { pagination } from "./pages.js";
 import { providerTokens } from "../provider-tokens.js";
 
@@ -60,14 +60,10 @@ export const transaction = z
   .meta({ id: "Transaction" });
 export type Transaction = z.output<typeof transaction>;
 
-export const transactionsAnswer = z
-  .object({
-    status: z.literal("success"),
-    data: z.array(transaction).describe("Newest first (timestamp, then id)."),
-    pagination,
-    complete_to: completeTo,
-  })
-  .meta({ id: "TransactionsAnswer" });
+export const transactionsAnswer = completeAnswer("TransactionsAnswer", {
+  data: z.array(transaction).describe("Newest first (timestamp, then id)."),
+  pagination,
+});
 export type TransactionsAnswer = z.output<typeof transactionsAnswer>;
 
 export const streamMessage = transaction
