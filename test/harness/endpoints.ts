@@ -194,3 +194,15 @@ export function expectError(
   if (param !== undefined) expect(answer.json.error.param).to.equal(param);
   expect(answer.json.error.request_id).to.equal(answer.headers.get("x-request-id"));
 }
+
+/** A test for each call that is refused: what is asked, and how the error names it. */
+export function itRefuses(
+  get: (asked: string) => Promise<Answer>,
+  calls: readonly (readonly [asked: string, status: number, code: string, param: string])[],
+): void {
+  for (const [asked, status, code, param] of calls) {
+    it(`should refuse ${asked} with ${status} ${code}`, async () => {
+      expectError(await get(asked), { status, code, param });
+    });
+  }
+}
