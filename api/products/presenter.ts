@@ -1,9 +1,10 @@
 /** The JSON of a unified product (`spec.md` 2.2). */
+import { providerToken } from "../../schemas/http/transactions.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { type Product, product as shape } from "./schema.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { ProductFigures } from "./figures.js";
 import { showMrr } from "../reading/amounts.js";
+import type { Product } from "./schema.js";
 
 /** @param subscriptions active ones, each counted once */
 export function presentProduct(
@@ -24,15 +25,10 @@ export function presentProduct(
     mrr: showMrr(figures.mrr, currency),
     currency,
     providers: figures.skus.map((sku) => ({
-      provider: providerOf(sku.provider),
+      provider: providerToken.parse(sku.provider),
       external_id: sku.externalId,
       revenue: toJsonNumber(sku.revenue, exponent),
       sales_count: sku.sales,
     })),
   };
-}
-
-/** The tables hold one of few words; anything else is our own mistake. */
-function providerOf(token: string): Product["providers"][number]["provider"] {
-  return shape.shape.providers.element.shape.provider.parse(token);
 }

@@ -27,16 +27,6 @@ export function minorToMajor(amountMinor: bigint, exponent: number): string {
 }
 
 /**
- * An unrounded sum in major units (what ClickHouse gives) to minor units, for display.
- * @throws when it is no decimal: the database is ours
- */
-export function roundToMinor(majorText: string, exponent: number): bigint {
-  const decimal = parseDecimal(majorText);
-  if (decimal === null) throw new Error(`No decimal: ${JSON.stringify(majorText)}`);
-  return rescale(decimal, exponent).digits;
-}
-
-/**
  * The number JSON shows, in major units. Below 10^15 minor units it prints as the exact decimal,
  * above it is the double nearest to it (two decimals: still the same cent up to 7 × 10^15).
  */

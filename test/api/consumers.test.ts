@@ -12,7 +12,8 @@ import { projectFile } from "../../runtime/project-root.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { majorToMinor, minorToMajor, roundToMinor } from "../../schemas/money/money.js";
+import { mrrMinor, mrrOf } from "../../api/reading/amounts.js";
+import { majorToMinor, minorToMajor } from "../../schemas/money/money.js";
 import { publicTopics } from "../../schemas/records/public-topics.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { discountedSubscription } from "../harness/discounted.js";
@@ -233,7 +234,7 @@ async function expectedLines(merchant: Merchant): Promise<string> {
 /** MRR has six places on the topic; the API rounds the sum for display. */
 function roundedMrr(printed: string): string {
   return printed.replace(/(?<=^MRR (\w{3}) )-?[\d.]+$/m, (sum: string, currency: string) =>
-    shown(roundToMinor(sum, knownExponentOf(currency)), currency),
+    shown(mrrMinor(mrrOf(sum), currency), currency),
   );
 }
 

@@ -12,7 +12,6 @@ import {
   convertMinor,
   majorToMinor,
   minorToMajor,
-  roundToMinor,
   splitByWeight,
   toJsonNumber,
 } from "../../schemas/money/money.js";
@@ -148,12 +147,6 @@ describe("Money", () => {
         expect(majorToMinor(printed, exponent)).to.equal(amount);
       }),
     );
-  });
-
-  it("should round an unrounded sum to the minor unit for display", () => {
-    expect(roundToMinor("10.005000", 2)).to.equal(1001n);
-    expect(roundToMinor("-10.005000", 2)).to.equal(-1001n);
-    expect(roundToMinor("999.499999", 0)).to.equal(999n);
   });
 
   const conversions: [amount: bigint, from: string, rate: string, to: string, result: bigint][] = [
