@@ -18,10 +18,7 @@ export interface Write<T> {
   apply(): T;
 }
 
-interface Waiting {
-  readonly records: number;
-  readonly bytes: number;
-  apply(): void;
+interface Waiting extends Write<void> {
   settle(error: LogUnavailable | null): void;
 }
 
@@ -51,7 +48,7 @@ export class Writer {
       this.#waiting.push({
         records: write.records,
         bytes: write.bytes,
-        apply: () => (result = { value: write.apply() }),
+        apply: () => void (result = { value: write.apply() }),
         settle(error) {
           if (result && !error) resolve(result.value);
           else reject(error ?? new Error("committed without being applied"));

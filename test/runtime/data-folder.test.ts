@@ -105,9 +105,7 @@ describe("The data folder", () => {
       expect(existsSync(join(DATA_DIR, "vault.key"))).to.equal(false);
       openDataFolder({ DATA_DIR, VAULT_ENCRYPTION_KEY: "ab".repeat(32) }).unlock();
     });
-  }
 
-  for (const store of ["log", "clickhouse"]) {
     it(`should be refused with ${store} and no database, unless that is on a server`, () => {
       openDataFolder({ DATA_DIR }).unlock();
       mkdirSync(join(DATA_DIR, store));

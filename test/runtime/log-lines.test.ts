@@ -4,6 +4,7 @@ import { PassThrough } from "node:stream";
 import Router from "@koa/router";
 import { expect } from "chai";
 import { pino } from "pino";
+import { LogThrottle } from "../../runtime/log-throttle.js";
 import { createLogger, readableLines } from "../../runtime/logger.js";
 import { PostgresUnavailable } from "../../postgres/postgres.js";
 import { withApp } from "../harness/bare-app.js";
@@ -57,6 +58,12 @@ describe("A line of the log", () => {
   router.get("/away", () => {
     throw new PostgresUnavailable("no answer");
   });
+  router.get("/mistake", () => {
+    throw new TypeError("a mistake of ours");
+  });
+  router.post("/v1/webhooks/:token", () => {
+    throw new Error("a mistake of ours");
+  });
   router.get("/good", (ctx) => {
     ctx.body = {};
   });
@@ -83,6 +90,45 @@ describe("A line of the log", () => {
       expect(lines.join("")).not.to.include("0123456789");
     });
   }
+
+  it("should be an error for each mistake of ours, and once for a server that is away", async () => {
+    await withApp(router, logger, async (base) => {
+      for (const path of ["away", "mistake", "away", "mistake", "away"]) {
+        await (await fetch(`${base}/${path}`)).text();
+      }
+    });
+    const errors = lines.filter((line) => line.includes('"level":"error"'));
+    expect(errors.map((line) => /"type":"(\w+)"/.exec(line)?.[1])).to.eql([
+      "PostgresUnavailable",
+      "TypeError",
+      "TypeError",
+    ]);
+  });
+
+  it("should be written once in a while where many are alike, with how many were", () => {
+    let now = 0;
+    const throttle = new LogThrottle(10, () => now);
+    const reported = [0, 1, 9, 10, 11, 25].map((at) => {
+      now = at;
+      return throttle.turn("one");
+    });
+    expect(reported).to.eql([0, null, null, 2, null, 1]);
+    expect(throttle.turn("another")).to.equal(0);
+  });
+
+  it("should not hold the values of a statement that Postgres refuses", () => {
+    const statement = { query: "SELECT $1", params: ["the-value"] };
+    logger.error({ err: Object.assign(new Error("refused"), statement) }, "request failed");
+    expect(lines.join("")).to.include("SELECT $1").and.not.include("the-value");
+  });
+
+  it("should not hold the URL of a webhook, which is a secret", async () => {
+    await withApp(router, logger, async (base) => {
+      const { status } = await fetch(`${base}/v1/webhooks/the-token`, { method: "POST" });
+      expect(status).to.equal(500);
+    });
+    expect(lines.join("")).to.include("/v1/webhooks/…").and.not.include("the-token");
+  });
 
   const ids: [title: string, trust: "on" | "off", given: string, isKept: boolean][] = [
     ["keep the id that a trusted proxy gave", "on", "Root=1-67891233-abcdef012345", true],

@@ -133,13 +133,8 @@ describe("A newcomer", () => {
   ];
   it("should be answered by the program which words there are", async function answered() {
     this.timeout(60_000);
-    const env = { PATH: process.env.PATH, DATA_DIR: join(folder, "never"), LOGLEVEL: "warn" };
     const runs = words.map(async ([line, code, said]) => {
-      const args = [...process.execArgv, program, ...line.split(" ")];
-      const child = spawn(process.execPath, args, { env });
-      const reported = [text(child.stdout), text(child.stderr)];
-      const [ended] = await once(child, "close");
-      const [answer, complaint] = await Promise.all(reported);
+      const { ended, answer, complaint } = await run(line, "never", { LOGLEVEL: "warn" });
       expect(ended, line).to.equal(code);
       expect(code === 0 ? answer : complaint, line).to.include(said);
       expect(complaint, line).to.match(/^LOGLEVEL is not a setting and has no effect; did you/);
@@ -163,16 +158,22 @@ describe("A newcomer", () => {
     mkdirSync(join(folder, "another", "postgres"), { recursive: true });
     writeFileSync(join(folder, "slip.env"), "DATABSE_URL=postgres://user@host/database");
     const runs = nowhere.map(async ([line, where, said]) => {
-      const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where) };
-      const args = [...process.execArgv, program, "ops", ...line.split(" ")];
-      const child = spawn(process.execPath, args, { env, cwd: folder });
-      const answer = text(child.stderr);
-      const [ended] = await once(child, "close");
-      expect(await answer, line).to.match(said);
+      const { ended, complaint } = await run(`ops ${line}`, where);
+      expect(complaint, line).to.match(said);
       expect(ended, line).to.equal(2);
     });
     await Promise.all(runs);
     expect(readdirSync(folder)).to.not.include("never").and.not.include("copies");
     expect(readdirSync(join(folder, "another"))).to.eql(["postgres"]);
   });
+
+  async function run(line: string, where: string, more: Readonly<Record<string, string>> = {}) {
+    const env = { PATH: process.env.PATH, DATA_DIR: join(folder, where), ...more };
+    const args = [...process.execArgv, program, ...line.split(" ")];
+    const child = spawn(process.execPath, args, { env, cwd: folder });
+    const said = [text(child.stdout), text(child.stderr)];
+    const [ended] = await once(child, "close");
+    const [answer, complaint] = await Promise.all(said);
+    return { ended, answer, complaint };
+  }
 });
