@@ -6,6 +6,7 @@
  * broker, and fails before its next try when its partitions no longer have one leader.
  */
 import type { Message, PartitionerArgs } from "kafkajs";
+import { grouped } from "../../runtime/grouped.js";
 
 export class Leaders {
   readonly #leaders = new Map<number, number>();
@@ -14,14 +15,7 @@ export class Leaders {
 
   /** Of one leader each. Partitions without a known leader are one group, refused if wrong. */
   group(partitions: readonly number[]): number[][] {
-    const groups = new Map<number | undefined, number[]>();
-    for (const partition of partitions) {
-      const leader = this.#leaders.get(partition);
-      const group = groups.get(leader);
-      if (group) group.push(partition);
-      else groups.set(leader, [partition]);
-    }
-    return [...groups.values()];
+    return [...grouped(partitions, (partition) => this.#leaders.get(partition)).values()];
   }
 
   /** @returns the messages of all `partitions`, to send together or not at all */

@@ -16,6 +16,7 @@ import {
 } from "../../log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { logRecordBytesMax } from "../../log/record-size.js";
+import { compare } from "../../runtime/order.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */
 export interface LogInstallation {
@@ -82,7 +83,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
         const offsets = reported
           .filter((one) => one.partition === partition)
           .map((one) => one.offset);
-        expect(offsets.sort(byNumber)).to.eql(
+        expect(offsets.sort(compare)).to.eql(
           Array.from({ length: Number(end) }, (_, n) => BigInt(n)),
         );
       }
@@ -548,10 +549,6 @@ function gate() {
       await opened;
     },
   };
-}
-
-function byNumber(one: bigint, other: bigint): number {
-  return one < other ? -1 : Number(one > other);
 }
 
 /** Of the group g, over all partitions. */
