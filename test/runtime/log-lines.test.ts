@@ -91,7 +91,7 @@ describe("A line of the log", () => {
     });
   }
 
-  it("should be an error for each mistake of ours, and once for a server that is away", async () => {
+  it("should be an error for each mistake of ours, once for a server that is away", async () => {
     await withApp(router, logger, async (base) => {
       for (const path of ["away", "mistake", "away", "mistake", "away"]) {
         await (await fetch(`${base}/${path}`)).text();
