@@ -29,10 +29,15 @@ export function callerOf(ctx: State): Caller {
   return caller;
 }
 
+/** The user's id, on a route behind `requireRight`; null: no member calls. */
+export function memberOf(ctx: State): string | null {
+  const caller = callerOf(ctx);
+  return caller.kind === "member" ? caller.session.user.id : null;
+}
+
 /** As the activity log names them. */
 export function actorOf(ctx: State): string {
-  const caller = callerOf(ctx);
-  return caller.kind === "member" ? caller.session.user.id : caller.kind;
+  return memberOf(ctx) ?? callerOf(ctx).kind;
 }
 
 export type Caller =

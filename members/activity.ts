@@ -1,6 +1,7 @@
 /** The activity log: one row for each change, appended and never edited. Never a secret or name. */
-import type { ListPage } from "../workspaces/list-page.js";
+import { insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
+import { type ListPage, newestFirst } from "../workspaces/list-page.js";
 import { randomBase62 } from "../vault/random.js";
 
 type Sql = Pick<Postgres, "query">;
@@ -24,19 +25,9 @@ export interface ActivityRecord extends Omit<Activity, "requestId"> {
 }
 
 export async function recordActivity(sql: Sql, done: Activity, now: Date): Promise<void> {
-  await sql.query(
-    `INSERT INTO activity (id, workspace, created_at, actor, action, object, request_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-    [
-      `act_${randomBase62(20)}`,
-      done.workspace,
-      now,
-      done.actor,
-      done.action,
-      done.object,
-      done.requestId,
-    ],
-  );
+  const { requestId: request_id, ...rest } = done;
+  const id = `act_${randomBase62(20)}`;
+  await insertRow(sql, "activity", { id, created_at: now, request_id, ...rest });
 }
 
 /** @param workspace null: what concerns the installation */
@@ -45,11 +36,7 @@ export function listActivity(
   workspace: string | null,
   page: ListPage,
 ): Promise<ActivityRecord[]> {
-  return postgres.query<ActivityRecord>(
-    `SELECT id, workspace, created_at, actor, action, object, request_id FROM activity
-     WHERE workspace IS NOT DISTINCT FROM $4
-       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace],
-  );
+  const from = `SELECT id, workspace, created_at, actor, action, object, request_id FROM activity
+     WHERE workspace IS NOT DISTINCT FROM $4`;
+  return newestFirst<ActivityRecord>(postgres, page, from, [workspace]);
 }

@@ -1,5 +1,5 @@
 /** Invitations to a workspace: single-use links, bound to an e-mail or a domain if wanted. */
-import type { ListPage } from "../workspaces/list-page.js";
+import { durably, insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 import type { Vault } from "../vault/vault.js";
@@ -7,6 +7,7 @@ import { join } from "./memberships.js";
 import { hashToken, openPersonal, sealPersonal } from "./personal.js";
 import type { Role } from "./roles.js";
 import { drawToken } from "./sessions.js";
+import { type ListPage, newestFirst } from "../workspaces/list-page.js";
 
 type Sql = Pick<Postgres, "query">;
 
@@ -36,32 +37,20 @@ export async function createInvitation(
   now: Date,
 ): Promise<{ readonly token: string; readonly invitation: Invitation }> {
   const token = drawToken();
-  const invitation: Invitation = {
-    id: `inv_${randomBase62(20)}`,
+  const id = `inv_${randomBase62(20)}`;
+  const { email, ...rest } = given;
+  const row: Row = {
+    id,
     workspace,
-    ...given,
+    ...rest,
+    email_sealed: email === null ? null : sealPersonal(vault, id, "email", email),
     created_at: now,
     expires_at: new Date(now.getTime() + invitationMsMax),
   };
-  const { id, email } = invitation;
   await postgres.transaction((sql) =>
-    sql.query(
-      `INSERT INTO invitations (id, workspace, role, token_hash, email_sealed, domain, created_at,
-         expires_at)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-      [
-        id,
-        workspace,
-        invitation.role,
-        hashToken(token),
-        email === null ? null : sealPersonal(vault, id, "email", email),
-        invitation.domain,
-        invitation.created_at,
-        invitation.expires_at,
-      ],
-    ),
+    insertRow(sql, "invitations", { ...row, token_hash: hashToken(token) }),
   );
-  return { token, invitation };
+  return { token, invitation: opened(vault, row) };
 }
 
 /** Those that can still be used. */
@@ -72,13 +61,9 @@ export async function listInvitations(
   page: ListPage,
   now: Date,
 ): Promise<Invitation[]> {
-  const rows = await postgres.query<Row>(
-    `SELECT ${columns} FROM invitations
-     WHERE workspace = $4 AND spent_at IS NULL AND expires_at > $5
-       AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null, workspace, now],
-  );
+  const from = `SELECT ${columns} FROM invitations
+     WHERE workspace = $4 AND spent_at IS NULL AND expires_at > $5`;
+  const rows = await newestFirst<Row>(postgres, page, from, [workspace, now]);
   return rows.map((row) => opened(vault, row));
 }
 
@@ -96,7 +81,7 @@ export async function findInvitationById(
 }
 
 export async function revokeInvitation(postgres: Postgres, id: string): Promise<void> {
-  await postgres.transaction((sql) => sql.query("DELETE FROM invitations WHERE id = $1", [id]));
+  await durably(postgres, "DELETE FROM invitations WHERE id = $1", [id]);
 }
 
 /** @returns null when it is spent, too old or unknown */

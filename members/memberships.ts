@@ -4,6 +4,7 @@ import type { Vault } from "../vault/vault.js";
 import { openPersonal } from "./personal.js";
 import { type Role, includesRole } from "./roles.js";
 import { renewSessions } from "./session-records.js";
+import { type ListPage, newestFirst } from "../workspaces/list-page.js";
 
 type Sql = Pick<Postgres, "query">;
 
@@ -15,12 +16,9 @@ export interface Member {
   readonly created_at: Date;
 }
 
-interface MemberRow {
-  readonly id: string;
+interface MemberRow extends Omit<Member, "name" | "email"> {
   readonly name_sealed: Buffer;
   readonly email_sealed: Buffer | null;
-  readonly role: Role;
-  readonly created_at: Date;
 }
 
 const select = `SELECT u.id, u.name_sealed, u.email_sealed, m.role, m.created_at
@@ -30,14 +28,10 @@ export async function listMembers(
   postgres: Postgres,
   vault: Vault,
   workspace: string,
-  page: { readonly rowsMax: number; readonly after: { createdAt: Date; id: string } | null },
+  page: ListPage,
 ): Promise<Member[]> {
-  const rows = await postgres.query<MemberRow>(
-    `${select} WHERE m.workspace = $1
-       AND ($3::timestamptz IS NULL OR (m.created_at, u.id) < ($3, $4))
-     ORDER BY m.created_at DESC, u.id DESC LIMIT $2`,
-    [workspace, page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null],
-  );
+  const from = `SELECT * FROM (${select} WHERE m.workspace = $4) AS members WHERE true`;
+  const rows = await newestFirst<MemberRow>(postgres, page, from, [workspace]);
   return rows.map((row) => opened(vault, row));
 }
 
@@ -47,10 +41,8 @@ export async function findMember(
   workspace: string,
   id: string,
 ): Promise<Member | null> {
-  const [row] = await sql.query<MemberRow>(`${select} WHERE m.workspace = $1 AND u.id = $2`, [
-    workspace,
-    id,
-  ]);
+  const where = "m.workspace = $1 AND u.id = $2";
+  const [row] = await sql.query<MemberRow>(`${select} WHERE ${where}`, [workspace, id]);
   return row === undefined ? null : opened(vault, row);
 }
 
@@ -81,24 +73,16 @@ export async function changeRole(
   member: string,
   role: Role,
 ): Promise<void> {
-  await sql.query("UPDATE memberships SET role = $3 WHERE workspace = $1 AND member = $2", [
-    workspace,
-    member,
-    role,
-  ]);
+  const update = "UPDATE memberships SET role = $3 WHERE workspace = $1 AND member = $2";
+  await sql.query(update, [workspace, member, role]);
   await renewSessions(sql, member);
 }
 
 /** Who belongs to nothing any more is forgotten, name, e-mail and sessions with them. */
 export async function leave(sql: Sql, workspace: string, member: string): Promise<void> {
-  await sql.query("DELETE FROM memberships WHERE workspace = $1 AND member = $2", [
-    workspace,
-    member,
-  ]);
-  await sql.query("DELETE FROM saved_views WHERE workspace = $1 AND member = $2 AND NOT shared", [
-    workspace,
-    member,
-  ]);
+  const own = "workspace = $1 AND member = $2";
+  await sql.query(`DELETE FROM memberships WHERE ${own}`, [workspace, member]);
+  await sql.query(`DELETE FROM saved_views WHERE ${own} AND NOT shared`, [workspace, member]);
   await sql.query(
     `DELETE FROM users WHERE id = $1 AND NOT owns_installation
        AND NOT EXISTS (SELECT 1 FROM memberships WHERE member = $1)`,
@@ -127,12 +111,10 @@ export async function ownWorkspacesOfNobody(sql: Sql, member: string, now: Date)
 }
 
 function opened(vault: Vault, row: MemberRow): Member {
-  const { id, name_sealed: name, email_sealed: email, role, created_at } = row;
+  const { name_sealed: name, email_sealed: email, ...rest } = row;
   return {
-    id,
-    name: openPersonal(vault, id, "name", name),
-    email: email === null ? null : openPersonal(vault, id, "email", email),
-    role,
-    created_at,
+    ...rest,
+    name: openPersonal(vault, row.id, "name", name),
+    email: email === null ? null : openPersonal(vault, row.id, "email", email),
   };
 }

@@ -1,4 +1,5 @@
 /** Tokens that count once: links that sign the owner in, and what must not be used twice. */
+import { insertIfNew, insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { hashToken } from "./personal.js";
 import { drawToken } from "./sessions.js";
@@ -13,20 +14,12 @@ export type LinkPurpose = "setup" | "sign-in";
 /** @returns the token, for the link */
 export async function drawLink(sql: Sql, purpose: LinkPurpose, now: Date): Promise<string> {
   const token = drawToken();
-  await keepLink(sql, purpose, hashToken(token), new Date(now.getTime() + linkMsMax));
+  await insertRow(sql, "one_time_tokens", {
+    token_hash: hashToken(token),
+    purpose,
+    expires_at: new Date(now.getTime() + linkMsMax),
+  });
   return token;
-}
-
-async function keepLink(
-  sql: Sql,
-  purpose: LinkPurpose,
-  hash: Buffer,
-  expiresAt: Date,
-): Promise<void> {
-  await sql.query(
-    "INSERT INTO one_time_tokens (token_hash, purpose, expires_at) VALUES ($1, $2, $3)",
-    [hash, purpose, expiresAt],
-  );
 }
 
 /** @returns null when it is spent, too old or unknown */
@@ -53,10 +46,9 @@ export async function spendOnce(
   keptMs: number,
 ): Promise<boolean> {
   await sql.query("DELETE FROM one_time_tokens WHERE expires_at <= $1", [now]);
-  const rows = await sql.query(
-    `INSERT INTO one_time_tokens (token_hash, purpose, expires_at) VALUES ($1, 'spent', $2)
-     ON CONFLICT (token_hash) DO NOTHING RETURNING purpose`,
-    [hashToken(text), new Date(now.getTime() + keptMs)],
-  );
-  return rows.length === 1;
+  return insertIfNew(sql, "one_time_tokens", {
+    token_hash: hashToken(text),
+    purpose: "spent",
+    expires_at: new Date(now.getTime() + keptMs),
+  });
 }

@@ -1,4 +1,5 @@
 /** Passkeys of members: public keys only. */
+import { insertIfNew } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
@@ -28,35 +29,19 @@ export function listPasskeys(postgres: Postgres, member: string): Promise<Passke
 }
 
 export async function findPasskey(sql: Sql, credential: string): Promise<Passkey | null> {
-  const [row] = await sql.query<Passkey>(`SELECT ${columns} FROM passkeys WHERE credential = $1`, [
-    credential,
-  ]);
+  const select = `SELECT ${columns} FROM passkeys WHERE credential = $1`;
+  const [row] = await sql.query<Passkey>(select, [credential]);
   return row ?? null;
 }
 
 /** @returns null when it is registered already */
 export async function addPasskey(
   sql: Sql,
-  given: Pick<Passkey, "member" | "credential" | "public_key" | "counter" | "transports" | "name">,
+  given: Omit<Passkey, "id" | "created_at" | "last_used_at">,
   now: Date,
 ): Promise<Passkey | null> {
-  const [row] = await sql.query<Passkey>(
-    `INSERT INTO passkeys (id, member, credential, public_key, counter, transports, name,
-       created_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-     ON CONFLICT (credential) DO NOTHING RETURNING ${columns}`,
-    [
-      `psk_${randomBase62(20)}`,
-      given.member,
-      given.credential,
-      given.public_key,
-      given.counter,
-      given.transports,
-      given.name,
-      now,
-    ],
-  );
-  return row ?? null;
+  const passkey = { id: `psk_${randomBase62(20)}`, ...given, created_at: now, last_used_at: null };
+  return (await insertIfNew(sql, "passkeys", passkey)) ? passkey : null;
 }
 
 export async function notePasskeyUse(
@@ -65,11 +50,8 @@ export async function notePasskeyUse(
   counter: bigint,
   now: Date,
 ): Promise<void> {
-  await sql.query("UPDATE passkeys SET counter = $2, last_used_at = $3 WHERE id = $1", [
-    id,
-    counter,
-    now,
-  ]);
+  const update = "UPDATE passkeys SET counter = $2, last_used_at = $3 WHERE id = $1";
+  await sql.query(update, [id, counter, now]);
 }
 
 export async function deletePasskey(sql: Sql, member: string, id: string): Promise<Passkey | null> {

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Logger } from "../runtime/logger.js";
+import { insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 import type { Vault } from "../vault/vault.js";
@@ -70,16 +71,16 @@ export function openSessions(options: {
   readonly now?: () => number;
 }): Sessions {
   const { postgres, vault, logger, now = Date.now } = options;
-  const byToken = new ExpiringCache({
-    ttlMs: cacheMs,
-    entriesMax: cacheEntriesMax,
-    load: (hash) => findRow(postgres, "token", Buffer.from(hash, "base64"), new Date(now())),
-  });
-  const byId = new ExpiringCache({
-    ttlMs: cacheMs,
-    entriesMax: cacheEntriesMax,
-    load: (id) => findRow(postgres, "id", id, new Date(now())),
-  });
+  const cached = (load: (key: string) => Promise<Row | null>) =>
+    new ExpiringCache({ ttlMs: cacheMs, entriesMax: cacheEntriesMax, load });
+  const byToken = cached((hash) =>
+    findRow(postgres, "token", Buffer.from(hash, "base64"), new Date(now())),
+  );
+  const byId = cached((id) => findRow(postgres, "id", id, new Date(now())));
+  const forget = (): void => {
+    byToken.clear();
+    byId.clear();
+  };
   const lastUseWritten = new Map<string, number>();
 
   /** Awaited by nobody: at worst a session ends for idleness a minute early. */
@@ -129,14 +130,10 @@ export function openSessions(options: {
           [id, hashToken(token), hashToken(fresh), new Date(now() + previousTokenMs)],
         ),
       );
-      byToken.clear();
-      byId.clear();
+      forget();
       return row === undefined ? null : fresh;
     },
-    forget() {
-      byToken.clear();
-      byId.clear();
-    },
+    forget,
   };
 }
 
@@ -153,23 +150,19 @@ async function begin(sql: Sql, vault: Vault, signIn: SignIn, now: Date): Promise
   const { provider } = signIn;
   const idToken = provider?.idToken ?? null;
   await sql.query("DELETE FROM sessions WHERE expires_at <= $1", [now]);
-  await sql.query(
-    `INSERT INTO sessions (id, member, token_hash, began_by, issuer, subject_hash, sid_hash,
-       id_token_sealed, created_at, last_seen_at, expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10)`,
-    [
-      id,
-      signIn.user,
-      hashToken(token),
-      signIn.by,
-      provider?.issuer ?? null,
-      provider?.subjectHash ?? null,
-      provider?.sidHash ?? null,
-      idToken === null ? null : sealPersonal(vault, id, "id_token", idToken),
-      now,
-      new Date(now.getTime() + sessionMsMax),
-    ],
-  );
+  await insertRow(sql, "sessions", {
+    id,
+    member: signIn.user,
+    token_hash: hashToken(token),
+    began_by: signIn.by,
+    issuer: provider?.issuer ?? null,
+    subject_hash: provider?.subjectHash ?? null,
+    sid_hash: provider?.sidHash ?? null,
+    id_token_sealed: idToken === null ? null : sealPersonal(vault, id, "id_token", idToken),
+    created_at: now,
+    last_seen_at: now,
+    expires_at: new Date(now.getTime() + sessionMsMax),
+  });
   return token;
 }
 

@@ -1,4 +1,5 @@
 /** People who may sign in, and who they are to identity providers. */
+import { insertIfNew, insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
 import type { Vault } from "../vault/vault.js";
@@ -6,32 +7,26 @@ import { sealPersonal } from "./personal.js";
 
 type Sql = Pick<Postgres, "query">;
 
-export interface NewUser {
-  readonly name: string;
-  readonly email?: string | null;
-  readonly ownsInstallation?: boolean;
-}
-
 /** @param id drawn before where something is bound to it already */
 export async function createUser(
   sql: Sql,
   vault: Vault,
-  given: NewUser,
+  given: {
+    readonly name: string;
+    readonly email?: string | null;
+    readonly ownsInstallation?: boolean;
+  },
   now: Date,
   id = drawUserId(),
 ): Promise<string> {
   const { name, email = null, ownsInstallation = false } = given;
-  await sql.query(
-    `INSERT INTO users (id, name_sealed, email_sealed, owns_installation, created_at)
-     VALUES ($1, $2, $3, $4, $5)`,
-    [
-      id,
-      sealPersonal(vault, id, "name", name),
-      email === null ? null : sealPersonal(vault, id, "email", email),
-      ownsInstallation,
-      now,
-    ],
-  );
+  await insertRow(sql, "users", {
+    id,
+    name_sealed: sealPersonal(vault, id, "name", name),
+    email_sealed: email === null ? null : sealPersonal(vault, id, "email", email),
+    owns_installation: ownsInstallation,
+    created_at: now,
+  });
   return id;
 }
 
@@ -59,28 +54,27 @@ export async function findIdentity(
 }
 
 /** @returns false when somebody has it already */
-export async function addIdentity(
+export function addIdentity(
   sql: Sql,
   member: string,
   { provider, issuer, subjectHash }: Identity,
   now: Date,
 ): Promise<boolean> {
-  const rows = await sql.query(
-    `INSERT INTO identities (id, member, provider, issuer, subject_hash, created_at)
-     VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (issuer, subject_hash) DO NOTHING RETURNING id`,
-    [`idn_${randomBase62(20)}`, member, provider, issuer, subjectHash, now],
-  );
-  return rows.length === 1;
+  return insertIfNew(sql, "identities", {
+    id: `idn_${randomBase62(20)}`,
+    member,
+    provider,
+    issuer,
+    subject_hash: subjectHash,
+    created_at: now,
+  });
 }
 
-export interface IdentityRecord {
-  readonly id: string;
-  readonly provider: string;
-  readonly created_at: Date;
-}
-
-export function listIdentities(sql: Sql, member: string): Promise<IdentityRecord[]> {
-  return sql.query<IdentityRecord>(
+export function listIdentities(
+  sql: Sql,
+  member: string,
+): Promise<Readonly<{ id: string; provider: string; created_at: Date }>[]> {
+  return sql.query(
     "SELECT id, provider, created_at FROM identities WHERE member = $1 ORDER BY created_at, id",
     [member],
   );

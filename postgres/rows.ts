@@ -7,12 +7,23 @@ export async function insertRow(
   table: string,
   row: Readonly<Record<string, unknown>>,
 ): Promise<void> {
+  await sql.query(insertSql(table, row), Object.values(row));
+}
+
+/** @returns false when a row with one of its keys is there already */
+export async function insertIfNew(
+  sql: Pick<Postgres, "query">,
+  table: string,
+  row: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  const insert = `${insertSql(table, row)} ON CONFLICT DO NOTHING RETURNING 1 AS made`;
+  return (await sql.query(insert, Object.values(row))).length === 1;
+}
+
+function insertSql(table: string, row: object): string {
   const columns = Object.keys(row);
   const places = columns.map((_, index) => `$${index + 1}`);
-  await sql.query(
-    `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places.join(", ")})`,
-    Object.values(row),
-  );
+  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places.join(", ")})`;
 }
 
 /** One statement; on the embedded engine, too, what it wrote survives the loss of power. */

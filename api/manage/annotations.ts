@@ -1,67 +1,62 @@
 /** Annotations: what happened on a day, for everybody who looks at the charts of a workspace. */
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { readJson } from "../../http/body.js";
 import { notFound } from "../../http/errors.js";
-import { readQuery } from "../../http/query.js";
-import {
-  type Annotation,
-  changeAnnotation,
-  createAnnotation,
-  deleteAnnotation,
-  findAnnotation,
-  listAnnotations,
-} from "../../members/annotations.js";
+import { durably, insertRow } from "../../postgres/rows.js";
 import type { Service } from "../../runtime/service.js";
-import { listQuery } from "../../schemas/http/manage.js";
 import { changedAnnotation, newAnnotation } from "../../schemas/http/members.js";
-import type { Cursors } from "../reading/cursors.js";
-import { markOf, openList, pageOf } from "./lists.js";
-import { workspaceOf } from "./workspace-of.js";
+import { randomBase62 } from "../../vault/random.js";
+import { newestFirst } from "../../workspaces/list-page.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
 
-const path = "/workspaces/:workspace/annotations";
+interface Annotation {
+  readonly id: string;
+  /** YYYY-MM-DD */
+  readonly day: string;
+  readonly text: string;
+  readonly created_at: Date;
+}
 
-export function annotationRoutes(router: Router, service: Service, cursors: Cursors): void {
-  const { postgres } = service;
+const select = "SELECT id, day, text, created_at FROM annotations";
 
-  router.post(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const made = await createAnnotation(postgres, id, readJson(ctx, newAnnotation), new Date());
-    ctx.status = 201;
-    ctx.body = { status: "success", data: annotationView(made) };
+export function annotationRoutes({ postgres }: Service, calls: Calls<Workspace>): void {
+  const path = "/annotations";
+  const right = "manage";
+
+  calls.list(path, "look", ({ id }, page) =>
+    newestFirst<Annotation>(postgres, page, `${select} WHERE workspace = $4`, [id]),
+  );
+
+  const created = { right, action: "annotation.created", status: 201 } as const;
+  calls.write("POST", path, created, async (ctx, { id: workspace }) => {
+    const { day, text } = readJson(ctx, newAnnotation);
+    const made: Annotation = { id: `ann_${randomBase62(20)}`, day, text, created_at: new Date() };
+    await postgres.transaction((sql) => insertRow(sql, "annotations", { ...made, workspace }));
+    return made;
   });
 
-  router.get(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const query = readQuery(ctx, listQuery);
-    const list = openList({ cursors, scope: ["manage/annotations", id], query, filters: {} });
-    const rows = await listAnnotations(postgres, id, pageOf(list));
-    ctx.body = list.answer(rows, markOf, annotationView);
-  });
-
-  router.patch(`${path}/:annotation`, async (ctx) => {
-    const found = await annotationOf(ctx);
+  const one = `${path}/:annotation`;
+  calls.write("PATCH", one, { right, action: "annotation.changed" }, async (ctx, workspace) => {
+    const found = await annotationOf(ctx, workspace);
     const { day = found.day, text = found.text } = readJson(ctx, changedAnnotation);
-    const changed = { ...found, day, text };
-    await changeAnnotation(postgres, changed);
-    ctx.body = { status: "success", data: annotationView(changed) };
+    const update = "UPDATE annotations SET day = $2, text = $3 WHERE id = $1";
+    await durably(postgres, update, [found.id, day, text]);
+    return { ...found, day, text };
   });
 
-  router.delete(`${path}/:annotation`, async (ctx) => {
-    const found = await annotationOf(ctx);
-    await deleteAnnotation(postgres, found.id);
-    ctx.body = { status: "success", data: annotationView(found) };
+  calls.write("DELETE", one, { right, action: "annotation.deleted" }, async (ctx, workspace) => {
+    const found = await annotationOf(ctx, workspace);
+    await durably(postgres, "DELETE FROM annotations WHERE id = $1", [found.id]);
+    return found;
   });
 
   /** @throws ApiError 404 */
-  async function annotationOf(ctx: Context): Promise<Annotation> {
-    const { id } = await workspaceOf(ctx, service);
-    const found = await findAnnotation(postgres, id, String(ctx.params.annotation));
-    if (found === null) throw notFound("annotation_unknown", "There is no such annotation.");
+  async function annotationOf(ctx: Context, { id }: Workspace): Promise<Annotation> {
+    const values = [id, String(ctx.params.annotation)];
+    const one = `${select} WHERE workspace = $1 AND id = $2`;
+    const [found] = await postgres.query<Annotation>(one, values);
+    if (found === undefined) throw notFound("annotation_unknown", "There is no such annotation.");
     return found;
   }
-}
-
-function annotationView({ id, day, text, created_at: at }: Annotation) {
-  return { id, day, text, created_at: at.toISOString() };
 }

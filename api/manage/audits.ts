@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../audits/audits.js";
 import { readJson } from "../../http/body.js";
 import { conflict, unprocessable } from "../../http/errors.js";
@@ -7,31 +6,29 @@ import type { Service } from "../../runtime/service.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { type AuditView, listQuery, newAudit } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
+import type { Calls } from "./calls.js";
 import { markOf, openList, pageOf } from "./lists.js";
 
 const path = "/audits";
 
-export function auditRoutes(router: Router, service: Service, cursors: Cursors): void {
-  const { postgres } = service;
-
-  router.get(path, async (ctx) => {
-    const query = readQuery(ctx, listQuery);
-    const list = openList({ cursors, scope: ["manage/audits"], query, filters: {} });
+export function auditRoutes({ postgres }: Service, calls: Calls<null>, cursors: Cursors): void {
+  calls.answer("GET", path, { right: "operate" }, async (ctx) => {
+    const list = openList(ctx, { cursors, name: path, query: readQuery(ctx, listQuery) });
     const rows = await listAudits(postgres, pageOf(list));
     const overdue = await isAuditOverdue(postgres, new Date());
-    ctx.body = { ...list.answer(rows, markOf, auditView), overdue };
+    return { ...list.answer(rows, markOf, auditView), overdue };
   });
 
-  router.post(path, async (ctx) => {
+  // Taken up by the processors within seconds.
+  const started = { right: "operate", action: "audit.started", status: 202 } as const;
+  calls.write("POST", path, started, async (ctx) => {
     const { workspace = null } = readJson(ctx, newAudit);
     if (workspace !== null && (await findWorkspace(postgres, workspace)) === null) {
       throw unprocessable("workspace_unknown", "There is no such workspace.", "workspace");
     }
     const asked = await askAudit(postgres, { asked_by: "administrator", workspace }, new Date());
     if (asked === null) throw conflict("audit_waiting", "Such an audit waits already.");
-    // Taken up by the processors within seconds.
-    ctx.status = 202;
-    ctx.body = { status: "success", data: auditView(asked) };
+    return auditView(asked);
   });
 }
 

@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import {
   type Backfill,
   type ComparedMonth,
@@ -8,7 +7,6 @@ import {
 } from "../../workspaces/backfills.js";
 import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../http/errors.js";
-import { refuseParameters } from "../../http/query.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
@@ -16,18 +14,21 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { type BackfillView, newBackfill } from "../../schemas/http/manage.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
 import { integrationOf } from "./integrations.js";
 
-const path = "/workspaces/:workspace/integrations/:integration/backfill";
+const path = "/integrations/:integration/backfill";
 
 /** The role `processors` reads; here it is asked for and shown. */
 export function backfillRoutes(
-  router: Router,
   service: Service,
+  calls: Calls<Workspace>,
   providers: ReadonlyMap<string, Provider>,
 ): void {
-  router.post(path, async (ctx) => {
-    const { id: integration, provider } = await integrationOf(ctx, service);
+  const started = { right: "manage", action: "backfill.started", status: 202 } as const;
+  calls.write("POST", path, started, async (ctx, workspace) => {
+    const { id: integration, provider } = await integrationOf(ctx, service, workspace);
     const { from } = readJson(ctx, newBackfill);
     const [list] = providers.get(provider)?.backfill?.lists ?? [];
     if (list === undefined) {
@@ -35,7 +36,7 @@ export function backfillRoutes(
     }
     const now = new Date();
     const given = {
-      workspace: String(ctx.params.workspace),
+      workspace: workspace.id,
       integration,
       from: dateOf(from, now),
       list: list.name,
@@ -44,18 +45,16 @@ export function backfillRoutes(
     if (made === null) {
       throw conflict("backfill_running", "A backfill of this integration is running.");
     }
-    ctx.status = 202;
-    ctx.body = { status: "success", data: backfillView(made) };
+    return backfillView(made);
   });
 
-  router.get(path, async (ctx) => {
-    refuseParameters(ctx);
-    const { id } = await integrationOf(ctx, service);
+  calls.get(path, "look", async (ctx, workspace) => {
+    const { id } = await integrationOf(ctx, service, workspace);
     const found = await findBackfill(service.postgres, id);
     if (found === null) {
       throw notFound("backfill_unknown", "No backfill of this integration was asked for.");
     }
-    ctx.body = { status: "success", data: backfillView(found) };
+    return backfillView(found);
   });
 }
 

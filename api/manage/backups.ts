@@ -1,19 +1,19 @@
 import { isAbsolute } from "node:path";
-import type Router from "@koa/router";
 import { RunningBackups } from "../../backup/running.js";
 import { vaultKeyOf } from "../../runtime/start/data-folder.js";
 import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../http/errors.js";
-import { refuseParameters } from "../../http/query.js";
 import type { Service } from "../../runtime/service.js";
 import { newBackup } from "../../schemas/http/manage.js";
+import type { Calls } from "./calls.js";
 
 const path = "/backups";
 
-export function backupRoutes(router: Router, service: Service): void {
+export function backupRoutes(service: Service, calls: Calls<null>): void {
   const backups = new RunningBackups(service);
 
-  router.post(path, async (ctx) => {
+  const started = { right: "operate", action: "backup.started", status: 202 } as const;
+  calls.write("POST", path, started, (ctx) => {
     const { to, keep = null, with_key: withKey = false } = readJson(ctx, newBackup);
     if (!isAbsolute(to)) {
       throw unprocessable(
@@ -25,15 +25,13 @@ export function backupRoutes(router: Router, service: Service): void {
     const vaultKey = withKey ? vaultKeyOf(service.config) : null;
     const begun = backups.begin({ to, keep, vaultKey });
     if (begun === null) throw conflict("backup_running", "A backup is being made.");
-    ctx.status = 202;
-    ctx.body = { status: "success", data: begun };
+    return begun;
   });
 
-  router.get(`${path}/last`, async (ctx) => {
-    refuseParameters(ctx);
+  calls.get(`${path}/last`, "operate", () => {
     if (backups.last === null) {
       throw notFound("backup_unknown", "No backup was asked for since this process started.");
     }
-    ctx.body = { status: "success", data: backups.last };
+    return backups.last;
   });
 }

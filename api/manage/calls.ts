@@ -1,73 +1,110 @@
-/** Every call of the management interface: who may make it, and what the activity log calls it. */
-import type { Right } from "../../http/auth.js";
+/** A call of the management interface: who may make it, what it answers, what is recorded of it. */
+import type Router from "@koa/router";
+import type { Context, Middleware, Next } from "koa";
+import { z } from "zod";
+import { type Right, requireRight } from "../../http/auth.js";
+import { jsonBody } from "../../http/body.js";
+import { readQuery, refuseParameters } from "../../http/query.js";
+import { actorOf } from "../../http/state.js";
+import { recordActivity } from "../../members/activity.js";
+import type { Service } from "../../runtime/service.js";
+import { listQuery } from "../../schemas/http/manage.js";
+import type { ListPage } from "../../workspaces/list-page.js";
+import type { Cursors } from "../reading/cursors.js";
+import { type Stamped, markOf, openList, pageOf } from "./lists.js";
 
-export interface ManageCall {
+interface Call {
   readonly right: Right;
-  /** Left out: it changes nothing. */
+  /** As the activity log calls it. Left out: it changes nothing. */
   readonly action?: string;
+  readonly status?: number;
 }
 
-const workspace = "/workspaces/:workspace";
+/** @param of what the paths are about: a workspace, or the installation */
+export class Calls<Of> {
+  constructor(
+    private readonly router: Router,
+    private readonly service: Service,
+    private readonly cursors: Cursors,
+    private readonly under: string,
+    private readonly of: (ctx: Context) => Promise<Of>,
+  ) {}
 
-export const manageCalls: Readonly<Record<string, ManageCall>> = {
-  "GET /providers": { right: "enter" },
-  "POST /workspaces": { right: "found", action: "workspace.created" },
-  "GET /workspaces": { right: "enter" },
-  [`GET ${workspace}`]: { right: "look" },
-  [`PATCH ${workspace}`]: { right: "own", action: "workspace.changed" },
-  [`POST ${workspace}/keys`]: { right: "manage", action: "key.created" },
-  [`GET ${workspace}/keys`]: { right: "look" },
-  [`DELETE ${workspace}/keys/:key`]: { right: "manage", action: "key.revoked" },
-  [`POST ${workspace}/integrations`]: { right: "manage", action: "integration.created" },
-  [`GET ${workspace}/integrations`]: { right: "look" },
-  [`PATCH ${workspace}/integrations/:integration`]: {
-    right: "manage",
-    action: "integration.changed",
-  },
-  [`DELETE ${workspace}/integrations/:integration`]: {
-    right: "manage",
-    action: "integration.deleted",
-  },
-  [`POST ${workspace}/integrations/:integration/backfill`]: {
-    right: "manage",
-    action: "backfill.started",
-  },
-  [`GET ${workspace}/integrations/:integration/backfill`]: { right: "look" },
-  [`GET ${workspace}/products`]: { right: "look" },
-  [`PATCH ${workspace}/products/:product`]: { right: "manage", action: "product.changed" },
-  [`POST ${workspace}/products/:product/merge`]: { right: "manage", action: "product.merged" },
-  [`GET ${workspace}/rejects`]: { right: "look" },
-  [`POST ${workspace}/rejects/replay`]: { right: "manage", action: "rejects.replayed" },
-  [`POST ${workspace}/invitations`]: { right: "manage", action: "invitation.created" },
-  [`GET ${workspace}/invitations`]: { right: "manage" },
-  [`DELETE ${workspace}/invitations/:invitation`]: {
-    right: "manage",
-    action: "invitation.revoked",
-  },
-  [`GET ${workspace}/members`]: { right: "look" },
-  [`PATCH ${workspace}/members/:member`]: { right: "manage", action: "member.changed" },
-  // Everybody may leave; the handler asks for more where it is about somebody else.
-  [`DELETE ${workspace}/members/:member`]: { right: "look", action: "member.removed" },
-  [`GET ${workspace}/activity`]: { right: "look" },
-  // Private views are everybody's own; the handlers ask for more where others see them.
-  [`POST ${workspace}/views`]: { right: "look", action: "view.created" },
-  [`GET ${workspace}/views`]: { right: "look" },
-  [`PATCH ${workspace}/views/:view`]: { right: "look", action: "view.changed" },
-  [`DELETE ${workspace}/views/:view`]: { right: "look", action: "view.deleted" },
-  [`POST ${workspace}/annotations`]: { right: "manage", action: "annotation.created" },
-  [`GET ${workspace}/annotations`]: { right: "look" },
-  [`PATCH ${workspace}/annotations/:annotation`]: {
-    right: "manage",
-    action: "annotation.changed",
-  },
-  [`DELETE ${workspace}/annotations/:annotation`]: {
-    right: "manage",
-    action: "annotation.deleted",
-  },
-  "GET /activity": { right: "operate" },
-  "GET /audits": { right: "operate" },
-  "POST /audits": { right: "operate", action: "audit.started" },
-  "GET /rates": { right: "operate" },
-  "POST /backups": { right: "operate", action: "backup.started" },
-  "GET /backups/last": { right: "operate" },
-};
+  get(path: string, right: Right, read: (ctx: Context, of: Of) => unknown): void {
+    this.#single("GET", path, { right }, read);
+  }
+
+  write(
+    method: "POST" | "PATCH" | "DELETE",
+    path: string,
+    call: Call & { readonly action: string },
+    run: (ctx: Context, of: Of) => unknown,
+  ): void {
+    this.#single(method, path, call, run);
+  }
+
+  /** A list, newest first. @param read up to `rowsMax` rows */
+  list<Row extends Stamped>(
+    path: string,
+    right: Right,
+    read: (of: Of, page: ListPage, ctx: Context) => Promise<Row[]>,
+    view: (row: Row, ctx: Context) => unknown = (row) => row,
+  ): void {
+    this.answer("GET", path, { right }, async (ctx, of) => {
+      const query = readQuery(ctx, listQuery);
+      const list = openList(ctx, { cursors: this.cursors, name: path, query });
+      const rows = await read(of, pageOf(list), ctx);
+      return list.answer(rows, markOf, (row) => view(row, ctx));
+    });
+  }
+
+  /** @param run returns the whole body of the answer */
+  answer(
+    method: string,
+    path: string,
+    { right, action, status = 200 }: Call,
+    run: (ctx: Context, of: Of) => Promise<object>,
+  ): void {
+    const recorded = action === undefined ? [] : [recordOf(this.service, action)];
+    this.router.register(
+      this.under + path,
+      [method],
+      [
+        requireRight(this.service, right),
+        jsonBody(),
+        ...recorded,
+        async (ctx: Context) => {
+          const body = await run(ctx, await this.of(ctx));
+          ctx.status = status;
+          ctx.body = body;
+        },
+      ],
+    );
+  }
+
+  #single(method: string, path: string, call: Call, run: (ctx: Context, of: Of) => unknown): void {
+    this.answer(method, path, call, async (ctx, of) => {
+      refuseParameters(ctx);
+      return { status: "success", data: await run(ctx, of) };
+    });
+  }
+}
+
+/** One row for each change that was made; what was refused changed nothing. */
+function recordOf({ postgres }: Pick<Service, "postgres">, action: string): Middleware {
+  return async (ctx: Context, next: Next) => {
+    await next();
+    const id = answerWithId.safeParse(ctx.body).data?.data.id ?? null;
+    const params: Readonly<Record<string, string>> = ctx.params;
+    const { workspace = null, ...things } = params;
+    const done = {
+      workspace: action === "workspace.created" ? id : workspace,
+      actor: actorOf(ctx),
+      action,
+      object: Object.values(things).at(-1) ?? id ?? workspace ?? "installation",
+    };
+    await recordActivity(postgres, { ...done, requestId: ctx.state.requestId }, new Date());
+  };
+}
+
+const answerWithId = z.object({ data: z.object({ id: z.string() }) });

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
 import { mayGrant } from "../../http/auth.js";
@@ -14,6 +13,7 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../workspaces/integration-records.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
 import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
@@ -21,22 +21,23 @@ import type { Provider } from "../../providers/provider.js";
 import { changedIntegration, listQuery, newIntegration } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
 import { healthOf } from "./integration-health.js";
+import type { Calls } from "./calls.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { integrationView, storedEnvironment } from "./views.js";
-import { workspaceOf } from "./workspace-of.js";
 
-const path = "/workspaces/:workspace/integrations";
+const path = "/integrations";
 const secretBytes = 32;
 
 type Providers = ReadonlyMap<string, Provider>;
 
 export function integrationRoutes(
-  router: Router,
   service: Service,
+  calls: Calls<Workspace>,
   cursors: Cursors,
   providers: Providers,
 ): void {
   const { postgres, vault } = service;
+  const right = "manage";
   const view = (ctx: Context) => {
     const { PUBLIC_URL } = service.config;
     if (PUBLIC_URL === undefined && ctx.host === "") {
@@ -50,8 +51,8 @@ export function integrationRoutes(
       integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);
   };
 
-  router.post(path, async (ctx) => {
-    const workspace = await workspaceOf(ctx, service);
+  const connected = { right, action: "integration.created", status: 201 } as const;
+  calls.write("POST", path, connected, async (ctx, workspace) => {
     const given = readJson(ctx, newIntegration);
     const provider = providerOf(providers, given.provider);
     const made = madeFor(provider, given.credentials);
@@ -67,22 +68,20 @@ export function integrationRoutes(
       },
       new Date(),
     );
-    ctx.status = 201;
-    ctx.body = { status: "success", data: { ...view(ctx)(created), ...shownOnce(made) } };
+    return { ...view(ctx)(created), ...shownOnce(made) };
   });
 
-  router.get(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const query = readQuery(ctx, listQuery);
-    const list = openList({ cursors, scope: ["manage/integrations", id], query, filters: {} });
+  calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
+    const list = openList(ctx, { cursors, name: path, query: readQuery(ctx, listQuery) });
     const rows = await listIntegrations(postgres, vault, id, pageOf(list));
     const health = await healthOf(service, id, rows, Date.now());
     const shown = view(ctx);
-    ctx.body = list.answer(rows, markOf, (row) => ({ ...shown(row), health: health(row.id) }));
+    return list.answer(rows, markOf, (row) => ({ ...shown(row), health: health(row.id) }));
   });
 
-  router.patch(`${path}/:integration`, async (ctx) => {
-    const found = await integrationOf(ctx, service);
+  const one = `${path}/:integration`;
+  calls.write("PATCH", one, { right, action: "integration.changed" }, async (ctx, workspace) => {
+    const found = await integrationOf(ctx, service, workspace);
     const given = readJson(ctx, changedIntegration);
     const provider = providerOf(providers, found.provider);
     const made = given.credentials === undefined ? {} : madeFor(provider, given.credentials);
@@ -95,23 +94,26 @@ export function integrationRoutes(
       throw rotatedOften();
     }
     service.integrations.forget();
-    const changed = view(ctx)(await integrationOf(ctx, service));
-    ctx.body = { status: "success", data: { ...changed, ...shownOnce(made) } };
+    const changed = await integrationOf(ctx, service, workspace);
+    return { ...view(ctx)(changed), ...shownOnce(made) };
   });
 
-  router.delete(`${path}/:integration`, async (ctx) => {
-    const found = await integrationOf(ctx, service);
+  calls.write("DELETE", one, { right, action: "integration.deleted" }, async (ctx, workspace) => {
+    const found = await integrationOf(ctx, service, workspace);
     await deleteIntegration(postgres, found.id, new Date());
     service.integrations.forget();
-    ctx.body = { status: "success", data: view(ctx)(found) };
+    return view(ctx)(found);
   });
 }
 
 /** @throws ApiError 404 */
-export async function integrationOf(ctx: Context, service: Service): Promise<IntegrationRecord> {
-  const workspace = await workspaceOf(ctx, service);
+export async function integrationOf(
+  ctx: Context,
+  { postgres, vault }: Service,
+  workspace: Workspace,
+): Promise<IntegrationRecord> {
   const id = String(ctx.params.integration);
-  const found = await findIntegrationRecord(service.postgres, service.vault, workspace.id, id);
+  const found = await findIntegrationRecord(postgres, vault, workspace.id, id);
   if (found === null) throw notFound("integration_unknown", "There is no such integration.");
   return found;
 }

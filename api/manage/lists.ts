@@ -1,4 +1,5 @@
 /** Pages of the management lists: newest first; an opaque cursor pins the filters. */
+import type { Context } from "koa";
 import { z } from "zod";
 import type { ListPage } from "../../workspaces/list-page.js";
 import { limits } from "../../config.js";
@@ -7,25 +8,14 @@ import { type Cursors, cursorInvalid } from "../reading/cursors.js";
 type Filters = Readonly<Record<string, string | undefined>>;
 
 /** The row a page ended with: its time and id, as text. */
-export interface Mark {
+interface Mark {
   readonly at: string;
   readonly id: string;
 }
 
-export interface List {
-  readonly rowsMax: number;
-  readonly filters: Filters;
-  readonly after: Mark | null;
-  /** @param rows up to one more than `rowsMax`, so that it shows whether there are more */
-  answer<Row, View>(
-    rows: readonly Row[],
-    mark: (row: Row) => Mark,
-    view: (row: Row) => View,
-  ): {
-    readonly status: "success";
-    readonly data: View[];
-    readonly pagination: { readonly has_more: boolean; readonly next_cursor: string | null };
-  };
+export interface Stamped {
+  readonly created_at: Date;
+  readonly id: string;
 }
 
 const state = z.object({
@@ -35,18 +25,23 @@ const state = z.object({
   id: z.string(),
 });
 
+export type List = ReturnType<typeof openList>;
+
 /** @throws ApiError 400 for a cursor of another list or with other filters */
-export function openList(options: {
-  readonly cursors: Cursors;
-  /** Which list: the endpoint and the workspace. */
-  readonly scope: readonly string[];
-  readonly query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
-  readonly filters: Filters;
-}): List {
-  const { cursors, scope, query } = options;
+export function openList(
+  ctx: Context,
+  options: {
+    readonly cursors: Cursors;
+    readonly name: string;
+    readonly query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
+    readonly filters?: Filters;
+  },
+) {
+  const { cursors, name, query } = options;
+  const scope = ["manage", name, String(ctx.params.workspace)];
   const held = query.cursor === undefined ? null : cursors.read(scope, query.cursor, state);
-  const given = Object.entries(options.filters).filter(([, value]) => value !== undefined);
-  if (held !== null && given.some(([name, value]) => held.filters[name] !== value)) {
+  const given = Object.entries(options.filters ?? {}).filter(([, value]) => value !== undefined);
+  if (held !== null && given.some(([filter, value]) => held.filters[filter] !== value)) {
     throw cursorInvalid();
   }
   const filters: Filters = held?.filters ?? Object.fromEntries(given);
@@ -55,7 +50,8 @@ export function openList(options: {
     rowsMax,
     filters,
     after: held === null ? null : { at: held.at, id: held.id },
-    answer(rows, mark, view) {
+    /** @param rows up to one more than `rowsMax`, so that it shows whether there are more */
+    answer<Row>(rows: readonly Row[], mark: (row: Row) => Mark, view: (row: Row) => unknown) {
       const shown = rows.slice(0, rowsMax);
       const last = shown.at(-1);
       const more = rows.length > rowsMax && last !== undefined;
@@ -72,14 +68,13 @@ export function openList(options: {
 }
 
 /** For lists in Postgres; one row more than shown, to know whether there are more. */
-export function pageOf(list: List): ListPage {
-  const { after, rowsMax } = list;
+export function pageOf({ after, rowsMax }: List): ListPage {
   return {
     rowsMax: rowsMax + 1,
     after: after === null ? null : { createdAt: new Date(after.at), id: after.id },
   };
 }
 
-export function markOf(row: { readonly created_at: Date; readonly id: string }): Mark {
-  return { at: row.created_at.toISOString(), id: row.id };
+export function markOf({ created_at: at, id }: Stamped): Mark {
+  return { at: at.toISOString(), id };
 }

@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import {
   type ProductRecord,
@@ -15,43 +14,41 @@ import type { Service } from "../../runtime/service.js";
 import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Cursors } from "../reading/cursors.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
 import { markOf, openList, pageOf } from "./lists.js";
 import { productView, storedEnvironment } from "./views.js";
-import { workspaceOf } from "./workspace-of.js";
 
-const path = "/workspaces/:workspace/products";
+const path = "/products";
 
 export function productRoutes(
-  router: Router,
-  service: Service,
+  { postgres }: Service,
+  calls: Calls<Workspace>,
   cursors: Cursors,
   catalogues: CatalogueView,
 ): void {
-  const { postgres } = service;
-
-  router.get(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
+  calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
     const { environment: shown, ...query } = readQuery(ctx, productsQuery);
     const filters = { environment: shown && storedEnvironment(shown) };
-    const list = openList({ cursors, scope: ["manage/products", id], query, filters });
+    const list = openList(ctx, { cursors, name: path, query, filters });
     const environment = isEnvironment(list.filters.environment) ? list.filters.environment : null;
     const rows = await listProducts(postgres, id, environment, pageOf(list));
-    ctx.body = list.answer(rows, markOf, productView);
+    return list.answer(rows, markOf, productView);
   });
 
-  router.patch(`${path}/:product`, async (ctx) => {
-    const workspace = await workspaceOf(ctx, service);
-    const product = await productOf(ctx, service, workspace.id);
+  const change = { right: "manage", action: "product.changed" } as const;
+  calls.write("PATCH", `${path}/:product`, change, async (ctx, workspace) => {
+    const product = await productOf(ctx, workspace);
     const given = readJson(ctx, changedProduct);
     const changed = await changeProduct(postgres, workspace.id, product, given);
     if (changed === null) throw unknownProduct();
     catalogues.forget();
-    ctx.body = { status: "success", data: productView(changed) };
+    return productView(changed);
   });
 
-  router.post(`${path}/:product/merge`, async (ctx) => {
-    const workspace = await workspaceOf(ctx, service);
-    const product = await productOf(ctx, service, workspace.id);
+  const merge = { right: "manage", action: "product.merged" } as const;
+  calls.write("POST", `${path}/:product/merge`, merge, async (ctx, workspace) => {
+    const product = await productOf(ctx, workspace);
     const { from } = readJson(ctx, mergedProducts);
     for (const id of from) {
       const other = await findProduct(postgres, workspace.id, id);
@@ -66,19 +63,15 @@ export function productRoutes(
     const merged = await mergeProducts(postgres, workspace.id, product, from);
     if (merged === null) throw unknownProduct();
     catalogues.forget();
-    ctx.body = { status: "success", data: productView(merged) };
+    return productView(merged);
   });
-}
 
-/** @throws ApiError 404 */
-async function productOf(
-  ctx: Context,
-  service: Service,
-  workspace: string,
-): Promise<ProductRecord> {
-  const found = await findProduct(service.postgres, workspace, String(ctx.params.product));
-  if (found === null) throw unknownProduct();
-  return found;
+  /** @throws ApiError 404 */
+  async function productOf(ctx: Context, { id }: Workspace): Promise<ProductRecord> {
+    const found = await findProduct(postgres, id, String(ctx.params.product));
+    if (found === null) throw unknownProduct();
+    return found;
+  }
 }
 
 function unknownProduct() {

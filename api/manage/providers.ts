@@ -1,20 +1,16 @@
 /** `GET /v1/manage/providers`: what to enter to connect each provider, as its adapter says. */
 import { readFileSync } from "node:fs";
-import type Router from "@koa/router";
 import { z } from "zod";
-import { refuseParameters } from "../../http/query.js";
 import { projectFile } from "../../runtime/project-root.js";
 import type { Provider } from "../../providers/provider.js";
 import type { ProviderView } from "../../schemas/http/manage.js";
+import type { Calls } from "./calls.js";
 
 type Field = ProviderView["credentials"][number];
 
-export function providerRoutes(router: Router, providers: ReadonlyMap<string, Provider>): void {
+export function providerRoutes(calls: Calls<null>, providers: ReadonlyMap<string, Provider>): void {
   const data = [...providers.values()].map(providerView);
-  router.get("/providers", (ctx) => {
-    refuseParameters(ctx);
-    ctx.body = { status: "success", data };
-  });
+  calls.get("/providers", "enter", () => data);
 }
 
 function providerView(provider: Provider): ProviderView {

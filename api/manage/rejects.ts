@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import { readJson } from "../../http/body.js";
 import { unprocessable } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
@@ -7,22 +6,17 @@ import { replayRejects } from "../../rejects/replay.js";
 import type { Service } from "../../runtime/service.js";
 import { rejectStates, rejectsQuery, replayRequest } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
 import { openList } from "./lists.js";
 import { rejectView } from "./views.js";
-import { workspaceOf } from "./workspace-of.js";
 
-const path = "/workspaces/:workspace/rejects";
+const path = "/rejects";
 
-export function rejectRoutes(router: Router, service: Service, cursors: Cursors): void {
-  router.get(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
+export function rejectRoutes(service: Service, calls: Calls<Workspace>, cursors: Cursors): void {
+  calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
     const { state, reason, ...query } = readQuery(ctx, rejectsQuery);
-    const list = openList({
-      cursors,
-      scope: ["manage/rejects", id],
-      query,
-      filters: { state, reason },
-    });
+    const list = openList(ctx, { cursors, name: path, query, filters: { state, reason } });
     const shown = rejectStates.find((known) => known === list.filters.state) ?? "open";
     const rows = await listRejects(
       service.clickhouse,
@@ -30,15 +24,14 @@ export function rejectRoutes(router: Router, service: Service, cursors: Cursors)
       list.after === null ? null : { receivedAt: list.after.at, id: list.after.id },
       list.rowsMax + 1,
     );
-    ctx.body = list.answer(rows, (row) => ({ at: row.received_at, id: row.event_id }), rejectView);
+    return list.answer(rows, (row) => ({ at: row.received_at, id: row.event_id }), rejectView);
   });
 
-  router.post(`${path}/replay`, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
+  const replayed = { right: "manage", action: "rejects.replayed" } as const;
+  calls.write("POST", `${path}/replay`, replayed, async (ctx, { id }) => {
     const given = readJson(ctx, replayRequest);
     await refuseUnknown(service, id, given.ids ?? []);
-    const data = await replayRejects(service, { workspace: id, ...given });
-    ctx.body = { status: "success", data };
+    return replayRejects(service, { workspace: id, ...given });
   });
 }
 

@@ -1,77 +1,83 @@
-/** Saved views of a workspace: private ones are their member's own, shared ones everybody's. */
-import type Router from "@koa/router";
+/**
+ * Saved views of a workspace: a path and query of the dashboard under a name. Private ones are
+ * their member's own, shared ones everybody's.
+ */
 import type { Context } from "koa";
 import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
 import { forbidden, notFound } from "../../http/errors.js";
-import { readQuery } from "../../http/query.js";
-import { callerOf } from "../../http/state.js";
-import {
-  type SavedView,
-  changeView,
-  createView,
-  deleteView,
-  findView,
-  listViews,
-} from "../../members/saved-views.js";
+import { callerOf, memberOf } from "../../http/state.js";
+import { durably, insertRow } from "../../postgres/rows.js";
 import type { Service } from "../../runtime/service.js";
-import { listQuery } from "../../schemas/http/manage.js";
 import { changedView, newView } from "../../schemas/http/members.js";
-import type { Cursors } from "../reading/cursors.js";
-import { markOf, openList, pageOf } from "./lists.js";
-import { workspaceOf } from "./workspace-of.js";
+import { randomBase62 } from "../../vault/random.js";
+import { newestFirst } from "../../workspaces/list-page.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
 
-const path = "/workspaces/:workspace/views";
+interface SavedView {
+  readonly id: string;
+  readonly member: string | null;
+  readonly shared: boolean;
+  readonly name: string;
+  readonly path: string;
+  readonly created_at: Date;
+}
 
-export function savedViewRoutes(router: Router, service: Service, cursors: Cursors): void {
-  const { postgres } = service;
+const select = "SELECT id, member, shared, name, path, created_at FROM saved_views";
 
-  router.post(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const given = readJson(ctx, newView);
+export function savedViewRoutes({ postgres }: Service, calls: Calls<Workspace>): void {
+  const path = "/views";
+  // Private views are everybody's own; more is asked for where others see them.
+  const right = "look";
+
+  const listed = `${select} WHERE workspace = $4 AND (shared OR member = $5)`;
+  calls.list(
+    path,
+    right,
+    ({ id }, page, ctx) => newestFirst<SavedView>(postgres, page, listed, [id, memberOf(ctx)]),
+    shown,
+  );
+
+  const created = { right, action: "view.created", status: 201 } as const;
+  calls.write("POST", path, created, async (ctx, { id: workspace }) => {
+    const { name, path: where, shared: asked } = readJson(ctx, newView);
     const member = memberOf(ctx);
     // Without a member nobody could see a private one.
-    const shared = given.shared ?? member === null;
-    if (shared) requireShared(ctx, id);
-    const made = await createView(postgres, id, { ...given, shared, member }, new Date());
-    ctx.status = 201;
-    ctx.body = { status: "success", data: viewOf(ctx)(made) };
+    const shared = asked ?? member === null;
+    if (shared) requireShared(ctx, workspace);
+    const id = `viw_${randomBase62(20)}`;
+    const made: SavedView = { id, member, shared, name, path: where, created_at: new Date() };
+    await postgres.transaction((sql) => insertRow(sql, "saved_views", { ...made, workspace }));
+    return shown(made, ctx);
   });
 
-  router.get(path, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const query = readQuery(ctx, listQuery);
-    const list = openList({ cursors, scope: ["manage/views", id], query, filters: {} });
-    const rows = await listViews(postgres, id, memberOf(ctx), pageOf(list));
-    ctx.body = list.answer(rows, markOf, viewOf(ctx));
-  });
-
-  router.patch(`${path}/:view`, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const view = await ownView(ctx, id);
+  const one = `${path}/:view`;
+  calls.write("PATCH", one, { right, action: "view.changed" }, async (ctx, workspace) => {
+    const view = await ownView(ctx, workspace);
     const given = readJson(ctx, changedView);
     const { name = view.name, path: where = view.path, shared = view.shared } = given;
-    if (shared) requireShared(ctx, id);
-    const changed = { ...view, name, path: where, shared };
-    await changeView(postgres, changed);
-    ctx.body = { status: "success", data: viewOf(ctx)(changed) };
+    if (shared) requireShared(ctx, workspace.id);
+    const update = "UPDATE saved_views SET shared = $2, name = $3, path = $4 WHERE id = $1";
+    await durably(postgres, update, [view.id, shared, name, where]);
+    return shown({ ...view, name, path: where, shared }, ctx);
   });
 
-  router.delete(`${path}/:view`, async (ctx) => {
-    const { id } = await workspaceOf(ctx, service);
-    const view = await ownView(ctx, id);
-    await deleteView(postgres, view.id);
-    ctx.body = { status: "success", data: viewOf(ctx)(view) };
+  calls.write("DELETE", one, { right, action: "view.deleted" }, async (ctx, workspace) => {
+    const view = await ownView(ctx, workspace);
+    await durably(postgres, "DELETE FROM saved_views WHERE id = $1", [view.id]);
+    return shown(view, ctx);
   });
 
   /** @throws ApiError 404 for private ones of others, 403 for shared ones of a viewer */
-  async function ownView(ctx: Context, workspace: string): Promise<SavedView> {
-    const found = await findView(postgres, workspace, String(ctx.params.view));
-    const isOwn = found !== null && found.member !== null && found.member === memberOf(ctx);
-    if (found === null || (!found.shared && !isOwn)) {
+  async function ownView(ctx: Context, { id: workspace }: Workspace): Promise<SavedView> {
+    const values = [workspace, String(ctx.params.view)];
+    const one = `${select} WHERE workspace = $1 AND id = $2`;
+    const [found] = await postgres.query<SavedView>(one, values);
+    if (found === undefined || (!found.shared && !isOwn(found, ctx))) {
       throw notFound("view_unknown", "There is no such view.");
     }
-    if (!isOwn) requireShared(ctx, workspace);
+    if (!isOwn(found, ctx)) requireShared(ctx, workspace);
     return found;
   }
 }
@@ -82,18 +88,11 @@ function requireShared(ctx: Context, workspace: string): void {
   throw forbidden("role_insufficient", "Views that others see need the role admin.");
 }
 
-function memberOf(ctx: Context): string | null {
-  const caller = callerOf(ctx);
-  return caller.kind === "member" ? caller.session.user.id : null;
+function isOwn({ member }: SavedView, ctx: Context): boolean {
+  return member !== null && member === memberOf(ctx);
 }
 
-function viewOf(ctx: Context) {
-  return ({ id, name, path: where, shared, member, created_at: at }: SavedView) => ({
-    id,
-    name,
-    path: where,
-    shared,
-    own: member !== null && member === memberOf(ctx),
-    created_at: at.toISOString(),
-  });
+function shown(view: SavedView, ctx: Context) {
+  const { member: _member, ...rest } = view;
+  return { ...rest, own: isOwn(view, ctx) };
 }

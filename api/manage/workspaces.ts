@@ -1,51 +1,48 @@
-import type Router from "@koa/router";
-import type { Context } from "koa";
 import { readJson } from "../../http/body.js";
-import { readQuery, refuseParameters } from "../../http/query.js";
-import { callerOf } from "../../http/state.js";
+import { memberOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
-import { createWorkspace, listWorkspaces, renameWorkspace } from "../../workspaces/workspaces.js";
-import { changedWorkspace, listQuery, newWorkspace } from "../../schemas/http/manage.js";
-import type { Cursors } from "../reading/cursors.js";
-import { markOf, openList, pageOf } from "./lists.js";
+import {
+  type Workspace,
+  createWorkspace,
+  listWorkspaces,
+  renameWorkspace,
+} from "../../workspaces/workspaces.js";
+import { changedWorkspace, newWorkspace } from "../../schemas/http/manage.js";
+import type { Calls } from "./calls.js";
 import { workspaceView } from "./views.js";
-import { workspaceOf } from "./workspace-of.js";
 
-export function workspaceRoutes(router: Router, service: Service, cursors: Cursors): void {
-  const { postgres } = service;
-
-  router.post("/workspaces", async (ctx) => {
+export function workspaceRoutes(
+  { postgres, sessions }: Service,
+  installation: Calls<null>,
+  workspace: Calls<Workspace>,
+): void {
+  const created = { right: "found", action: "workspace.created", status: 201 } as const;
+  installation.write("POST", "/workspaces", created, async (ctx) => {
     const given = readJson(ctx, newWorkspace);
-    const created = await createWorkspace(postgres, given, new Date(), memberOf(ctx));
-    service.sessions.forget();
-    ctx.status = 201;
-    ctx.body = { status: "success", data: workspaceView(created) };
+    const made = await createWorkspace(postgres, given, new Date(), memberOf(ctx));
+    sessions.forget();
+    return workspaceView(made);
   });
 
-  router.get("/workspaces", async (ctx) => {
-    const query = readQuery(ctx, listQuery);
-    const list = openList({ cursors, scope: ["manage/workspaces"], query, filters: {} });
-    const rows = await listWorkspaces(postgres, pageOf(list), memberOf(ctx));
-    ctx.body = list.answer(rows, markOf, workspaceView);
-  });
+  installation.list(
+    "/workspaces",
+    "enter",
+    (_, page, ctx) => listWorkspaces(postgres, page, memberOf(ctx)),
+    workspaceView,
+  );
 
-  router.get("/workspaces/:workspace", async (ctx) => {
-    refuseParameters(ctx);
-    ctx.body = { status: "success", data: workspaceView(await workspaceOf(ctx, service)) };
-  });
+  workspace.get("", "look", (_, found) => workspaceView(found));
 
-  router.patch("/workspaces/:workspace", async (ctx) => {
-    const found = await workspaceOf(ctx, service);
-    const { name } = readJson(ctx, changedWorkspace);
-    await renameWorkspace(postgres, found.id, name);
-    // Sessions hold the names of their workspaces.
-    service.sessions.forget();
-    ctx.body = { status: "success", data: workspaceView({ ...found, name }) };
-  });
-}
-
-/** Null: the administrator. */
-function memberOf(ctx: Context): string | null {
-  const caller = callerOf(ctx);
-  return caller.kind === "member" ? caller.session.user.id : null;
+  workspace.write(
+    "PATCH",
+    "",
+    { right: "own", action: "workspace.changed" },
+    async (ctx, found) => {
+      const { name } = readJson(ctx, changedWorkspace);
+      await renameWorkspace(postgres, found.id, name);
+      // Sessions hold the names of their workspaces.
+      sessions.forget();
+      return workspaceView({ ...found, name });
+    },
+  );
 }

@@ -232,11 +232,6 @@ function hostOf(ctx: Context): string {
   return new URL(originOf(ctx.req)).hostname;
 }
 
-function passkeyView({ id, name, created_at: at, last_used_at: used }: Passkey) {
-  return {
-    id,
-    name,
-    created_at: at.toISOString(),
-    last_used_at: used?.toISOString() ?? null,
-  };
+function passkeyView({ id, name, created_at, last_used_at }: Passkey) {
+  return { id, name, created_at, last_used_at };
 }

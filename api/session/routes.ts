@@ -56,15 +56,7 @@ export async function sessionRoutes(router: Router, service: Service): Promise<v
     refuseParameters(ctx);
     const { id, user } = sessionOf(ctx);
     const rows = await listSessions(postgres, user.id, new Date());
-    const data = rows.map((row) => ({
-      id: row.id,
-      current: row.id === id,
-      began_by: row.began_by,
-      created_at: row.created_at.toISOString(),
-      last_seen_at: row.last_seen_at.toISOString(),
-      expires_at: row.expires_at.toISOString(),
-    }));
-    ctx.body = { status: "success", data };
+    ctx.body = { status: "success", data: rows.map((row) => ({ ...row, current: row.id === id })) };
   });
 
   router.delete(`${path}/sessions/:session`, self, async (ctx) => {

@@ -95,11 +95,7 @@ export function signInRoutes(
 
   router.get("/v1/session/identities", requireRight(service, "self"), async (ctx) => {
     refuseParameters(ctx);
-    const rows = await listIdentities(postgres, sessionOf(ctx).user.id);
-    const data = rows.map(({ created_at: at, ...row }) => ({
-      ...row,
-      created_at: at.toISOString(),
-    }));
+    const data = await listIdentities(postgres, sessionOf(ctx).user.id);
     ctx.body = { status: "success", data };
   });
 
