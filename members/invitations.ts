@@ -1,4 +1,5 @@
 /** Invitations to a workspace: single-use links, bound to an e-mail or a domain if wanted. */
+import { type ApiError, unauthenticated } from "../http/errors.js";
 import { durably, insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
@@ -84,19 +85,20 @@ export async function revokeInvitation(postgres: Postgres, id: string): Promise<
   await durably(postgres, "DELETE FROM invitations WHERE id = $1", [id]);
 }
 
-/** @returns null when it is spent, too old or unknown */
+/** @throws ApiError 401 when it is spent, too old or unknown */
 export async function findInvitation(
   sql: Sql,
   vault: Vault,
   token: string,
   now: Date,
-): Promise<Invitation | null> {
+): Promise<Invitation> {
   const [row] = await sql.query<Row>(
     `SELECT ${columns} FROM invitations
      WHERE token_hash = $1 AND spent_at IS NULL AND expires_at > $2`,
     [hashToken(token), now],
   );
-  return row === undefined ? null : opened(vault, row);
+  if (row === undefined) throw invitationInvalid();
+  return opened(vault, row);
 }
 
 /** @param email as an identity provider has verified it; null: nobody has */
@@ -111,20 +113,24 @@ export function isFor(invitation: Invitation, email: string | null): boolean {
   );
 }
 
-/** @returns false when another call has spent it */
+/** @throws ApiError 401 when another call has spent it */
 export async function spendInvitation(
   sql: Sql,
   { id, workspace, role }: Invitation,
   member: string,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   const rows = await sql.query(
     "UPDATE invitations SET spent_at = $2 WHERE id = $1 AND spent_at IS NULL RETURNING id",
     [id, now],
   );
-  if (rows.length === 0) return false;
+  if (rows.length === 0) throw invitationInvalid();
   await join(sql, workspace, member, role, now);
-  return true;
+}
+
+function invitationInvalid(): ApiError {
+  const message = "This invitation was already used, has expired, or is invalid.";
+  return unauthenticated("invitation_invalid", message);
 }
 
 function opened(vault: Vault, { email_sealed: sealed, ...row }: Row): Invitation {

@@ -1,5 +1,5 @@
 /** What a proven identity leads to: a session of a member, of somebody invited, or nothing. */
-import { forbidden, unauthenticated, conflict } from "../http/errors.js";
+import { conflict, forbidden } from "../http/errors.js";
 import type { Service } from "../runtime/service.js";
 import { recordActivity } from "./activity.js";
 import { findInvitation, isFor, spendInvitation } from "./invitations.js";
@@ -52,7 +52,6 @@ export async function enter(
     let user = await findIdentity(sql, identity);
     if (invited !== null) {
       const invitation = await findInvitation(sql, vault, invited, now);
-      if (invitation === null) throw invitationSpent();
       if (!isFor(invitation, identity.email)) {
         const message = "This invitation is for another e-mail address; sign in with that one.";
         throw forbidden("invitation_for_another", message);
@@ -62,7 +61,7 @@ export async function enter(
         user = await createUser(sql, vault, { name, email }, now);
         await addIdentity(sql, user, identity, now);
       }
-      if (!(await spendInvitation(sql, invitation, user, now))) throw invitationSpent();
+      await spendInvitation(sql, invitation, user, now);
       await record(invitation.workspace, user, "invitation.accepted", invitation.id);
     }
     if (user === null || !(await mayEnter(sql, user))) {
@@ -80,9 +79,4 @@ export async function enter(
     await record(null, user, "session.started", by);
     return token;
   });
-}
-
-function invitationSpent() {
-  const message = "This invitation was already used, has expired, or is invalid.";
-  return unauthenticated("invitation_invalid", message);
 }

@@ -1,6 +1,7 @@
 /** `GET /v1/accounts`: customers that have or had MRR, in pages. */
 import { z } from "zod";
 import type { Service } from "../../runtime/service.js";
+import { utcDay } from "../../schemas/money/rates.js";
 import { tables } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { readMovements } from "../reading/movement-reading.js";
@@ -9,7 +10,6 @@ import { type ReadApi, listRoute } from "../reading/routes.js";
 import { presentAccount } from "./presenter.js";
 import { type AccountRow, type AccountsWanted, accountsQuery } from "./query.js";
 import { accountsQueryParameters } from "./schema.js";
-import { vintagesOf } from "./vintage.js";
 
 const position = z.object({ account: z.string() });
 type Position = z.output<typeof position>;
@@ -50,4 +50,17 @@ async function readAccounts(
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   return { rows, last: last === undefined ? null : { account: last.account } };
+}
+
+/**
+ * @param vintage `2026-05`, `2026-Q2` or `2026`
+ * @returns the first day of its first month, and of the one after its last
+ */
+function vintagesOf(vintage: string): { readonly from: string; readonly to: string } {
+  const [year = "", part] = vintage.split("-");
+  const day = (month: number) => utcDay(Date.UTC(Number(year), month));
+  if (part === undefined) return { from: day(0), to: day(12) };
+  if (!part.startsWith("Q")) return { from: day(Number(part) - 1), to: day(Number(part)) };
+  const quarter = Number(part.slice(1));
+  return { from: day(3 * quarter - 3), to: day(3 * quarter) };
 }

@@ -15,44 +15,18 @@ interface OpenApiParameter {
   readonly name: string;
   readonly in: "query" | "path" | "header";
   readonly required: boolean;
-  readonly description?: string;
+  readonly description?: unknown;
   readonly schema: JsonSchema;
 }
 
+type Components = Record<string, JsonSchema>;
 type Content = Readonly<Record<string, { readonly schema: JsonSchema }>>;
 
-interface OpenApiOperation {
-  readonly tags: readonly string[];
-  readonly summary: string;
-  readonly description?: string;
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
-  readonly parameters: readonly OpenApiParameter[];
-  readonly requestBody?: { readonly required: true; readonly content: Content };
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly description: string;
-        readonly headers?: Readonly<Record<string, JsonSchema>>;
-        readonly content?: Content;
-      }
-    >
-  >;
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-export interface OpenApiDocument {
-  readonly openapi: "3.1.0";
-  readonly info: { readonly title: string; readonly version: string; readonly description: string };
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
-  readonly components: {
-    readonly schemas: Readonly<Record<string, JsonSchema>>;
-    readonly securitySchemes: Readonly<Record<string, JsonSchema>>;
-  };
-}
-
-export function openApiDocument(): OpenApiDocument {
-  const schemas: Record<string, JsonSchema> = {};
-  const paths: Record<string, Record<string, OpenApiOperation>> = {};
+export function openApiDocument() {
+  const schemas: Components = {};
+  const paths: Record<string, Record<string, ReturnType<typeof describe>>> = {};
   for (const operation of operations) {
     const path = (paths[operation.path] ??= {});
     path[operation.method] = describe(operation, schemas);
@@ -84,52 +58,60 @@ export function openApiDocument(): OpenApiDocument {
 }
 
 /** A session may do what its member's role allows; nothing is ingested with one. */
-function securityOf({ security, method }: Operation): OpenApiOperation["security"] {
+function securityOf({ security, method }: Operation): Record<string, string[]>[] {
   if (security === null) return [];
   if (security === "session") return [{ session: [] }];
   const hasSession = security === "administrator" || method === "get";
   return [{ [security]: [] }, ...(hasSession ? [{ session: [] }] : [])];
 }
 
-type Components = Record<string, JsonSchema>;
-
-function describe(operation: Operation, components: Components): OpenApiOperation {
-  const { summary, description, body, answer } = operation;
-  const bodyTypes = operation.bodyTypes ?? ["application/json"];
-  const { mediaType = "application/json" } = operation;
+function describe(operation: Operation, components: Components) {
+  const { tag, summary, description, body, bodyTypes = [json] } = operation;
   return {
-    tags: [operation.tag],
+    tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    description,
     security: securityOf(operation),
     parameters: parametersOf(operation, components),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: { required: true, content: content(bodyTypes, body, "input", components) },
-        }),
-    responses: {
-      [operation.status]: {
-        description: answerNames[operation.status] ?? "Done.",
-        ...(operation.exports === undefined ? {} : { headers: exportHeaders }),
-        content: {
-          ...content([mediaType], answer, "output", components),
-          ...(operation.exports ? exportContent() : {}),
-        },
-      },
-      ...otherwiseOf(operation, components),
-      ...Object.fromEntries(
-        errorsOf(operation).map((status) => [status, errorOf(status, operation, components)]),
-      ),
+    requestBody: body && {
+      required: true,
+      content: content(bodyTypes, body, "input", components),
     },
+    responses: responsesOf(operation, components),
   };
 }
 
-function otherwiseOf({ otherwise }: Operation, components: Components) {
-  if (otherwise === undefined) return {};
-  const { status, mediaType, description, answer } = otherwise;
-  return { [status]: { description, content: content([mediaType], answer, "output", components) } };
+interface OpenApiResponse {
+  readonly description: string;
+  readonly headers?: JsonSchema | undefined;
+  readonly content: Content;
 }
+
+function responsesOf(operation: Operation, components: Components) {
+  const { status, answer, mediaType = json, exports, otherwise } = operation;
+  const responses: Record<string, OpenApiResponse> = {
+    [status]: {
+      description: answerNames[status] ?? "Done.",
+      headers: exports && exportHeaders,
+      content: {
+        ...content([mediaType], answer, "output", components),
+        ...(exports ? exportContent() : {}),
+      },
+    },
+  };
+  if (otherwise !== undefined) {
+    responses[otherwise.status] = {
+      description: otherwise.description,
+      content: content([otherwise.mediaType], otherwise.answer, "output", components),
+    };
+  }
+  for (const error of errorsOf(operation)) {
+    responses[error] = errorOf(error, operation, components);
+  }
+  return responses;
+}
+
+const json = "application/json";
 
 const exportHeaders = {
   "X-Total-Count": {
@@ -178,7 +160,7 @@ const errorNames: Readonly<Record<number, string>> = {
 
 function errorOf(status: number, operation: Operation, components: Components) {
   const own: Partial<Operation> = status === headersTooLarge ? {} : operation;
-  const { mediaType = "application/json", errorAnswer: shape = errorAnswer } = own;
+  const { mediaType = json, errorAnswer: shape = errorAnswer } = own;
   return {
     description: errorNames[status] ?? "An error.",
     content: content([mediaType], shape, "output", components),
@@ -191,8 +173,8 @@ function content(
   io: "input" | "output",
   components: Components,
 ): Content {
-  const json = jsonSchema(schema, io, components);
-  return Object.fromEntries(types.map((type) => [type, { schema: json }]));
+  const made = jsonSchema(schema, io, components);
+  return Object.fromEntries(types.map((type) => [type, { schema: made }]));
 }
 
 function parametersOf(operation: Operation, components: Components): OpenApiParameter[] {
@@ -210,19 +192,9 @@ function parametersOf(operation: Operation, components: Components): OpenApiPara
     schema: { type: "string", minLength: 1, maxLength: limits.idempotencyKeyLengthMax },
   }));
   const inQuery = Object.entries(operation.query?.shape ?? {}).map(([name, schema]) => {
-    const { description, ...json } = jsonSchema(
-      z.object({ [name]: schema }),
-      "input",
-      components,
-      name,
-    );
-    return {
-      name,
-      in: "query" as const,
-      required: false,
-      ...(typeof description === "string" ? { description } : {}),
-      schema: json,
-    };
+    const whole = z.object({ [name]: schema });
+    const { description, ...rest } = jsonSchema(whole, "input", components, name);
+    return { name, in: "query" as const, required: false, description, schema: rest };
   });
   const isOfWorkspace = operation.security === "key" && operation.method === "get";
   return [...inPath, ...inHeader, ...inQuery, ...(isOfWorkspace ? sessionParameters : [])];
@@ -263,7 +235,7 @@ function jsonSchema(
   const {
     $defs = {},
     $schema: _version,
-    ...json
+    ...whole
   } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
@@ -278,7 +250,7 @@ function jsonSchema(
   for (const [name, definition] of Object.entries($defs)) {
     components[name] = withComponentRefs(definition);
   }
-  const found = property === undefined ? json : json.properties?.[property];
+  const found = property === undefined ? whole : whole.properties?.[property];
   return typeof found === "object" ? withComponentRefs(found) : {};
 }
 

@@ -6,7 +6,7 @@ export interface Operation {
   readonly path: string;
   readonly tag: "Metrics" | "Lists" | "Stream" | "Ingest" | "Management" | "Sign-in" | "Schemas";
   readonly summary: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Null: the URL alone decides. */
   readonly security: "key" | "administrator" | "session" | null;
   readonly query?: z.ZodObject;

@@ -49,163 +49,77 @@ const formB = z
   });
 
 export const operations: readonly Operation[] = [
-  {
-    method: "get",
-    path: "/v1/metrics/mrr",
-    tag: "Metrics",
-    summary: "Monthly recurring revenue",
-    security: "key",
-    query: mrrQueryParameters,
-    status: 200,
-    answer: mrrAnswer,
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/metrics/cohorts",
-    tag: "Metrics",
-    summary: "Net (and gross) revenue retention, or accounts kept, by vintage",
-    security: "key",
-    query: cohortsQueryParameters,
-    status: 200,
-    answer: z.union([cohortsAnswer, accountCohortsAnswer]),
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/metrics/mrr/changes",
-    tag: "Metrics",
-    summary: "Why MRR was read differently at two moments",
-    description:
-      "Two readings of the same figure, and the movements between them under the raw events that " +
+  metric("mrr", "Monthly recurring revenue", mrrQueryParameters, mrrAnswer),
+  metric(
+    "cohorts",
+    "Net (and gross) revenue retention, or accounts kept, by vintage",
+    cohortsQueryParameters,
+    z.union([cohortsAnswer, accountCohortsAnswer]),
+  ),
+  metric(
+    "mrr/changes",
+    "Why MRR was read differently at two moments",
+    mrrChangesQueryParameters,
+    mrrChangesAnswer,
+    "Two readings of the same figure, and the movements between them under the raw events that " +
       "were recorded meanwhile; docs/explaining.md.",
-    security: "key",
-    query: mrrChangesQueryParameters,
-    status: 200,
-    answer: mrrChangesAnswer,
-    exports: true,
-    errors: [400, 422, 503],
-  },
-  {
-    method: "get",
-    path: "/v1/metrics/mrr/movements",
-    tag: "Metrics",
-    summary: "MRR as balances and the movements between them",
-    description:
-      "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the " +
+  ),
+  metric(
+    "mrr/movements",
+    "MRR as balances and the movements between them",
+    movementsQueryParameters,
+    movementsAnswer,
+    "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the " +
       "whole and in the part of a provider, product, currency or country.",
-    security: "key",
-    query: movementsQueryParameters,
-    status: 200,
-    answer: movementsAnswer,
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/metrics/revenue",
-    tag: "Metrics",
-    summary: "Sales, refunds, disputes, tax and fees over time",
-    security: "key",
-    query: revenueQueryParameters,
-    status: 200,
-    answer: revenueAnswer,
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/metrics/summary",
-    tag: "Metrics",
-    summary: "ARR, ARPA, churn, quick ratio and LTV",
-    description: "Rates look back 30 days from `at`.",
-    security: "key",
-    query: summaryQueryParameters,
-    status: 200,
-    answer: summaryAnswer,
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/products",
-    tag: "Lists",
-    summary: "Unified products by revenue",
-    security: "key",
-    query: productsQueryParameters,
-    status: 200,
-    answer: productsAnswer,
-    exports: true,
-    errors: [400, 422],
-  },
-  {
-    method: "get",
-    path: "/v1/mrr-movements",
-    tag: "Lists",
-    summary: "MRR movements as recorded, one by one",
-    description:
-      "The same rows, with the same ids, as on the topic `revenue.mrr-movements`, those included " +
+  ),
+  metric(
+    "revenue",
+    "Sales, refunds, disputes, tax and fees over time",
+    revenueQueryParameters,
+    revenueAnswer,
+  ),
+  metric(
+    "summary",
+    "ARR, ARPA, churn, quick ratio and LTV",
+    summaryQueryParameters,
+    summaryAnswer,
+    "Rates look back 30 days from `at`.",
+  ),
+  list("products", "Unified products by revenue", productsQueryParameters, productsAnswer),
+  list(
+    "mrr-movements",
+    "MRR movements as recorded, one by one",
+    recordedMovementsQueryParameters,
+    recordedMovementsAnswer,
+    "The same rows, with the same ids, as on the topic `revenue.mrr-movements`, those included " +
       "that lie ahead and those a repair added; docs/topics.md.",
-    security: "key",
-    query: recordedMovementsQueryParameters,
-    status: 200,
-    answer: recordedMovementsAnswer,
-    exports: true,
-    errors: [400, 422, 503],
-  },
-  {
-    method: "get",
-    path: "/v1/accounts",
-    tag: "Lists",
-    summary: "Customers that have or had MRR, by keyed hash",
-    description:
-      "Those behind a cell of retention are its `vintage` with `at` the end of its interval and " +
+  ),
+  list(
+    "accounts",
+    "Customers that have or had MRR, by keyed hash",
+    accountsQueryParameters,
+    accountsAnswer,
+    "Those behind a cell of retention are its `vintage` with `at` the end of its interval and " +
       "`active=true`.",
-    security: "key",
-    query: accountsQueryParameters,
-    status: 200,
-    answer: accountsAnswer,
-    exports: true,
-    errors: [400, 422, 503],
-  },
-  {
-    method: "get",
-    path: "/v1/accounts/{id}",
-    tag: "Lists",
-    summary: "One customer: its subscriptions, and movements, payments and events in one time line",
-    security: "key",
-    query: accountQueryParameters,
-    status: 200,
-    answer: accountAnswer,
-    exports: true,
-    errors: [400, 404, 422, 503],
-  },
-  {
-    method: "get",
-    path: "/v1/transactions",
-    tag: "Lists",
-    summary: "Normalized transactions, newest first",
-    security: "key",
-    query: transactionsQueryParameters,
-    status: 200,
-    answer: transactionsAnswer,
-    exports: true,
-    errors: [400, 422, 503],
-  },
-  {
-    method: "get",
-    path: "/v1/transactions/{id}",
-    tag: "Lists",
-    summary: "One transaction, its versions, the raw events behind them, its ledger entries",
-    security: "key",
-    query: transactionQueryParameters,
-    status: 200,
-    answer: transactionAnswer,
-    exports: true,
-    errors: [400, 404, 422],
-  },
+  ),
+  list(
+    "accounts/{id}",
+    "One customer: its subscriptions, and movements, payments and events in one time line",
+    accountQueryParameters,
+    accountAnswer,
+  ),
+  list(
+    "transactions",
+    "Normalized transactions, newest first",
+    transactionsQueryParameters,
+    transactionsAnswer,
+  ),
+  list(
+    "transactions/{id}",
+    "One transaction, its versions, the raw events behind them, its ledger entries",
+    transactionQueryParameters,
+    transactionAnswer,
+  ),
   {
     method: "get",
     path: "/v1/events/{event_id}",
@@ -216,7 +130,7 @@ export const operations: readonly Operation[] = [
     query: eventQueryParameters,
     status: 200,
     answer: eventAnswer,
-    errors: [400, 404, 503],
+    errors: [404],
   },
   {
     method: "get",
@@ -233,7 +147,7 @@ export const operations: readonly Operation[] = [
     query: streamQueryParameters,
     status: 101,
     answer: streamMessage,
-    errors: [400],
+    errors: [],
   },
   {
     method: "post",
@@ -262,7 +176,7 @@ export const operations: readonly Operation[] = [
       description: "Of a batch: a line for each of its lines, in order.",
       answer: batchLine.meta({ id: "BatchLine" }),
     },
-    errors: [400, 409, 413, 415, 422, 503],
+    errors: [409, 413, 415, 422],
   },
   {
     method: "post",
@@ -282,3 +196,30 @@ export const operations: readonly Operation[] = [
   ...sessionOperations,
   ...registryOperations,
 ];
+
+function metric(...[name, ...rest]: Parameters<typeof list>): Operation {
+  return { ...list(`metrics/${name}`, ...rest), tag: "Metrics" };
+}
+
+/** What is read with a key, as JSON or as a table. */
+function list(
+  name: string,
+  summary: string,
+  query: z.ZodObject,
+  answer: z.ZodType,
+  description?: string,
+): Operation {
+  return {
+    method: "get",
+    path: `/v1/${name}`,
+    tag: "Lists",
+    summary,
+    description,
+    security: "key",
+    query,
+    status: 200,
+    answer,
+    exports: true,
+    errors: name.endsWith("}") ? [404, 422] : [422],
+  };
+}

@@ -1,60 +1,38 @@
 /** The schema registry's read part, for the OpenAPI document. */
 import { z } from "zod";
-import {
-  compatibilityAnswer,
-  modeAnswer,
-  referencesAnswer,
-  registryErrorAnswer,
-  registryMediaType,
-  schemaAnswer,
-  schemaSubjectsAnswer,
-  schemaTextAnswer,
-  schemaTypesAnswer,
-  schemaVersionsAnswer,
-  subjectsAnswer,
-  subjectVersionAnswer,
-  subjectVersionsAnswer,
-} from "../../schemas/http/registry.js";
+import * as registry from "../../schemas/http/registry.js";
 import type { Operation } from "./operation.js";
 
 export const registryOperations: readonly Operation[] = [
-  read("/schemas/ids/{id}", "The schema a message on a public topic names", schemaAnswer, [404]),
-  read("/schemas/ids/{id}/versions", "Which version that is", schemaVersionsAnswer, [404]),
-  read("/schemas/ids/{id}/subjects", "Which topic's it is", schemaSubjectsAnswer, [404]),
-  read("/schemas", "All of them", z.array(subjectVersionAnswer)),
-  read("/schemas/types", "The kinds of schemas there are", schemaTypesAnswer),
-  read("/subjects", "The public topics, as consumers name them", subjectsAnswer),
-  read("/subjects/{subject}/versions", "Every version", subjectVersionsAnswer, [404]),
+  read("/schemas/ids/{id}", "The schema a message on a public topic names", registry.schemaAnswer),
+  read("/schemas/ids/{id}/versions", "Which version that is", registry.schemaVersionsAnswer),
+  read("/schemas/ids/{id}/subjects", "Which topic's it is", registry.schemaSubjectsAnswer),
+  read("/schemas", "All of them", z.array(registry.subjectVersionAnswer)),
+  read("/schemas/types", "The kinds of schemas there are", registry.schemaTypesAnswer),
+  read("/subjects", "The public topics, as consumers name them", registry.subjectsAnswer),
+  read("/subjects/{subject}/versions", "Every version", registry.subjectVersionsAnswer),
   read(
     "/subjects/{subject}/versions/{version}",
     "One version; `latest` is the newest",
-    subjectVersionAnswer,
-    [404, 422],
+    registry.subjectVersionAnswer,
   ),
   read(
     "/subjects/{subject}/versions/{version}/schema",
     "Its schema alone",
-    schemaTextAnswer,
-    [404, 422],
+    registry.schemaTextAnswer,
   ),
   read(
     "/subjects/{subject}/versions/{version}/referencedby",
     "Schemas that are made of it: none",
-    referencesAnswer,
-    [404, 422],
+    registry.referencesAnswer,
   ),
-  read("/config", "What every version promises", compatibilityAnswer),
-  read("/config/{subject}", "The same, of one topic", compatibilityAnswer, [404]),
-  read("/mode", "Schemas can be read here, not registered", modeAnswer),
-  read("/mode/{subject}", "The same, of one topic", modeAnswer, [404]),
+  read("/config", "What every version promises", registry.compatibilityAnswer),
+  read("/config/{subject}", "The same, of one topic", registry.compatibilityAnswer),
+  read("/mode", "Schemas can be read here, not registered", registry.modeAnswer),
+  read("/mode/{subject}", "The same, of one topic", registry.modeAnswer),
 ];
 
-function read(
-  path: string,
-  summary: string,
-  answer: z.ZodType,
-  errors: readonly number[] = [],
-): Operation {
+function read(path: string, summary: string, answer: z.ZodType): Operation {
   return {
     method: "get",
     path,
@@ -63,8 +41,8 @@ function read(
     security: null,
     status: 200,
     answer,
-    mediaType: registryMediaType,
-    errors,
-    errorAnswer: registryErrorAnswer,
+    mediaType: registry.registryMediaType,
+    errors: path.includes("{version}") ? [404, 422] : path.includes("{") ? [404] : [],
+    errorAnswer: registry.registryErrorAnswer,
   };
 }

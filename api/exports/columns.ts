@@ -17,6 +17,16 @@ type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
 /** As JSON shows it. */
 export type ExportRow = Readonly<Record<string, unknown>>;
 
+/** How a table becomes bytes, piece by piece: `begin` once, `rows` any number of times, `end`. */
+export interface Encoder {
+  begin(): Piece;
+  rows(rows: readonly ExportRow[]): Piece;
+  end(): Piece;
+}
+
+/** Text is UTF-8. */
+export type Piece = string | Uint8Array;
+
 /** No currency has more decimals (`schemas/money/currencies.ts`). */
 const amountScale = 4;
 

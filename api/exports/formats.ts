@@ -2,9 +2,8 @@
 import type { Context } from "koa";
 import { malformed, notAcceptable } from "../../http/errors.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
-import type { Column } from "./columns.js";
+import type { Column, Encoder } from "./columns.js";
 import { csvEncoder } from "./csv.js";
-import { type Encoder, ndjsonEncoder } from "./encoder.js";
 import { parquetEncoder } from "./parquet.js";
 
 export interface Format {
@@ -18,32 +17,35 @@ export interface Format {
   encoder(columns: readonly Column[]): Encoder;
 }
 
-const csv: Format = {
-  mediaType: "text/csv",
-  contentType: "text/csv; charset=utf-8; header=present",
-  description: "All rows, no pages: RFC 4180 with a header line.",
-  extension: "csv",
-  encoder: csvEncoder,
-};
-
-const ndjson: Format = {
-  mediaType: "application/x-ndjson",
-  contentType: "application/x-ndjson; charset=utf-8",
-  description: "All rows, no pages: one object a line.",
-  extension: "ndjson",
-  encoder: ndjsonEncoder,
-};
-
-const parquet: Format = {
-  mediaType: "application/vnd.apache.parquet",
-  contentType: "application/vnd.apache.parquet",
-  description: "All rows, no pages: a Parquet file.",
-  extension: "parquet",
-  encoder: parquetEncoder,
-};
-
 /** What every list and series is offered in, besides JSON. */
-export const formats: readonly Format[] = [csv, ndjson, parquet];
+export const formats: readonly Format[] = [
+  {
+    mediaType: "text/csv",
+    contentType: "text/csv; charset=utf-8; header=present",
+    description: "All rows, no pages: RFC 4180 with a header line.",
+    extension: "csv",
+    encoder: csvEncoder,
+  },
+  {
+    mediaType: "application/x-ndjson",
+    contentType: "application/x-ndjson; charset=utf-8",
+    description: "All rows, no pages: one object a line.",
+    extension: "ndjson",
+    encoder: () => ({
+      begin: () => "",
+      // The same object as in `data`.
+      rows: (rows) => rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
+      end: () => "",
+    }),
+  },
+  {
+    mediaType: "application/vnd.apache.parquet",
+    contentType: "application/vnd.apache.parquet",
+    description: "All rows, no pages: a Parquet file.",
+    extension: "parquet",
+    encoder: parquetEncoder,
+  },
+];
 
 /**
  * @param asked the parameter `format`, which links can say and wins over the header

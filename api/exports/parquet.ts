@@ -4,8 +4,7 @@
  */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { parseDecimal, rescale, powerOfTen } from "../../schemas/money/decimal.js";
-import { type Column, type ExportRow, valueIn } from "./columns.js";
-import type { Encoder } from "./encoder.js";
+import { type Column, type Encoder, type ExportRow, valueIn } from "./columns.js";
 
 /** Rows of one row group of a Parquet file; encoding it holds up everything else (100 ms). */
 const parquetGroupRows = 2_500;

@@ -10,8 +10,7 @@ import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { Clocks } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import type { Column, ExportRow } from "./columns.js";
-import type { Encoder, Piece } from "./encoder.js";
+import type { Column, Encoder, ExportRow, Piece } from "./columns.js";
 import type { Format } from "./formats.js";
 
 export interface Table {

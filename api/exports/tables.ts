@@ -1,25 +1,21 @@
 /** Answers as flat rows: the columns of each, and how what is nested in JSON becomes rows. */
+import { z } from "zod";
 import { account, timelineItem } from "../accounts/schema.js";
-import type { AccountCohort, Cohort } from "../cohorts/schema.js";
+import { type AccountCohort, type Cohort, accountCohort, cohort } from "../cohorts/schema.js";
 import {
-  accountCohortExportRow,
-  cohortExportRow,
-  movementsExportRow,
-  mrrExportRow,
-  revenueExportRow,
-  summaryExportRow,
-  versionExportRow,
-} from "./schema.js";
-import type { MovementGroup, MovementsAnswer } from "../movement-series/schema.js";
+  type MovementGroup,
+  type MovementsAnswer,
+  movementsRow,
+} from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import type { MrrAnswer } from "../mrr/schema.js";
 import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
-import type { RevenueAnswer } from "../revenue/schema.js";
+import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
-import type { SummaryAnswer } from "../summary/schema.js";
-import type { TransactionAnswer } from "../transaction/schema.js";
-import { transaction } from "../../schemas/http/transactions.js";
+import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
+import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
+import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
 import { mrrPlaces } from "../reading/amounts.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
@@ -35,8 +31,23 @@ const special: Readonly<Record<string, Partial<Column>>> = {
   mrr_exact: { kind: "decimal", scale: mrrPlaces },
 };
 
+/** Of the workspace. */
+const currency = z.string();
+/** Intervals since the vintage. */
+const period = z.int();
+
+const accountCohortRow = z.object({
+  vintage: accountCohort.shape.vintage,
+  period,
+  retention_percentage: z.number(),
+  starting_accounts: accountCohort.shape.starting_accounts,
+});
+
 export const tables = {
-  mrr: { name: "mrr", columns: columnsOf(mrrExportRow) },
+  mrr: {
+    name: "mrr",
+    columns: columnsOf(z.object({ provider: providerToken, mrr: z.number(), currency })),
+  },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
   recordedMovements: {
     name: "mrr-movements-recorded",
@@ -44,19 +55,19 @@ export const tables = {
   },
   products: { name: "products", columns: columnsOf(product) },
   transactions: { name: "transactions", columns: columnsOf(transaction, special) },
-  versions: { name: "transaction-versions", columns: columnsOf(versionExportRow, special) },
+  versions: {
+    name: "transaction-versions",
+    columns: columnsOf(transactionVersion.omit({ events: true }), special),
+  },
   accounts: { name: "accounts", columns: columnsOf(account, special) },
   timeline: { name: "account", columns: columnsOf(timelineItem) },
-  accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortExportRow) },
+  accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortRow) },
 } as const satisfies Readonly<Record<string, Table>>;
 
 /** Of each provider that has MRR. */
 export function mrrRows(data: MrrAnswer["data"]): ExportRow[] {
-  return Object.entries(data.breakdown_by_provider).map(([provider, mrr]) => ({
-    provider,
-    mrr,
-    currency: data.currency,
-  }));
+  const { breakdown_by_provider: parts, currency: of } = data;
+  return Object.entries(parts).map(([provider, mrr]) => ({ provider, mrr, currency: of }));
 }
 
 /** Without the totals: they would be counted twice. */
@@ -70,31 +81,30 @@ export function revenueRows(data: RevenueAnswer["data"]): ExportRow[] {
 
 /** With the columns of the group that was asked for. */
 export function revenueTable(group: CellGroup | undefined): Table {
-  return groupTable("revenue", columnsOf(revenueExportRow), group);
+  return groupTable("revenue", columnsOf(revenueRow.extend({ currency })), group);
 }
 
 export function movementsTable(group: MovementGroup | undefined): Table {
-  return groupTable("mrr-movements", columnsOf(movementsExportRow), group);
+  return groupTable("mrr-movements", columnsOf(movementsRow.extend({ currency })), group);
 }
 
 /** @param isCompared whether another time was asked for, too */
 export function summaryTable(isCompared: boolean): Table {
-  const columns = columnsOf(summaryExportRow);
+  const reading = isCompared ? { reading: z.enum(["asked", "compared"]) } : {};
   return {
     name: "summary",
-    columns: columns.filter(({ name }) => isCompared || name !== "reading"),
+    columns: columnsOf(z.object({ ...reading, ...summaryFigures.shape, currency })),
   };
 }
 
 /** One row, or one for each interval where they were asked for; then those compared with. */
-export function summaryRows({ compare, currency, ...asked }: SummaryAnswer["data"]): ExportRow[] {
-  const rowsOf = (reading: string, { series, ...whole }: Omit<typeof asked, "currency">) =>
-    (series ?? [whole]).map((row) => ({ reading, currency, ...row }));
-  const isCompared = compare !== undefined;
-  const rows = rowsOf("asked", asked).map(({ reading, ...row }) =>
-    isCompared ? { reading, ...row } : row,
-  );
-  return compare ? [...rows, ...rowsOf("compared", compare)] : rows;
+export function summaryRows(data: SummaryAnswer["data"]): ExportRow[] {
+  const { compare, currency: of, ...asked } = data;
+  const rowsOf = ({ series, ...whole }: Omit<typeof asked, "currency">, more: ExportRow = {}) =>
+    (series ?? [whole]).map((row) => ({ ...more, currency: of, ...row }));
+  if (compare === undefined) return rowsOf(asked);
+  const compared = compare === null ? [] : rowsOf(compare, { reading: "compared" });
+  return [...rowsOf(asked, { reading: "asked" }), ...compared];
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {
@@ -103,15 +113,18 @@ function groupTable(name: string, columns: readonly Column[], group: string | un
 
 /** One row for each vintage and interval since. @param isGross whether that was asked for */
 export function cohortsTable(isGross: boolean): Table {
-  return {
-    name: "cohorts",
-    columns: columnsOf(cohortExportRow).filter(
-      ({ name }) => isGross || name !== "gross_retention_percentage",
-    ),
-  };
+  const row = z.object({
+    vintage: cohort.shape.vintage,
+    period,
+    retention_percentage: z.number(),
+    ...(isGross ? { gross_retention_percentage: z.number().optional() } : {}),
+    starting_mrr: cohort.shape.starting_mrr,
+    currency,
+  });
+  return { name: "cohorts", columns: columnsOf(row) };
 }
 
-export function cohortsRows(cohorts: readonly Cohort[], currency: string): ExportRow[] {
+export function cohortsRows(cohorts: readonly Cohort[], of: string): ExportRow[] {
   return cohorts.flatMap(({ vintage, starting_mrr, retention_curve, gross_retention_curve }) =>
     retention_curve.map((retention_percentage, period) => ({
       vintage,
@@ -119,7 +132,7 @@ export function cohortsRows(cohorts: readonly Cohort[], currency: string): Expor
       retention_percentage,
       gross_retention_percentage: gross_retention_curve?.[period],
       starting_mrr,
-      currency,
+      currency: of,
     })),
   );
 }

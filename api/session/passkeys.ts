@@ -24,7 +24,6 @@ import type { Service } from "../../runtime/service.js";
 import { newPasskey, passkeyOptionsRequest, passkeySignIn } from "../../schemas/http/session.js";
 import { answerNewSession, refuseForeignPage, sessionOf } from "./answers.js";
 import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";
-import { invitationInvalid } from "./sign-in.js";
 
 const begun = z.object({
   challenge: z.string(),
@@ -33,6 +32,8 @@ const begun = z.object({
   invitation: z.string().nullable(),
   name: z.string(),
 });
+
+type Begun = z.infer<typeof begun>;
 
 const path = "/v1/session/passkeys";
 
@@ -96,15 +97,11 @@ export function passkeyRoutes(router: Router, service: Service): void {
     if (invitation === null) await self(ctx, async () => {});
     else refuseForeignPage(ctx);
     if (invitation === null && sessionOf(ctx).user.id !== member) throw challengeInvalid();
-    if (!(await spendOnce(postgres, `passkey:${held.challenge}`, now, sealedCookieMsMax))) {
-      throw challengeInvalid();
-    }
+    await spend(held, now);
     const { registrationInfo: made } = await verified(() =>
       webAuthn.verifyRegistrationResponse({
         response,
-        expectedChallenge: held.challenge,
-        expectedOrigin: originOf(ctx.req),
-        expectedRPID: hostOf(ctx),
+        ...expectedOf(ctx, held),
       }),
     );
     if (made === undefined) throw refused();
@@ -114,23 +111,20 @@ export function passkeyRoutes(router: Router, service: Service): void {
         recordActivity(sql, { workspace, actor: member, action, object, requestId }, now);
       if (invitation !== null) {
         const found = await findInvitation(sql, vault, invitation, now);
-        if (found === null) throw invitationInvalid();
         await createUser(sql, vault, { name: held.name }, now, member);
-        if (!(await spendInvitation(sql, found, member, now))) throw invitationInvalid();
+        await spendInvitation(sql, found, member, now);
         await record(found.workspace, "invitation.accepted", found.id);
       }
-      const passkey = await addPasskey(
-        sql,
-        {
-          member,
-          credential: made.credential.id,
-          public_key: Buffer.from(made.credential.publicKey),
-          counter: BigInt(made.credential.counter),
-          transports: made.credential.transports ?? [],
-          name: label,
-        },
-        now,
-      );
+      const { id: credential, publicKey, counter, transports = [] } = made.credential;
+      const given = {
+        member,
+        credential,
+        public_key: Buffer.from(publicKey),
+        counter: BigInt(counter),
+        transports,
+        name: label,
+      };
+      const passkey = await addPasskey(sql, given, now);
       if (passkey === null) throw malformed("passkey_known", "This passkey is registered already.");
       await record(null, "passkey.added", passkey.id);
       if (invitation === null) {
@@ -142,6 +136,12 @@ export function passkeyRoutes(router: Router, service: Service): void {
     });
     if (token !== null) await answerNewSession(ctx, service, token);
   });
+
+  /** @throws ApiError 400 for a challenge that was answered before */
+  async function spend({ challenge }: Begun, now: Date): Promise<void> {
+    const isFresh = await spendOnce(postgres, `passkey:${challenge}`, now, sealedCookieMsMax);
+    if (!isFresh) throw challengeInvalid();
+  }
 
   router.post(`${path}/sign-in/options`, async (ctx) => {
     refuseForeignPage(ctx);
@@ -160,17 +160,13 @@ export function passkeyRoutes(router: Router, service: Service): void {
     const { response } = readJson(ctx, passkeySignIn);
     const held = cookie.take(ctx, now);
     if (held === null || held.member !== null) throw challengeInvalid();
-    if (!(await spendOnce(postgres, `passkey:${held.challenge}`, now, sealedCookieMsMax))) {
-      throw challengeInvalid();
-    }
+    await spend(held, now);
     const passkey = await findPasskey(postgres, response.id);
     if (passkey === null) throw refused();
     const { verified: isGood, authenticationInfo: used } = await verified(() =>
       webAuthn.verifyAuthenticationResponse({
         response,
-        expectedChallenge: held.challenge,
-        expectedOrigin: originOf(ctx.req),
-        expectedRPID: hostOf(ctx),
+        ...expectedOf(ctx, held),
         credential: {
           id: passkey.credential,
           publicKey: new Uint8Array(passkey.public_key),
@@ -202,7 +198,6 @@ async function usableInvitation(
 ): Promise<void> {
   refuseForeignPage(ctx);
   const found = await findInvitation(postgres, vault, token, new Date());
-  if (found === null) throw invitationInvalid();
   if (isFor(found, null)) return;
   const message =
     "This invitation is for an e-mail address; sign in with a provider that knows it.";
@@ -225,6 +220,14 @@ function refused() {
 function challengeInvalid() {
   const message = "This was already used, is too old, or was not started here; start again.";
   return malformed("challenge_invalid", message);
+}
+
+function expectedOf(ctx: Context, { challenge }: Begun) {
+  return {
+    expectedChallenge: challenge,
+    expectedOrigin: originOf(ctx.req),
+    expectedRPID: hostOf(ctx),
+  };
 }
 
 /** Passkeys belong to a host, independent of the port. */

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { requireRight, setSession } from "../../http/auth.js";
 import { jsonBody, readJson } from "../../http/body.js";
 import { originOf, readCookie, sessionCookie } from "../../http/cookies.js";
-import { ApiError, malformed, notFound, unauthenticated } from "../../http/errors.js";
+import { ApiError, malformed, notFound } from "../../http/errors.js";
 import { readQuery, refuseParameters } from "../../http/query.js";
 import { knownError } from "../../http/app.js";
 import { findInvitation } from "../../members/invitations.js";
@@ -59,10 +59,7 @@ export function signInRoutes(
     asPage(service, ctx, async () => {
       const provider = providerOf(providers, ctx);
       const { return_to: returnTo = "/", invitation = null } = readQuery(ctx, beginQuery);
-      if (invitation !== null) {
-        const found = await findInvitation(postgres, vault, invitation, new Date());
-        if (found === null) throw invitationInvalid();
-      }
+      if (invitation !== null) await findInvitation(postgres, vault, invitation, new Date());
       const given = { returnTo: ownPath(returnTo), invitation, member: null };
       ctx.redirect(await begin(ctx, provider, given));
     }),
@@ -208,11 +205,6 @@ function stateInvalid(): ApiError {
   const message =
     "This sign-in was already used, is too old, or was not started here; start again.";
   return malformed("state_invalid", message, "state");
-}
-
-export function invitationInvalid(): ApiError {
-  const message = "This invitation was already used, has expired, or is invalid.";
-  return unauthenticated("invitation_invalid", message);
 }
 
 function drawText(): string {
