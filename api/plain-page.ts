@@ -28,18 +28,19 @@ export function plainPage(
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escape(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>
 <body>
-<h1>${escape(title)}</h1>
-${sentences.map((sentence) => `<p>${escape(sentence)}</p>`).join("\n")}
+<h1>${escapeHtml(title)}</h1>
+${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join("\n")}
 <p><a href="/">To the dashboard</a></p>
 </body>
 </html>
 `;
 }
 
-function escape(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+export function escapeHtml(text: string): string {
+  const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
+  return text.replace(/[&<>]/g, (found) => entities[found] ?? found).replaceAll('"', "&quot;");
 }

@@ -2,10 +2,11 @@
  * Who may call what: the one place that decides, for workspace keys, the administrator token and
  * sessions of the dashboard alike (`definitions.md`, Dashboard and sign-in).
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, Next } from "koa";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
+import { hashToken } from "../members/personal.js";
 import { type Role, includesRole } from "../members/roles.js";
 import { type Session, sessionMsMax } from "../members/sessions.js";
 import type { Service } from "../runtime/service.js";
@@ -292,9 +293,5 @@ function refuseKeyInUrl({ url = "" }: Request): void {
 
 /** Hashes have one length, so the comparison takes the same time for every token. */
 function isToken(expected: string, given: string): boolean {
-  return timingSafeEqual(sha256(given), sha256(expected));
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return timingSafeEqual(hashToken(given), hashToken(expected));
 }

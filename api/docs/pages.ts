@@ -4,6 +4,7 @@ import { posix } from "node:path";
 import { Marked } from "marked";
 import { gfmHeadingId } from "marked-gfm-heading-id";
 import { projectFile } from "../../runtime/project-root.js";
+import { escapeHtml } from "../plain-page.js";
 
 interface Page {
   readonly title: string;
@@ -76,11 +77,6 @@ ${body}
 </body>
 </html>
 `;
-}
-
-export function escapeHtml(text: string): string {
-  const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-  return text.replace(/[&<>]/g, (found) => entities[found] ?? found).replaceAll('"', "&quot;");
 }
 
 /** On a telephone a path or a table is wider than the screen: one breaks, the other is scrolled. */

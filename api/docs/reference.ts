@@ -1,6 +1,7 @@
 /** The API reference: Swagger UI over the OpenAPI document, beside the pages of `docs/`. */
 import type { OpenApiDocument } from "./openapi.js";
-import { escapeHtml, type Pages, shell } from "./pages.js";
+import { escapeHtml } from "../plain-page.js";
+import { type Pages, shell } from "./pages.js";
 
 /** A file of its own: the policy allows no script within a page. */
 export const referenceScript = `SwaggerUIBundle({

@@ -115,36 +115,30 @@ interface Telling {
 }
 
 function telling(body: FactBody): Telling {
-  const nothing = { amount: null, currency: null };
-  if ("Payment" in body) {
-    const { payment: about, amount, currency } = body.Payment;
-    return { kind: "payment", about, amount, currency };
+  if ("Payment" in body) return money("payment", body.Payment.payment, body.Payment);
+  if ("Refund" in body) return money("refund", body.Refund.refund, body.Refund);
+  if ("RefundTotal" in body) {
+    return money("refund_total", body.RefundTotal.payment, body.RefundTotal);
   }
+  if ("Dispute" in body) return money("dispute", body.Dispute.dispute, body.Dispute);
+  const nothing = { amount: null, currency: null };
   if ("Purchase" in body) return { kind: "purchase", about: body.Purchase.purchase, ...nothing };
   if ("Link" in body) return { kind: "link", about: body.Link.purchase, ...nothing };
-  if ("Refund" in body) {
-    const { refund: about, amount, currency } = body.Refund;
-    return { kind: "refund", about, amount, currency };
-  }
-  if ("RefundTotal" in body) {
-    const { payment: about, amount, currency } = body.RefundTotal;
-    return { kind: "refund_total", about, amount, currency };
-  }
-  if ("Dispute" in body) {
-    const { dispute: about, amount, currency } = body.Dispute;
-    return { kind: "dispute", about, amount, currency };
-  }
   if ("Subscription" in body) {
     const { subscription: about, currency } = body.Subscription;
-    return {
-      kind: "subscription",
-      about,
-      amount: null,
-      currency: currency === "" ? null : currency,
-    };
+    return { kind: "subscription", about, amount: null, currency: currency || null };
   }
-  if ("Unidentified" in body)
+  if ("Unidentified" in body) {
     return { kind: "unidentified", about: body.Unidentified.pool, ...nothing };
+  }
   if ("Customer" in body) return { kind: "customer", about: body.Customer.account, ...nothing };
   return { kind: "sku", about: body.Sku.external_id, ...nothing };
+}
+
+function money(
+  kind: Telling["kind"],
+  about: string,
+  { amount, currency }: Readonly<{ amount: bigint; currency: string }>,
+): Telling {
+  return { kind, about, amount, currency };
 }

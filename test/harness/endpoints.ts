@@ -181,19 +181,32 @@ export function newStripeEvent(change: Readonly<Record<string, unknown>> = {}) {
   };
 }
 
+/** @param expected also as text: `422 field_invalid amount` is status, code and parameter */
 export function expectError(
   answer: Answer,
-  expected: { status: number; code: string; type?: string; param?: string },
+  expected: string | { status: number; code: string; type?: string; param?: string },
 ): void {
-  const { status, code, type, param } = expected;
-  expect(answer.status, answer.text).to.equal(status);
+  const [, status = "", code, param] = /^(\d+) (\w+)(?: (\S+))?$/.exec(String(expected)) ?? [];
+  const given = typeof expected === "string" ? { status: Number(status), code, param } : expected;
+  expect(answer.status, answer.text).to.equal(given.status);
   expect(answer.json.status).to.equal("error");
-  expect(answer.json.error.code).to.equal(code);
-  expect(answer.json.error.message).to.be.a("string").and.not.equal("");
-  if (type !== undefined) expect(answer.json.error.type).to.equal(type);
-  if (param !== undefined) expect(answer.json.error.param).to.equal(param);
-  expect(answer.json.error.request_id).to.equal(answer.headers.get("x-request-id"));
+  const { error } = answer.json;
+  expect(error.code).to.equal(given.code);
+  expect(error.message).to.be.a("string").and.not.equal("");
+  expect(error.type).to.equal(errorTypes[given.status] ?? "invalid_request");
+  if (given.param !== undefined) expect(error.param).to.equal(given.param);
+  expect(error.request_id).to.equal(answer.headers.get("x-request-id"));
 }
+
+const errorTypes: Readonly<Record<number, string>> = {
+  401: "authentication",
+  403: "permission",
+  404: "not_found",
+  409: "conflict",
+  429: "rate_limited",
+  500: "internal",
+  503: "unavailable",
+};
 
 /** A test for each call that is refused: what is asked, and how the error names it. */
 export function itRefuses(
