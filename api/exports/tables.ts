@@ -33,12 +33,11 @@ const special: Readonly<Record<string, Partial<Column>>> = {
 
 /** Of the workspace. */
 const currency = z.string();
-/** Intervals since the vintage. */
-const period = z.int();
 
 const accountCohortRow = z.object({
   vintage: accountCohort.shape.vintage,
-  period,
+  /** Intervals since the vintage. */
+  period: z.int(),
   retention_percentage: z.number(),
   starting_accounts: accountCohort.shape.starting_accounts,
 });
@@ -115,7 +114,7 @@ function groupTable(name: string, columns: readonly Column[], group: string | un
 export function cohortsTable(isGross: boolean): Table {
   const row = z.object({
     vintage: cohort.shape.vintage,
-    period,
+    period: z.int(),
     retention_percentage: z.number(),
     ...(isGross ? { gross_retention_percentage: z.number().optional() } : {}),
     starting_mrr: cohort.shape.starting_mrr,

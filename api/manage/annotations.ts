@@ -54,8 +54,8 @@ export function annotationRoutes({ postgres }: Service, calls: Calls<Workspace>)
   /** @throws ApiError 404 */
   async function annotationOf(ctx: Context, { id }: Workspace): Promise<Annotation> {
     const values = [id, String(ctx.params.annotation)];
-    const one = `${select} WHERE workspace = $1 AND id = $2`;
-    const [found] = await postgres.query<Annotation>(one, values);
+    const query = `${select} WHERE workspace = $1 AND id = $2`;
+    const [found] = await postgres.query<Annotation>(query, values);
     if (found === undefined) throw notFound("annotation_unknown", "There is no such annotation.");
     return found;
   }

@@ -72,8 +72,8 @@ export function savedViewRoutes({ postgres }: Service, calls: Calls<Workspace>):
   /** @throws ApiError 404 for private ones of others, 403 for shared ones of a viewer */
   async function ownView(ctx: Context, { id: workspace }: Workspace): Promise<SavedView> {
     const values = [workspace, String(ctx.params.view)];
-    const one = `${select} WHERE workspace = $1 AND id = $2`;
-    const [found] = await postgres.query<SavedView>(one, values);
+    const query = `${select} WHERE workspace = $1 AND id = $2`;
+    const [found] = await postgres.query<SavedView>(query, values);
     if (found === undefined || (!found.shared && !isOwn(found, ctx))) {
       throw notFound("view_unknown", "There is no such view.");
     }

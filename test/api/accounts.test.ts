@@ -263,7 +263,7 @@ describe("Accounts", () => {
         [id, { at: day(-1) }],
       ] as const) {
         const answer = await get(`accounts/${name}`, query);
-        expectError(answer, { status: 404, code: "account_not_found" });
+        expectError(answer, "404 account_not_found");
       }
     });
   });

@@ -232,7 +232,7 @@ describe("Why", () => {
         await get("/v1/transactions/tx_norm_of_nothing"),
       ];
       for (const answer of answers) {
-        expectError(answer, { status: 404, code: "transaction_not_found", type: "not_found" });
+        expectError(answer, "404 transaction_not_found");
       }
     });
   });
@@ -385,12 +385,12 @@ describe("Why", () => {
         await get(`/v1/events/${id}`, other.readKey),
         await get("/v1/events/evt_norm_of_nothing"),
       ]) {
-        expectError(answer, { status: 404, code: "event_not_found", type: "not_found" });
+        expectError(answer, "404 event_not_found");
       }
       await booked();
       await journalled([id]);
       const later = await get(`/v1/events/${id}`, other.readKey);
-      expectError(later, { status: 404, code: "event_not_found" });
+      expectError(later, "404 event_not_found");
       expect((await get("/v1/events/ingest")).status).to.equal(405);
     });
   });

@@ -1,5 +1,4 @@
 /** The app around some routes, on a port of its own for as long as it is used. */
-import { once } from "node:events";
 import type Router from "@koa/router";
 import { createApp } from "../../http/app.js";
 import type { Trust } from "../../http/caller.js";
@@ -7,6 +6,7 @@ import { CallLimits } from "../../http/rate-limits.js";
 import { createHttpServer } from "../../http/server.js";
 import type { Logger } from "../../runtime/logger.js";
 import { createMetrics } from "../../runtime/metrics.js";
+import { listen } from "./loopback.js";
 
 export async function withApp(
   router: Router,
@@ -16,14 +16,10 @@ export async function withApp(
 ): Promise<void> {
   const limits = new CallLimits({ RATE_LIMIT_PER_KEY: 5, RATE_LIMIT_REFUSED: 5 });
   const app = createApp({ config, limits, logger, metrics: createMetrics(), router });
-  const server = createHttpServer(app, { config, logger }).listen(0);
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not on a port");
+  const { url, close } = await listen(createHttpServer(app, { config, logger }));
   try {
-    await use(`http://localhost:${address.port}`);
+    await use(url);
   } finally {
-    server.closeAllConnections();
-    server.close();
+    await close();
   }
 }

@@ -186,7 +186,7 @@ export function expectError(
   answer: Answer,
   expected: string | { status: number; code: string; type?: string; param?: string },
 ): void {
-  const [, status = "", code, param] = /^(\d+) (\w+)(?: (\S+))?$/.exec(String(expected)) ?? [];
+  const [status, code, param] = typeof expected === "string" ? expected.split(" ") : [];
   const given = typeof expected === "string" ? { status: Number(status), code, param } : expected;
   expect(answer.status, answer.text).to.equal(given.status);
   expect(answer.json.status).to.equal("error");

@@ -1,20 +1,28 @@
-/** HTTP servers that stand in for others: on this machine only, until the tests end. */
-import { createServer, type RequestListener } from "node:http";
+/** HTTP servers of tests: on this machine only, each at a port of its own. */
+import { once } from "node:events";
+import { type RequestListener, type Server, createServer } from "node:http";
 import { testReleases } from "./stores.js";
 
-/** @returns its URL, at a port of its own */
+/** Stands in for somebody else's, until the tests end. @returns its URL */
 export async function serveHttp(name: string, answer: RequestListener): Promise<string> {
-  const server = createServer(answer);
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", () => resolve());
-  });
-  testReleases.push(name, async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => {
-      server.close(resolve);
-    });
-  });
+  const { url, close } = await listen(createServer(answer));
+  testReleases.push(name, close);
+  return url;
+}
+
+export async function listen(
+  server: Server,
+): Promise<{ readonly url: string; close(this: void): Promise<void> }> {
+  await once(server.listen(0, "127.0.0.1"), "listening");
   const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("not listening");
-  return `http://127.0.0.1:${address.port}`;
+  if (address === null || typeof address === "string") throw new Error("not on a port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
 }

@@ -3,9 +3,8 @@ import { once } from "node:events";
 import Router from "@koa/router";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { createApp } from "../../http/app.js";
 import { refuseIngest } from "../../http/refuse-ingest.js";
-import { createHttpServer } from "../../http/server.js";
+import { withApp } from "../harness/bare-app.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { sendRaw } from "../harness/raw-http.js";
 
@@ -30,18 +29,12 @@ describe("Unusual HTTP", () => {
   const firstChunk = `5;name=value\r\n${sale.slice(0, 5)}\r\n`;
   const chunks = `${firstChunk}${rest.length.toString(16)}\r\n${rest}\r\n`;
 
+  const full = "GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  const offering = `GET /healthz HTTP/1.1\r\nHost: x\r\n${connection}${offer}\r\n`;
   const rows: [title: string, bytes: () => string, answer: RegExp][] = [
     ["HTTP/1.0 without a host", () => "GET /healthz HTTP/1.0\r\n\r\n", /^HTTP\/1.1 200 /],
-    [
-      "an address in full",
-      () => "GET http://elsewhere/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-      /^HTTP\/1.1 200 /,
-    ],
-    [
-      "a call that offers HTTP/2",
-      () => `GET /healthz HTTP/1.1\r\nHost: x\r\n${connection}${offer}\r\n`,
-      /^HTTP\/1.1 200 /,
-    ],
+    ["an address in full", () => full, /^HTTP\/1.1 200 /],
+    ["a call that offers HTTP/2", () => offering, /^HTTP\/1.1 200 /],
     [
       "a call with a body that offers HTTP/2",
       () => ingest(connection + offer + length, sale),
@@ -167,17 +160,12 @@ describe("Unusual HTTP", () => {
     const router = new Router({ sensitive: true });
     router.get("/v1/events/:event_id", () => undefined);
     refuseIngest(router);
-    const server = createHttpServer(createApp({ ...endpoints.service, router })).listen(0);
-    await once(server, "listening");
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("not on a port");
-    for (const path of ["/v1/events/ingest", "/v1/webhooks/token"]) {
-      const url = `http://localhost:${address.port}${path}`;
-      const answer = await fetch(url, { method: "POST", body: sale });
-      expect([answer.status, await answer.text()].join(" ")).to.match(/^404 .*"role_elsewhere"/);
-    }
-    server.closeAllConnections();
-    server.close();
+    await withApp(router, endpoints.service.logger, async (base) => {
+      for (const path of ["/v1/events/ingest", "/v1/webhooks/token"]) {
+        const answer = await fetch(base + path, { method: "POST", body: sale });
+        expect([answer.status, await answer.text()].join(" ")).to.match(/^404 .*"role_elsewhere"/);
+      }
+    });
   });
 
   it("should end its JSON with a line's end, for whoever reads it on a terminal", async () => {
