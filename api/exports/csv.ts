@@ -2,8 +2,9 @@
  * CSV as RFC 4180 has it, in UTF-8: a header line, CRLF, amounts as plain decimals.
  *
  * Spreadsheets run a cell that begins with = + - @ (some: also with their wide forms, or with white
- * space they skip) as a formula, and names of products are reported by others. Such a text gets an apostrophe in front (OWASP, CSV
- * Injection), also one that has apostrophes before it, so that taking one off gives the text back.
+ * space they skip) as a formula, and names of products are reported by others. Such a text gets an
+ * apostrophe in front (OWASP, CSV Injection), also one that has apostrophes before it, so that
+ * taking one off gives the text back.
  */
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import { type Column, type Encoder, type ExportRow, valueIn } from "./columns.js";
