@@ -3,7 +3,13 @@
  * that are not HTTP, or that ask for another protocol.
  */
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import {
+  type IncomingMessage,
+  STATUS_CODES,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Logger } from "../runtime/logger.js";
@@ -130,17 +136,6 @@ const protocolErrors: Readonly<Record<string, ApiError>> = {
   ),
 };
 
-const reasons: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  408: "Request Timeout",
-  429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
-  503: "Service Unavailable",
-};
-
 /** Refuses a call that has no response object: a malformed one, or one that asks to upgrade. */
 export function refuseRaw(
   socket: Duplex,
@@ -166,6 +161,6 @@ function rawAnswer(error: ApiError, requestId: string): string {
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  const status = `${error.status} ${reasons[error.status] ?? "Error"}`;
+  const status = `${error.status} ${STATUS_CODES[error.status] ?? "Error"}`;
   return `HTTP/1.1 ${status}\r\n${lines.join("")}\r\n${body}`;
 }

@@ -49,13 +49,10 @@ export async function readTimeline(
   // Of each source as many as the page could have of it, those of the moment it begins in again.
   const rowsMax = shown + limit + 1;
   const until = { ...of.asOf, at: after?.at ?? of.asOf.at };
-  const sources = await Promise.all([
-    movements(service, of, until, rowsMax),
-    changes(service, of, until, rowsMax),
-    payments(service, of, until, rowsMax),
-    moneyBack(service, of, until, rowsMax),
-    events(service, of, until, rowsMax),
-  ]);
+  const wanted = { ...of, service, until, rowsMax };
+  const sources = await Promise.all(
+    [movements, changes, payments, moneyBack, events].map((read) => read(wanted)),
+  );
   // The sort is stable: what happened at one moment stays in the order of its source.
   const all = sources
     .flat()
@@ -68,6 +65,13 @@ export async function readTimeline(
   return { items, last: { at, items: together + (after?.at === at ? shown : 0) } };
 }
 
+interface Wanted extends TimelineOf {
+  readonly service: Pick<Service, "clickhouse">;
+  /** The end of the page's time: everything up to then, as known at `known_at`. */
+  readonly until: PinnedAsOf;
+  readonly rowsMax: number;
+}
+
 const nothing = {
   event_id: null,
   subscription: null,
@@ -77,14 +81,16 @@ const nothing = {
   currency: null,
 } as const;
 
-/** @param until the end of the page's time: everything up to then, as known at `known_at` */
-async function movements(
-  { clickhouse }: Pick<Service, "clickhouse">,
-  { account, catalogue, currency }: TimelineOf,
-  until: PinnedAsOf,
-  rowsMax: number,
-): Promise<TimelineItem[]> {
+async function movements({
+  service,
+  account,
+  catalogue,
+  currency,
+  until,
+  rowsMax,
+}: Wanted): Promise<TimelineItem[]> {
   const wanted = { account, cell: { condition: "true", params: {} } };
+  const { clickhouse } = service;
   const { rows } = await readRecordedMovements(clickhouse, until, wanted, null, rowsMax);
   return rows
     .map((row) => presentRecordedMovement(row, catalogue, currency))
@@ -102,16 +108,15 @@ async function movements(
     }));
 }
 
-async function changes(
-  service: Pick<Service, "clickhouse">,
-  { account, currency }: TimelineOf,
-  until: PinnedAsOf,
-  rowsMax: number,
-): Promise<TimelineItem[]> {
-  const rows = await rowsOf<AccountChangeRow>(
-    service,
-    accountChangesQuery(until, account, rowsMax),
-  );
+async function changes({
+  service,
+  account,
+  currency,
+  until,
+  rowsMax,
+}: Wanted): Promise<TimelineItem[]> {
+  const query = accountChangesQuery(until, account, rowsMax);
+  const rows = await rowsOf<AccountChangeRow>(service, query);
   return rows.map(({ at_ms: at, change_id: id, phase, event_id, subscription, mrr }) => ({
     ...nothing,
     happened_at: timeText(at),
@@ -125,22 +130,19 @@ async function changes(
   }));
 }
 
-async function payments(
-  { clickhouse }: Pick<Service, "clickhouse">,
-  { account, catalogue, asOf }: TimelineOf,
-  until: PinnedAsOf,
-  rowsMax: number,
-): Promise<TimelineItem[]> {
+async function payments({
+  service,
+  account,
+  catalogue,
+  asOf,
+  until,
+  rowsMax,
+}: Wanted): Promise<TimelineItem[]> {
   // A status is shown as of `at`, on whichever page.
   const wanted = { account, to: until.at + 1, isPast: asOf.at < asOf.knownAt };
-  const { rows } = await readTransactions(
-    clickhouse,
-    asOf,
-    wanted,
-    null,
-    rowsMax,
-    new PassingRows(),
-  );
+  const passing = new PassingRows();
+  const { clickhouse } = service;
+  const { rows } = await readTransactions(clickhouse, asOf, wanted, null, rowsMax, passing);
   return rows
     .map((row) => presentTransactionRow(row, catalogue))
     .map((row) => ({
@@ -157,14 +159,9 @@ async function payments(
     }));
 }
 
-async function moneyBack(
-  service: Pick<Service, "clickhouse">,
-  { account, asOf }: TimelineOf,
-  until: PinnedAsOf,
-  rowsMax: number,
-): Promise<TimelineItem[]> {
+async function moneyBack({ service, account, until, rowsMax }: Wanted): Promise<TimelineItem[]> {
   const rows = await rowsOf<MoneyBackRow>(service, moneyBackQuery(until, account, rowsMax));
-  const { workspace, environment } = asOf;
+  const { workspace, environment } = until;
   return rows.map(({ at_ms: at, kind, entry, provider, payment, event_id, currency, amount }) => ({
     ...nothing,
     happened_at: timeText(at),
@@ -177,12 +174,7 @@ async function moneyBack(
   }));
 }
 
-async function events(
-  service: Pick<Service, "clickhouse">,
-  { account }: TimelineOf,
-  until: PinnedAsOf,
-  rowsMax: number,
-): Promise<TimelineItem[]> {
+async function events({ service, account, until, rowsMax }: Wanted): Promise<TimelineItem[]> {
   const rows = await rowsOf<AccountEventRow>(service, accountEventsQuery(until, account, rowsMax));
   return rows.map(({ at_ms: at, event_id: id, native_type: detail }) => ({
     ...nothing,

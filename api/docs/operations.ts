@@ -8,7 +8,7 @@ import {
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
 import { accountCohortsAnswer, cohortsAnswer, cohortsQueryParameters } from "../cohorts/schema.js";
-import { eventAnswer, eventQueryParameters } from "../events/schema.js";
+import { eventAnswer } from "../events/schema.js";
 import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http/ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../movement-series/schema.js";
 import { mrrAnswer, mrrQueryParameters } from "../mrr/schema.js";
@@ -127,7 +127,6 @@ export const operations: readonly Operation[] = [
     summary: "One raw event's way through the service, and all that was recorded under it",
     description: "Never its payload.",
     security: "key",
-    query: eventQueryParameters,
     status: 200,
     answer: eventAnswer,
     errors: [404],

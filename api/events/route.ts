@@ -3,12 +3,12 @@ import type Router from "@koa/router";
 import type { CatalogueView } from "../../catalogue/view.js";
 import { requireKey } from "../../http/auth.js";
 import { notFound } from "../../http/errors.js";
-import { readQuery } from "../../http/query.js";
+import { refuseParameters } from "../../http/query.js";
 import { accessOf } from "../../http/state.js";
 import { findReject } from "../../rejects/rejects.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-import { type EventAnswer, eventQueryParameters } from "./schema.js";
+import type { EventAnswer } from "./schema.js";
 import { transactionId } from "../../schemas/ids.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { AsOf } from "../reading/as-of.js";
@@ -36,7 +36,7 @@ export function eventsRoute(router: Router, service: Service, catalogues: Catalo
       return;
     }
     const access = accessOf(ctx);
-    readQuery(ctx, eventQueryParameters);
+    refuseParameters(ctx);
     const clocks = await clocksOf(service, access);
     const found = await findEvent(service, access, eventId);
     if (found === null) throw notFound("event_not_found", "There is no such event.");

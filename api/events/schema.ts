@@ -5,8 +5,6 @@ import { completeAnswer } from "../../schemas/http/clocks.js";
 import { fact, ledgerEntry } from "./evidence-schema.js";
 import { providerToken, transactionStatuses } from "../../schemas/http/transactions.js";
 
-export const eventQueryParameters = z.object({});
-
 const outcomes = ["facts", "ignored", "rejected"] as const;
 const seals = ["intact", "broken", "removed"] as const;
 const eventStates = ["in_progress", "booked", "ignored", "rejected"] as const;

@@ -55,7 +55,7 @@ export function integrationRoutes(
   calls.write("POST", path, connected, async (ctx, workspace) => {
     const given = readJson(ctx, newIntegration);
     const provider = providerOf(providers, given.provider);
-    const made = madeFor(provider, given.credentials);
+    const { made, credentials } = credentialsOf(provider, given.credentials);
     const created = await createIntegration(
       postgres,
       vault,
@@ -64,7 +64,7 @@ export function integrationRoutes(
         provider: provider.token,
         environment: storedEnvironment(given.environment),
         name: given.name ?? null,
-        credentials: credentialsOf(provider, { ...given.credentials, ...made }),
+        credentials,
       },
       new Date(),
     );
@@ -84,11 +84,8 @@ export function integrationRoutes(
     const found = await integrationOf(ctx, service, workspace);
     const given = readJson(ctx, changedIntegration);
     const provider = providerOf(providers, found.provider);
-    const made = given.credentials === undefined ? {} : madeFor(provider, given.credentials);
-    const credentials =
-      given.credentials === undefined
-        ? undefined
-        : credentialsOf(provider, { ...given.credentials, ...made });
+    const { made = {}, credentials } =
+      given.credentials === undefined ? {} : credentialsOf(provider, given.credentials);
     const change = { name: given.name, credentials, expireOld: given.expire_old === true };
     if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
       throw rotatedOften();
@@ -135,25 +132,24 @@ function rotatedOften() {
   );
 }
 
-/** Secrets the adapter makes where none is given (`definitions.md`, Providers: custom). */
-function madeFor(
-  provider: Provider,
-  given: Readonly<Record<string, unknown>>,
-): Record<string, string> {
-  const missing = Object.entries(provider.makes ?? {}).filter(([name]) => !(name in given));
-  return Object.fromEntries(
-    missing.map(([name, make]) => [name, make(randomBytes(secretBytes))] as const),
-  );
-}
-
 function shownOnce(made: Readonly<Record<string, string>>): { credentials?: typeof made } {
   return Object.keys(made).length === 0 ? {} : { credentials: made };
 }
 
+interface Credentials {
+  /** Secrets the adapter makes where none is given (`definitions.md`, Providers: custom). */
+  readonly made: Readonly<Record<string, string>>;
+  readonly credentials: unknown;
+}
+
 /** @throws ApiError 422 naming the field that is missing, and where to find it */
-function credentialsOf(provider: Provider, given: unknown): unknown {
-  const result = provider.credentials.safeParse(given);
-  if (result.success) return result.data;
+function credentialsOf(provider: Provider, given: Readonly<Record<string, unknown>>): Credentials {
+  const missing = Object.entries(provider.makes ?? {}).filter(([name]) => !(name in given));
+  const made = Object.fromEntries(
+    missing.map(([name, make]) => [name, make(randomBytes(secretBytes))] as const),
+  );
+  const result = provider.credentials.safeParse({ ...given, ...made });
+  if (result.success) return { made, credentials: result.data };
   const { field, unknown } = wrongField(result.error);
   const param = `credentials.${field}`;
   const help = provider.credentialHelp[field];

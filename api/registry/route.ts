@@ -1,7 +1,6 @@
 /**
  * The read part of a schema registry (docs/topics.md), open to everybody: schemas are published in
- * this project and hold no data. Ids of before a registry was introduced or changed are reported
- * too.
+ * this project and hold no data. Ids of before a registry was introduced or changed are known, too.
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";
@@ -19,7 +18,7 @@ export function registryRoutes(
   router: Router,
   { publicSchemas }: Pick<Service, "publicSchemas">,
 ): void {
-  const get = (path: string, answer: (params: Params) => Promise<unknown>): void => {
+  const get = (path: string, answer: (params: Params) => unknown): void => {
     router.get(path, async (ctx) => {
       try {
         send(ctx, 200, await answer(ctx.params));
@@ -32,7 +31,7 @@ export function registryRoutes(
     });
   };
 
-  get("/schemas/types", () => Promise.resolve(["AVRO"]));
+  get("/schemas/types", () => ["AVRO"]);
   get("/schemas/ids/:id", async ({ id }) => ({ schema: (await schemaOf(id)).text }));
   get("/schemas/ids/:id/versions", async ({ id }) => {
     const { topic, version } = await schemaOf(id);
@@ -46,15 +45,13 @@ export function registryRoutes(
     const all = await Promise.all(publicTopics.map((topic) => publicSchemas.versions(topic)));
     return all.flat().map(shown);
   });
-  get("/subjects", () =>
-    Promise.resolve(publicTopics.map((topic) => publicSchemas.subjectOf(topic))),
-  );
+  get("/subjects", () => publicTopics.map((topic) => publicSchemas.subjectOf(topic)));
   get("/subjects/:subject/versions", async ({ subject }) =>
     (await publicSchemas.versions(topicOf(subject))).map(({ version }) => version),
   );
-  get("/subjects/:subject/versions/:version", async ({ subject, version }) => {
-    return shown(await versionOf(subject, version));
-  });
+  get("/subjects/:subject/versions/:version", async ({ subject, version }) =>
+    shown(await versionOf(subject, version)),
+  );
   get("/subjects/:subject/versions/:version/schema", async ({ subject, version }) =>
     JSON.parse((await versionOf(subject, version)).text),
   );
@@ -63,13 +60,13 @@ export function registryRoutes(
     return [];
   });
   // The same of all, asked with a subject or without.
-  get("/config", () => Promise.resolve({ compatibilityLevel: compatibility }));
-  get("/config/:subject", async ({ subject }) => {
+  get("/config", () => ({ compatibilityLevel: compatibility }));
+  get("/config/:subject", ({ subject }) => {
     topicOf(subject);
     return { compatibilityLevel: compatibility };
   });
-  get("/mode", () => Promise.resolve({ mode }));
-  get("/mode/:subject", async ({ subject }) => {
+  get("/mode", () => ({ mode }));
+  get("/mode/:subject", ({ subject }) => {
     topicOf(subject);
     return { mode };
   });
