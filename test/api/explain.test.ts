@@ -57,8 +57,8 @@ describe("Why", () => {
     customer: "cus_why",
     country: "DE",
   });
-  const back = { id: "re_why", charge: "ch_why", paymentIntent: "pi_why", amount: 1_000n };
-  const refund = refundObject({ ...back, currency: "usd", createdAt: refundedAt });
+  const returned = { id: "re_why", charge: "ch_why", paymentIntent: "pi_why", amount: 1_000n };
+  const refund = refundObject({ ...returned, currency: "usd", createdAt: refundedAt });
   const line = { price: "price_why", subscription: "sub_why" };
   const bought = { customer: "cus_why", currency: "usd", createdAt: paidAt, paidAt } as const;
   const invoice = invoiceObject({
@@ -511,7 +511,7 @@ describe("Why", () => {
       const send = (id: string, type: string, at: number, object: JsonObject) =>
         report(id, type, at, object, own);
       /** Of the invoice's payments, by product, in cents of the original currency. */
-      const returned = async () => {
+      const returnedNow = async () => {
         const rows = await own.service.clickhouse.rows<{ text: string }>(
           `SELECT concat(payment, ' ', external_id, ' ', toString(sum(original_amount))) AS text
            FROM ledger WHERE workspace = {workspace:String} AND kind = 'refund'
@@ -524,7 +524,7 @@ describe("Why", () => {
       const note = creditNoteObject({ ...outside, createdAt: refundedAt });
       await send("evt_out_1", "credit_note.created", refundedAt, note);
       await booked();
-      expect(await returned()).to.equal("stripe:in_out  -4000");
+      expect(await returnedNow()).to.equal("stripe:in_out  -4000");
       const charged = { ...charge, id: "ch_out", payment_intent: "pi_out" };
       await send("evt_out_2", "charge.succeeded", paidAt, charged);
       const lines = [{ ...line, id: "il_o", product: "prod_o", amount: 4_000n }];
@@ -534,7 +534,7 @@ describe("Why", () => {
       const linked = invoicePaymentObject({ ...money, ...ids, paidAt });
       await send("evt_out_4", "invoice_payment.paid", paidAt, linked);
       await booked();
-      expect(await returned()).to.equal("stripe:pi_out prod_o -4000");
+      expect(await returnedNow()).to.equal("stripe:pi_out prod_o -4000");
       const id = transactionId(own.workspace, "live", "stripe", "pi_out");
       const { json } = await get(`/v1/transactions/${id}`, own.readKey);
       expect(transactionAnswer.parse(json).data).to.include({ status: "refunded" });
