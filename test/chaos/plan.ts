@@ -109,33 +109,23 @@ export function planOf(seed: number, msMax: number, brokers: number): Fault[] {
 }
 
 /** Longer than what the service and its servers wait for before they give somebody up. */
-const singleLastsMs: Readonly<Record<Exclude<FaultKind, "fill a topic">, number>> = {
-  "kill a role": 1_000,
-  "restart a role": 1_000,
-  "pause a role": 15_000,
-  "kill a server": 1_000,
-  "pause a server": 15_000,
-  "cut connections": 0,
-  "part a server": 10_000,
-  "half-open connections": 15_000,
-  "slow link": 10_000,
-  "narrow link": 10_000,
-  "force rebalances": 10_000,
-};
-const singleAmounts: Partial<Record<FaultKind, number>> = {
-  "slow link": 200,
-  "narrow link": 16_000,
-};
-const roleKinds = ["kill a role", "restart a role", "pause a role"] as const;
-const serverKinds = [
-  "kill a server",
-  "pause a server",
-  "cut connections",
-  "part a server",
-  "half-open connections",
-  "slow link",
-  "narrow link",
-] as const;
+const singles = {
+  role: [
+    { kind: "kill a role", lastsMs: 1_000, amount: 0 },
+    { kind: "restart a role", lastsMs: 1_000, amount: 0 },
+    { kind: "pause a role", lastsMs: 15_000, amount: 0 },
+  ],
+  server: [
+    { kind: "kill a server", lastsMs: 1_000, amount: 0 },
+    { kind: "pause a server", lastsMs: 15_000, amount: 0 },
+    { kind: "cut connections", lastsMs: 0, amount: 0 },
+    { kind: "part a server", lastsMs: 10_000, amount: 0 },
+    { kind: "half-open connections", lastsMs: 15_000, amount: 0 },
+    { kind: "slow link", lastsMs: 10_000, amount: 200 },
+    { kind: "narrow link", lastsMs: 10_000, amount: 16_000 },
+  ],
+} as const;
+const rebalances = { kind: "force rebalances", lastsMs: 10_000, amount: 0 } as const;
 
 /**
  * Every kind of fault on every role and server, in the seed's order, for a run in which each begins
@@ -144,20 +134,12 @@ const serverKinds = [
 export function singlePlanOf(seed: number, brokers: number): Fault[] {
   const servers: ServerTarget[] = [...brokerTargets(brokers), "clickhouse", "postgres"];
   const roles = roleTargets.filter((name) => name.endsWith("1"));
-  const pairs = [
-    ...roleKinds.flatMap((kind) => roles.map((target) => ({ kind, target }))),
-    ...serverKinds.flatMap((kind) => servers.map((target) => ({ kind, target }))),
-    { kind: "force rebalances", target: "processors 3" },
-  ] as const;
-  const [order = []] = fc.sample(fc.shuffledSubarray([...pairs], { minLength: pairs.length }), {
-    seed,
-    numRuns: 1,
-  });
-  return order.map(({ kind, target }) => ({
-    atMs: 0,
-    kind,
-    target,
-    lastsMs: singleLastsMs[kind],
-    amount: singleAmounts[kind] ?? 0,
-  }));
+  const all: Fault[] = [
+    ...singles.role.flatMap((one) => roles.map((target) => ({ ...one, target, atMs: 0 }))),
+    ...singles.server.flatMap((one) => servers.map((target) => ({ ...one, target, atMs: 0 }))),
+    { ...rebalances, target: "processors 3", atMs: 0 },
+  ];
+  const shuffled = fc.shuffledSubarray(all, { minLength: all.length });
+  const [order = []] = fc.sample(shuffled, { seed, numRuns: 1 });
+  return order;
 }

@@ -5,12 +5,11 @@
 import * as fc from "fast-check";
 import { apiVersions, productObject } from "../../../ops/payloads/stripe.js";
 import { applePlans, emitApple } from "./apple-story.js";
-import { customPlans, emitCustom } from "./custom-story.js";
 import { googlePlans, emitGoogle } from "./google-story.js";
 import { text } from "../readers/json.js";
 import { lemonPlans, emitLemonSqueezy } from "./lemonsqueezy-story.js";
 import { paddlePlans, emitPaddle } from "./paddle-story.js";
-import { recordPlans, emitRecords } from "./record-story.js";
+import { recordPlans, emitCustom, emitRecords } from "./record-story.js";
 import { inOrder, losses, Script, type Sent, withoutLost } from "./story.js";
 import { gumroadPlans, emitGumroad } from "./gumroad-story.js";
 import { revenueCatPlans, emitRevenueCat } from "./revenuecat-story.js";
@@ -49,7 +48,7 @@ const providers = fc.oneof(
   chapters(lemonPlans, emitLemonSqueezy, 2),
   chapters(revenueCatPlans, emitRevenueCat, 2),
   chapters(gumroadPlans, emitGumroad, 2),
-  chapters(customPlans, emitCustom, 3),
+  chapters(recordPlans, emitCustom, 3),
 );
 
 /** How many providers' customers a portfolio reports. */

@@ -149,3 +149,17 @@ function emitUnidentified(plan: RecordPlan, start: number, say: Say, period: Jso
     else say("subscription.new", time, 1_500n, period);
   }
 }
+
+/** The same, posted to a custom webhook. */
+export function emitCustom(script: Script, plan: RecordPlan, position: number): void {
+  const sender: Sender = {
+    end: script.end,
+    id: (prefix) => script.id(prefix),
+    record(record) {
+      const { provider: _, ...body } = record;
+      const id = script.id("message");
+      script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
+    },
+  };
+  emitRecords(sender, plan, position);
+}
