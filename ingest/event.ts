@@ -60,15 +60,16 @@ const keptAnswer = z.object({
  * @throws ApiError 400 for what is no JSON, 422 for what is wrong in it
  */
 export async function planEvent(call: IngestCall, bytes: Buffer): Promise<PlannedEvent> {
-  const { event, ...read } = readWhole(call, bytes);
-  const { event_id, native_id } = read.taken.meta;
+  const read = readWhole(call, bytes);
+  const { event, taken, identities, bodyHash } = read;
+  const { event_id, native_id } = taken.meta;
   const { baseCurrency } = call.access;
   const { mirrorOf } = event;
   const normalized =
     mirrorOf !== null && (await call.isMirrored(mirrorOf))
       ? notBooked(mirrorOf, baseCurrency, call.receivedAt)
       : priced(read, () => normalize(event, native_id, baseCurrency, call));
-  return { ...read, answer: { status: "success", event_id, normalized } };
+  return { taken, identities, bodyHash, answer: { status: "success", event_id, normalized } };
 }
 
 /** It has all but its rate. What it says is kept: many in a batch cost much to read again. */

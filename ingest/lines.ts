@@ -22,7 +22,7 @@ export async function planLines(
   const lines: Line[] = [];
   for await (const bytes of inTurns(sources.map((source) => source.bytes))) {
     const ownIdentity = sources[lines.length]?.ownIdentity ?? null;
-    lines.push(await planLine({ ...call, ownIdentity }, bytes));
+    lines.push(await planLine({ ownIdentity, ...call }, bytes));
   }
   return lines;
 }

@@ -159,7 +159,7 @@ export function flatToRecord(
   }
   const event_id = fields.event_id ?? id;
   return finish(
-    { ...fields, provider, event_type: meaning, ...(event_id === undefined ? {} : { event_id }) },
+    { provider, event_type: meaning, ...fields, event_id },
     { amount, places: 0, param: "payload.amount", tooPrecise: notMinor },
     {
       occurredAt: timestamp ?? occurredAt,
@@ -215,10 +215,10 @@ function finish(
   return {
     ok: true,
     record: {
-      ...fields,
-      currency: fields.currency.toUpperCase(),
       amount_minor: amount,
       occurred_at: occurredAt,
+      ...fields,
+      currency: fields.currency.toUpperCase(),
     },
   };
 }

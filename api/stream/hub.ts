@@ -88,10 +88,10 @@ export class Hub {
       provider: record.provider,
       externalId: record.external_id,
     });
-    const message: StreamMessage = {
-      ...presentTransactionRecord(record, product),
-      cursor: this.cursorAt(record, after),
-    };
+    const cursor = this.cursorAt(record, after);
+    const message: StreamMessage = Object.assign(presentTransactionRecord(record, product), {
+      cursor,
+    });
     return JSON.stringify(message);
   }
 

@@ -60,7 +60,7 @@ export class OpenSockets {
     const { keyId } = open.access;
     const ofKey = this.#open.get(keyId) ?? new Set();
     this.#added += 1;
-    const kept = { ...open, turn: this.#added % pingEachAfter };
+    const kept = { turn: this.#added % pingEachAfter, ...open };
     this.#open.set(keyId, ofKey.add(kept));
     open.webSocket.on("error", (error) => this.service.logger.debug({ err: error }, "socket"));
     open.webSocket.on("close", () => {

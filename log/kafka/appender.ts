@@ -111,7 +111,7 @@ export class KafkaAppender {
       return await new Promise((resolve, reject) => {
         const until = performance.now() + this.#msMax;
         const fresh = { records, positions: [], taken: 0, isSent: false, until, isOver: false };
-        this.#waiting.push({ ...fresh, resolve, reject });
+        this.#waiting.push({ resolve, reject, ...fresh });
         this.#running ??= this.#run();
       });
     } finally {

@@ -90,19 +90,18 @@ export async function conclude(
   answers: ReadonlyMap<string, unknown>,
 ): Promise<Outcome> {
   const { record, event, baseCurrency } = opened;
-  const seen = { record, event };
   const named = await withNamed(service, opened, answers);
   await keepAnswered(service, named, answers);
   const decoded = decodeOpened(service, named, answers);
-  if (decoded.outcome === "ignored") return { ...seen, kind: "ignored", reason: decoded.why };
+  if (decoded.outcome === "ignored") return { kind: "ignored", record, event, reason: decoded.why };
   if (decoded.outcome === "rejected") {
     const { reason, detail } = decoded;
-    return { ...seen, kind: "rejected", step: "decode", reason, detail };
+    return { kind: "rejected", record, event, step: "decode", reason, detail };
   }
   // As of its first receipt: what waited as a reject is booked though the store came meanwhile.
   const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
   if (await isMirrored(decoded.mirrorOf)) {
-    return { ...seen, kind: "ignored", reason: "mirrored" };
+    return { kind: "ignored", record, event, reason: "mirrored" };
   }
   await service.rates.know(event.rates_edition);
   const meta = inEnvironment(event, decoded.sandbox);
@@ -117,11 +116,11 @@ export async function conclude(
       service.hashAccount(meta.workspace, meta.environment, meta.provider, account),
     quote: (currency, at) => service.rates.quote(currency, baseCurrency, at, event.rates_edition),
   });
-  if (completed.outcome === "rejected") return { ...seen, ...completed, kind: "rejected" };
+  if (completed.outcome === "rejected") return { kind: "rejected", record, event, ...completed };
   const asksOptional =
     (await mayBeAnswered(service, opened.provider, event)) &&
     hasNewQuestions(service, opened, meta.environment, answers);
-  return { ...seen, kind: "facts", facts: completed.facts, asksOptional };
+  return { kind: "facts", record, event, facts: completed.facts, asksOptional };
 }
 
 /** The provider's own flag decides, where only its answers report it (`definitions.md`). */

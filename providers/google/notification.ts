@@ -152,21 +152,21 @@ function readNotification(data: string): Notification | Unreadable {
     // Of types to come it is not known what they move.
     const kind = known && !silentSubscriptionTypes.has(number) ? "subscription" : "other";
     const type = known ?? `SUBSCRIPTION_${number}`;
-    return { ...reported, kind, type, token, order: null, isWhole: false };
+    return { kind, type, token, order: null, isWhole: false, ...reported };
   }
   if (product) {
     const { notificationType: number, purchaseToken: token } = product;
     const kind = number === purchasedProduct ? "product" : "other";
     const type = productTypes.get(number) ?? `ONE_TIME_PRODUCT_${number}`;
-    return { ...reported, kind, type, token, order: null, isWhole: false };
+    return { kind, type, token, order: null, isWhole: false, ...reported };
   }
   if (voided) {
     const { purchaseToken: token, orderId: order, productType } = voided;
     const kind = productType === subscriptionProduct ? "subscription" : "product";
     const isWhole = voided.refundType === wholeRefund;
-    return { ...reported, kind, type: voidedType, token, order, isWhole };
+    return { kind, type: voidedType, token, order, isWhole, ...reported };
   }
-  return { ...reported, kind: "other", type: test === undefined ? "OTHER" : "TEST", token: null };
+  return { kind: "other", type: test === undefined ? "OTHER" : "TEST", token: null, ...reported };
 }
 
 /** The notification in a body; null where it cannot be read or moves neither money nor MRR. */

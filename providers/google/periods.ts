@@ -48,14 +48,14 @@ export function pricedPeriods(
       const until = details.servicePeriodEndTime ?? null;
       const common = { product, from, until, paidAt: order.createTime };
       if (isFree(details)) {
-        periods.push({ ...common, currency: order.total.currency, monthly: zeroFraction });
+        periods.push({ currency: order.total.currency, monthly: zeroFraction, ...common });
         continue;
       }
       if (!listingPrice) return rejected("malformed", "order: lineItems.listingPrice: missing");
       const billing = billingPeriodOf(line, catalogueOf);
       if ("outcome" in billing) return billing;
       const monthly = monthlyFraction(minorFractionOf(listingPrice), billing);
-      periods.push({ ...common, currency: listingPrice.currency, monthly });
+      periods.push({ currency: listingPrice.currency, monthly, ...common });
     }
   }
   return periods;

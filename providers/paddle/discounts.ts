@@ -60,10 +60,10 @@ export function readReductions(
   }
   const off = { endsAt, products, factor: fraction(1n) };
   if (discount.type === "flat") {
-    return { ...none, whole: [{ ...off, amountOff: amount.numerator }] };
+    return { ...none, whole: [{ amountOff: amount.numerator, ...off }] };
   }
   const own = items.map((item) =>
-    covers(item) ? [{ ...off, amountOff: amount.numerator * item.quantity }] : [],
+    covers(item) ? [{ amountOff: amount.numerator * item.quantity, ...off }] : [],
   );
   return { whole: [], own };
 }

@@ -180,7 +180,7 @@ function readExpiration(event: RevenueCatEvent): Reported {
 }
 
 function stateOf(event: RevenueCatEvent, state: Omit<SubscriptionFact, "country">): FactBody {
-  return { Subscription: { ...state, country: countryOf(event) } };
+  return { Subscription: { country: countryOf(event), ...state } };
 }
 
 const free: Price = { amount: 0n, currency: "", tax: null, fee: null };

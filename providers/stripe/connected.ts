@@ -20,9 +20,8 @@ export function withOwnSkus(body: FactBody, account: string | null): FactBody {
     return { Purchase: { ...body.Purchase, lines: body.Purchase.lines.map(own) } };
   }
   if ("Subscription" in body) {
-    const { steps, ...rest } = body.Subscription;
-    const ownSteps = steps.map(({ at, items }) => ({ at, items: items.map(own) }));
-    return { Subscription: { ...rest, steps: ownSteps } };
+    const steps = body.Subscription.steps.map(({ at, items }) => ({ at, items: items.map(own) }));
+    return { Subscription: { ...body.Subscription, steps } };
   }
   // Payments, refunds and disputes of Stripe name no products.
   return body;

@@ -116,9 +116,9 @@ export function decode(body: unknown, known?: Known): Decoded {
   if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const previous = data.previous_attributes ?? {};
   const object = withAnswers(data.object, answers);
-  const about = { type, at, apiVersion, account };
   const names = productsIn([object, ...answers.values()], isProduct);
-  const reported = withNames(read({ ...about, object, previous, kept, answers }), names);
+  const event = { type, at, apiVersion, account, object, previous, kept, answers };
+  const reported = withNames(read(event), names);
   if (isUnreported(reported)) return reported;
   const facts = reported.map((fact) => ({ happenedAt: at, body: withOwnSkus(fact, account) }));
   return { outcome: "facts", facts };

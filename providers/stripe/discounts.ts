@@ -35,7 +35,7 @@ export function keptDiscounts(type: string, object: unknown, reportedAt: number)
     const coupon = couponShape.safeParse(object);
     if (!coupon.success || typeof coupon.data.id !== "string") return [];
     const kept = { reportedAt, refers: [], object: rawParts(object, couponKeys) };
-    return [{ ...kept, id: couponId(coupon.data.id), ownId: true }];
+    return [{ id: couponId(coupon.data.id), ownId: true, ...kept }];
   }
   if (!/^customer\.discount\.(created|updated)$/.test(type)) return [];
   const discount = discountShape.safeParse(object);

@@ -70,11 +70,11 @@ export const planShape = z
     ...tiersOfPrice,
   })
   .transform((plan): Price => ({
-    ...plan,
     unit_amount: plan.amount,
     unit_amount_decimal: plan.amount_decimal,
     transform_quantity: plan.transform_usage,
     recurring: plan,
+    ...plan,
   }));
 
 /**

@@ -39,13 +39,13 @@ const unsaid = { account: null, country: null, lines: [] };
 export function refundFact(refund: Refund, failedAt: number | null): FactBody {
   return {
     Refund: {
-      ...unsaid,
       refund: refund.id,
       payment: refund.payment_intent ?? refund.charge,
       at: refund.created,
       amount: isoMinor(refund.amount, refund.currency),
       currency: refund.currency,
       failed_at: failedAt,
+      ...unsaid,
     },
   };
 }
@@ -89,7 +89,6 @@ export const readCreditNote = reader(creditNoteShape, (note, event) => {
   return [
     {
       Refund: {
-        ...unsaid,
         refund: note.id,
         payment: note.invoice,
         at: note.created,
@@ -98,6 +97,7 @@ export const readCreditNote = reader(creditNoteShape, (note, event) => {
         failed_at: note.status === "void" ? (note.voided_at ?? event.at) : null,
         tax: taxWithin(note, amount),
         purchase: note.invoice,
+        ...unsaid,
       },
     },
   ];

@@ -43,7 +43,7 @@ const itemShape = z
     plan: planShape.nullish(),
     discounts,
   })
-  .transform(({ price, plan, ...item }) => ({ ...item, price: price ?? plan ?? null }));
+  .transform(({ plan, ...item }) => ({ ...item, price: item.price ?? plan ?? null }));
 
 /** One to come is not taken for one that is worth nothing. */
 const statuses = [

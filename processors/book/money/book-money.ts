@@ -239,16 +239,18 @@ async function append({ log, skus }: BookingService, messages: readonly Message[
   const records = messages.map(async ({ transaction: id, payment, version: made }) => {
     const { workspace, environment, provider } = payment;
     const { document, version, fact } = made;
-    const name = { workspace, environment, provider };
+    const { external_id: externalId } = document;
     const value = transactionCodec.encode({
-      ...document,
-      ...name,
+      workspace,
+      environment,
+      provider,
       id,
       version,
-      product_name: await skus.productName({ ...name, externalId: document.external_id }),
+      product_name: await skus.productName({ workspace, environment, provider, externalId }),
       recorded_at: fact.received_at,
       event_id: fact.event_id,
       backfill: fact.backfill,
+      ...document,
     });
     return { key: id, value };
   });

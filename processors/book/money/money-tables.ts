@@ -200,16 +200,16 @@ export async function appendLedger(
 }
 
 export function ledgerRows(payment: PaymentName, ledger: readonly LedgerRow[]) {
-  return ledger.map(({ fact, ...entry }) => ({
-    ...entry,
+  return ledger.map((row) => ({
     workspace: payment.workspace,
     environment: payment.environment,
     provider: payment.provider,
     payment: ledgerPayment(payment),
-    happened_at: clickhouseTime(entry.happened_at),
-    recorded_at: clickhouseTime(fact.received_at),
-    event_id: fact.event_id,
-    fact_id: fact.fact_id,
+    recorded_at: clickhouseTime(row.fact.received_at),
+    event_id: row.fact.event_id,
+    fact_id: row.fact.fact_id,
+    ...row,
+    happened_at: clickhouseTime(row.happened_at),
   }));
 }
 
@@ -279,10 +279,8 @@ export async function appendVersions(
 
 export function versionRows(payment: PaymentName, versions: readonly Version[]) {
   return versions.map(({ document, version, fact }) => ({
-    ...document,
     workspace: payment.workspace,
     environment: payment.environment,
-    timestamp: clickhouseTime(document.timestamp),
     id: transactionId(payment.workspace, payment.environment, payment.provider, payment.payment),
     recorded_at: clickhouseTime(fact.received_at),
     fact_id: fact.fact_id,
@@ -291,6 +289,8 @@ export function versionRows(payment: PaymentName, versions: readonly Version[]) 
     provider: payment.provider,
     payment: payment.payment,
     backfill: fact.backfill ? 1 : 0,
+    ...document,
+    timestamp: clickhouseTime(document.timestamp),
   }));
 }
 

@@ -104,7 +104,10 @@ class KnownRows {
       else missing.set(name, entry);
     }
     if (missing.size === 0) return;
-    const keys = [...missing.values()].map(({ scope, key }) => ({ ...scope, key }));
+    const keys = Array.from(missing.values(), ({ scope, key }) => {
+      const { workspace, environment, provider } = scope;
+      return { workspace, environment, provider, key };
+    });
     const rows = await this.clickhouse.rows<{ key: string; fact: string }>(
       `SELECT key, fact FROM money_facts
        WHERE ${matching(keys, "workspace", "environment", "provider", "key")}

@@ -61,7 +61,7 @@ export function paymentVersions(payment: string, facts: readonly Fact[]): Report
       const state = stateOf(prefix);
       const entries = recorded.bringTo(state.moves, limits.ledgerRowsPerPaymentMax - ledger.length);
       if (entries === null) return { versions, ledger, ...cut(payment, facts, index) };
-      for (const entry of entries) ledger.push({ ...entry, fact });
+      for (const entry of entries) ledger.push({ fact, ...entry });
       ({ document } = state);
       text = textOf(document);
     }

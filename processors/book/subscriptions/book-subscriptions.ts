@@ -86,7 +86,7 @@ export async function bookSubscriptions(
 /** The side that made the end may be of an earlier batch. */
 function endTooLarge(side: Side): RejectedEvent {
   const { partition, offset, recorded_at: recordedAt } = side;
-  const event = { ...side, received_at: fromClickhouseTime(recordedAt) };
+  const event = { received_at: fromClickhouseTime(recordedAt), ...side };
   return tooLarge({ partition, offset: BigInt(offset) }, event);
 }
 

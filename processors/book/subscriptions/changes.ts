@@ -14,7 +14,6 @@ export function subscriptionChange(fact: Fact): Change | null {
   const { subscription, account, currency, phase, steps } = fact.body.Subscription;
   const rate = fact.quote?.rate ?? "1";
   return {
-    ...rowScope(fact),
     account,
     subscription,
     change_id: fact.fact_id,
@@ -36,6 +35,7 @@ export function subscriptionChange(fact: Fact): Change | null {
         };
       }),
     })),
+    ...rowScope(fact),
   };
 }
 

@@ -17,7 +17,6 @@ export function countryChange(fact: Fact): Change | null {
   if (!("Customer" in fact.body)) return null;
   const { account, country } = fact.body.Customer;
   return {
-    ...rowScope(fact),
     account,
     subscription: "",
     change_id: fact.fact_id,
@@ -28,6 +27,7 @@ export function countryChange(fact: Fact): Change | null {
     currency: "",
     country,
     steps: [],
+    ...rowScope(fact),
   };
 }
 

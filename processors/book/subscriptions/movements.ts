@@ -64,10 +64,10 @@ export async function recordedMovements(
   );
   const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));
   return rows.map((row) => ({
-    ...row,
     id: recordedMovementId(row),
+    base_currency: baseCurrency.get(row.workspace) ?? "",
+    ...row,
     at: fromClickhouseTime(row.at),
     recorded_at: fromClickhouseTime(row.recorded_at),
-    base_currency: baseCurrency.get(row.workspace) ?? "",
   }));
 }

@@ -176,7 +176,7 @@ function sideOf(fact: Fact): Side[] {
   const { fact_id, native_type, partition } = fact;
   const reported = { ...rowScope(fact), ...fact.body.Unidentified };
   const at = clickhouseTime(reported.at);
-  return [{ ...reported, at, fact_id, native_type, partition, offset: fact.offset.toString() }];
+  return [{ fact_id, native_type, partition, offset: fact.offset.toString(), ...reported, at }];
 }
 
 const columns =

@@ -48,7 +48,7 @@ export function subscriptionHistory(subscription: HistoryObject, asOf: number): 
   const asPaid = { ...begun, status: "active" };
   const reported: Reported[] = [];
   const start = { type: "customer.subscription.created", at: createdAt, once: "once" };
-  reported.push({ ...start, object: trial?.isFirst === true ? asTrial : asPaid });
+  reported.push({ object: trial?.isFirst === true ? asTrial : asPaid, ...start });
   if (trial?.isFirst === false) {
     const previous = { status: "active" };
     const once = `trial from ${trial.startsAt}`;
