@@ -2,7 +2,10 @@
  * Keeps the journal: one row for each raw event, where it lies and what became of it. A consumer
  * of its own, in large, unhurried batches: it explains figures and must not delay them.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord } from "../../log/log.js";
+import { topics } from "../../schemas/records/records.js";
+import { groups } from "../../watermark/watermark.js";
 import { insertRawEvents, type RawEventRow, rawEventRow } from "./raw-events.js";
 import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";
@@ -12,6 +15,7 @@ export async function keepJournal(
   service: NormalizingService,
   records: readonly LogRecord[],
 ): Promise<void> {
+  await untilNormalized(service, records);
   const rows: RawEventRow[] = [];
   for (const record of records) {
     const known = service.recent.get(record);
@@ -23,3 +27,20 @@ export async function keepJournal(
   // Not earlier: if it is read again, an event may have another outcome than the published one.
   service.recent.forget(records);
 }
+
+/** What `normalize` has done need not be done again here. */
+async function untilNormalized(
+  { log, stopping }: Pick<NormalizingService, "log" | "stopping">,
+  records: readonly LogRecord[],
+): Promise<void> {
+  const until = performance.now() + waitMsMax;
+  while (performance.now() < until && !stopping.aborted) {
+    const handled = await log.handled(topics.raw, groups.normalize);
+    if (records.every(({ partition, offset }) => offset < (handled[partition] ?? 0n))) return;
+    await pause(pollMs);
+  }
+}
+
+/** Then these are read once more: nothing may hold up the journal for long. */
+const waitMsMax = 10_000;
+const pollMs = 50;

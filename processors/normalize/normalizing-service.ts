@@ -27,4 +27,5 @@ export type NormalizingService = Pick<
   /** A rate that an event was rejected for is known by now. */
   readonly ratesKnown: () => void;
   readonly hashAccount: HashAccount;
+  readonly stopping: AbortSignal;
 };
