@@ -224,7 +224,7 @@ class Names {
 }
 
 /** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
-const keySeparator = "\0";
+export const keySeparator = "\0";
 
 export function keyOf({ workspace, environment, provider, externalId }: SkuName): string {
   return [workspace, environment, provider, externalId].join(keySeparator);

@@ -4,7 +4,7 @@
  */
 import { unattributed } from "../schemas/products.js";
 import { AskedTogether } from "../runtime/batch-loader.js";
-import { lockCatalogue } from "./lock.js";
+import { catalogueName, lockCatalogue, readRevisions } from "./lock.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import { chunksBySize } from "../runtime/chunk.js";
 import { grouped } from "../runtime/grouped.js";
@@ -13,6 +13,7 @@ import {
   giveMissingPlaces,
   isSameSku,
   keyOf,
+  keySeparator,
   renameLocked,
   type NamedSku,
   type SkuName,
@@ -34,9 +35,11 @@ const seenMax = 100_000;
  * not hold up what others sold meanwhile. A few ms of the embedded engine.
  */
 const skusAtOnce = 250;
-/** A name is asked for with each payment published, and changes once in a while. */
-const namesCachedMs = 1_000;
+/** A name is wanted with each payment published, and changes once in a while. */
+const revisionsCachedMs = 1_000;
+const namesCachedMs = 60_000;
 const namesCachedMax = 10_000;
+const cataloguesMax = 10_000;
 
 export function openSkus(postgres: Postgres) {
   const seen = new Set<string>();
@@ -46,6 +49,24 @@ export function openSkus(postgres: Postgres) {
     entriesMax: namesCachedMax,
     load: (key) => asked.ask(key),
   });
+  /** Those whose names are kept: one look at the revisions of all. */
+  const catalogues = new Set<string>();
+  const revisions = new ExpiringCache({
+    ttlMs: revisionsCachedMs,
+    entriesMax: 1,
+    load: () => readRevisions(postgres, [...catalogues]),
+  });
+
+  /** Undefined: it was never changed, or is no longer among them. */
+  async function revisionOf({ workspace, environment }: SkuName): Promise<bigint | undefined> {
+    const name = catalogueName(workspace, environment);
+    if (!catalogues.has(name)) {
+      if (catalogues.size >= cataloguesMax) catalogues.clear();
+      catalogues.add(name);
+      revisions.clear();
+    }
+    return (await revisions.get("")).get(name);
+  }
 
   return {
     /** Gives SKUs met in passing a place: a product of their own until they are named. */
@@ -65,14 +86,19 @@ export function openSkus(postgres: Postgres) {
       for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
         for (const own of byCatalogue(await notCalledSo(postgres, some))) {
           await changeLocked(postgres, own, renameLocked);
-          names.clear();
+          revisions.clear();
         }
       }
     },
     /** Today's name of the product a SKU belongs to. */
     async productName(sku: SkuName): Promise<string> {
       if (sku.externalId === "") return unattributed;
-      return (await names.get(keyOf(sku))) ?? sku.externalId;
+      // The revision is read before the name: after a change the name is kept under another key.
+      const key = keyOf(sku);
+      const revision = await revisionOf(sku);
+      const isKept = revision !== undefined;
+      const name = isKept ? names.get(`${key}${keySeparator}${revision}`) : asked.ask(key);
+      return (await name) ?? sku.externalId;
     },
   };
 }
@@ -90,7 +116,7 @@ async function changeLocked<One extends SkuName>(
   });
 }
 
-/** By `keyOf`; null: it has no place. */
+/** @param keys by `keyOf`, whatever follows it. Null: the SKU has no place */
 async function namesFor(
   sql: Sql,
   keys: readonly string[],
