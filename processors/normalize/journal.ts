@@ -30,13 +30,14 @@ export async function keepJournal(
 
 /** What `normalize` has done need not be done again here. */
 async function untilNormalized(
-  { log, stopping }: Pick<NormalizingService, "log" | "stopping">,
+  { log, recent, stopping }: Pick<NormalizingService, "log" | "recent" | "stopping">,
   records: readonly LogRecord[],
 ): Promise<void> {
   const until = performance.now() + waitMsMax;
   while (performance.now() < until && !stopping.aborted) {
     const handled = await log.handled(topics.raw, groups.normalize);
-    if (records.every(({ partition, offset }) => offset < (handled[partition] ?? 0n))) return;
+    const isBehind = ({ partition, offset }: LogRecord) => offset < (handled[partition] ?? 0n);
+    if (records.every((record) => recent.get(record) !== undefined || isBehind(record))) return;
     await pause(pollMs);
   }
 }

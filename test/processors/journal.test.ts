@@ -1,7 +1,7 @@
 /** The journal: what became of each raw event, written behind normalizing. */
 import { expect } from "chai";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { LogRecord } from "../../log/log.js";
+import type { Log, LogRecord } from "../../log/log.js";
 import { keepJournal } from "../../processors/normalize/journal.js";
 import { topics } from "../../schemas/records/records.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
@@ -35,5 +35,32 @@ describe("The journal", () => {
     );
     expect(rows).to.deep.equal([{ outcome: "ignored", reason: "mirrored" }]);
     expect(recent.get(record), "it is written").to.equal(undefined);
+  });
+
+  it("should wait for what is being normalized, rather than read it as well", async () => {
+    const { service, workspace } = endpoints;
+    const recent = new RecentOutcomes();
+    // Read by the journal itself it would be no raw event.
+    const value = Buffer.from("none");
+    const record: LogRecord = { topic: topics.raw, partition: 0, offset: 9n, key: "", value };
+    const event = metaOf({ workspace, event_id: "evt_awaited" });
+    let looks = 0;
+    const log: Log = {
+      ...service.log,
+      handled() {
+        looks += 1;
+        const isHandled = looks === 3;
+        if (isHandled) recent.keep([{ kind: "ignored", record, event, reason: "mirrored" }]);
+        return Promise.resolve([isHandled ? 10n : 9n]);
+      },
+    };
+    await keepJournal(await enrichingOver(service, { log, recent }), [record]);
+    expect(looks).to.equal(3);
+    const rows = await service.clickhouse.rows(
+      `SELECT outcome FROM raw_events
+       WHERE workspace = {workspace:String} AND event_id = 'evt_awaited'`,
+      { workspace },
+    );
+    expect(rows).to.deep.equal([{ outcome: "ignored" }]);
   });
 });
