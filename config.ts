@@ -126,11 +126,8 @@ export const limits = {
   kafkaRebalanceMsMax: 30_000,
   /** Rejects one call of the management interface puts back on the raw topic. */
   replayRecordsMax: 1_000,
-  /**
-   * Changes, and as many movements, an audit or a rebuild looks at in one statement: to plan it
-   * takes the processor as long as some 40,000 of them, and each of a rebuild writes a part.
-   */
-  auditSliceRows: 400_000,
+  /** Changes, and as many movements, an audit or a rebuild holds at a time. */
+  auditSliceRows: 50_000,
   /** Differences an audit names of each table of a workspace; all are counted. */
   auditExamplesMax: 20,
   /** The last audit of everything is reported as overdue: a day, and the hours one may take. */

@@ -151,8 +151,10 @@ async function runCommand(words: readonly string[]): Promise<number> {
   }
   const { operate } = await import("./ops/operate.js");
   const { addMissingEnds, audit } = await import("./processors/audit/audit.js");
+  const { rebuildMovements } = await import("./processors/audit/movements.js");
   const { start: startProcessors } = await import("./processors/role.js");
-  return operate(words, process.env, { addMissingEnds, audit, startProcessors });
+  const steps = { addMissingEnds, audit, rebuildMovements, startProcessors };
+  return operate(words, process.env, steps);
 }
 
 /** Every role when none is named. @throws ConfigError for a name there is none of */

@@ -1,6 +1,5 @@
 /** The commands of `npm run ops`, each with the options it takes. */
 import { z } from "zod";
-import { rebuildMovements } from "../audits/movements.js";
 import type { Service } from "../runtime/service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import type { AuditFinding } from "../schemas/audit.js";
@@ -32,6 +31,9 @@ npm run ops -- rotate-key
 npm run ops -- sign-in-link
 npm run ops -- sql-user --workspace <id> [--apply]
 npm run ops -- servers start|stop|status [postgres|clickhouse|kafka] [--folder <path>]`;
+
+/** Of a rebuild: a line each few seconds. */
+const slicesPerLine = 10;
 
 export type Command =
   | "audit"
@@ -69,7 +71,9 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const workspace = await workspaceOf(service, options);
       const ends = await steps.addMissingEnds(service, workspace);
       if (ends > 0) report(`Ended subscriptions that had gone to another account (${ends}).`);
-      const slices = await rebuildMovements(service.clickhouse, workspace);
+      const slices = await steps.rebuildMovements(service.clickhouse, workspace, (done) => {
+        if (done % slicesPerLine === 0) report(`${done} slices of accounts are done.`);
+      });
       report(`Movements are what the changes say they should be (${slices} slices of accounts).`);
       return 0;
     },

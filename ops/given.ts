@@ -1,4 +1,5 @@
 /** What every command of `npm run ops` is given. */
+import type { ClickHouse } from "../clickhouse/clickhouse.js";
 import type { Service } from "../runtime/service.js";
 import type { Config } from "../config.js";
 import type { LogUse } from "../log/log.js";
@@ -46,6 +47,12 @@ export interface Steps {
   ): Promise<AuditFinding[]>;
   /** Ends of subscriptions that went to another account. @returns how many were missing */
   addMissingEnds(service: Service, workspace: string | null): Promise<number>;
+  /** @returns how many slices of accounts were gone through; `progress` is called after each */
+  rebuildMovements(
+    clickhouse: ClickHouse,
+    workspace: string | null,
+    progress: (slices: number) => void,
+  ): Promise<number>;
   /** Starts the consumers of the log. */
   readonly startProcessors: (service: Service) => Promise<void>;
 }

@@ -49,12 +49,22 @@ export async function mapInTurns<Item, Result>(
   map: (item: Item) => Result,
 ): Promise<Result[]> {
   const results: Result[] = [];
+  await inTurns(items, (item) => results.push(map(item)));
+  return results;
+}
+
+/** Takes each item, yielding to the event loop in between, also where items are work to make. */
+export async function inTurns<Item>(
+  items: Iterable<Item>,
+  take: (item: Item) => void,
+): Promise<void> {
   let began = performance.now();
-  for (const [index, item] of items.entries()) {
-    results.push(map(item));
-    if (index % itemsPerLook !== 0 || performance.now() - began < turnMsMax) continue;
+  let taken = 0;
+  for (const item of items) {
+    take(item);
+    taken += 1;
+    if (taken % itemsPerLook !== 0 || performance.now() - began < turnMsMax) continue;
     await setImmediate();
     began = performance.now();
   }
-  return results;
 }

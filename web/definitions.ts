@@ -88,6 +88,10 @@ export const definitions = {
   new: { name: "New", text: "MRR of accounts that had none ever before." },
   expansion: { name: "Expansion", text: "MRR that accounts with MRR added." },
   reactivation: { name: "Reactivation", text: "MRR of accounts that had churned and came back." },
+  switch: {
+    name: "Switch",
+    text: "MRR that moved between products, subscriptions or currencies of one account at one moment.",
+  },
   contraction: {
     name: "Contraction",
     text:

@@ -6,7 +6,6 @@ import type { Service } from "../../runtime/service.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import { tables } from "../exports/tables.js";
 import { showMrr } from "../reading/amounts.js";
-import { readMovements } from "../reading/movement-reading.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
@@ -63,13 +62,11 @@ export function accountRoute(api: ReadApi): void {
 /** @returns null when neither a movement nor a payment is of it */
 async function readAccount(service: Service, asOf: PinnedAsOf, account: string) {
   const all = { cell: { condition: "true", params: {} }, account };
-  const { clickhouse } = service;
   const [rows, subscriptions, [payer]] = await Promise.all([
-    readMovements<AccountRow>(clickhouse, (as) => accountsQuery(as, all, null, 1), asOf),
-    readMovements<AccountSubscriptionRow>(
-      clickhouse,
-      (as) => accountSubscriptionsQuery(as, account, limits.eventRowsMax),
-      asOf,
+    rowsOf<AccountRow>(service, accountsQuery(asOf, all, null, 1)),
+    rowsOf<AccountSubscriptionRow>(
+      service,
+      accountSubscriptionsQuery(asOf, account, limits.eventRowsMax),
     ),
     rowsOf<PayerRow>(service, payerQuery(asOf, account)),
   ]);

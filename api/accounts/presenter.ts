@@ -1,7 +1,8 @@
 /** The JSON of an account. */
 import type { Catalogue } from "../../catalogue/view.js";
 import { timeText } from "../events/evidence.js";
-import { exactMrr, mrrOf, showMrr } from "../reading/amounts.js";
+import { showMrr } from "../reading/amounts.js";
+import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import type { AccountRow, AccountSubscriptionRow } from "./query.js";
 import { type Account, type AccountSubscription, account } from "./schema.js";
 

@@ -2,7 +2,7 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { accountSources } from "../reading/movements.js";
+import { movementRows } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
 /** Of the rows of a cell. Decimal text, base currency; moments in ms since 1970, as text. */
@@ -52,21 +52,18 @@ export function accountsQuery(
     "notEmpty(moves)",
     ...(isActive === undefined ? [] : [isActive ? "worth > 0" : "worth = 0"]),
   ].join(" AND ");
-  const sums = accountSources(asOf).map(
-    (source) => `SELECT account, any(provider) AS owner,
+  const sums = `SELECT account, any(provider) AS owner,
   formatDateTime(vintage, '%Y-%m') AS vintage_month,
   sumIf(mrr, ${cell.condition}) AS worth,
   sumIf(mrr, kind = 'new' AND (${cell.condition})) AS began,
   sumMapIf([toUnixTimestamp64Milli(at)], [mrr], ${cell.condition}).1 AS moves
-FROM ${[source, ...conditions].join(" AND ")}
+FROM ${[movementRows(asOf), ...conditions].join(" AND ")}
 GROUP BY workspace, environment, account, vintage HAVING ${having}
-ORDER BY account LIMIT {rows_max:UInt32}`,
-  );
-  const union = sums.map((each) => `SELECT * FROM (${each})`).join("\nUNION ALL\n");
+ORDER BY account LIMIT {rows_max:UInt32}`;
   return {
     sql: `SELECT account, owner AS provider, vintage_month, worth, began,
   moves[1] AS first_at_ms, moves[-1] AS last_at_ms
-FROM ${eachShard(union)} ORDER BY account LIMIT {rows_max:UInt32}
+FROM ${eachShard(sums)} ORDER BY account LIMIT {rows_max:UInt32}
 ${sumSettingsSql}, optimize_aggregation_in_order = 1, optimize_use_projections = 0`,
     params: {
       ...asOfParams(asOf),
@@ -91,17 +88,15 @@ export interface AccountSubscriptionRow {
 }
 
 export function accountSubscriptionsQuery(asOf: AsOf, account: string, rowsMax: number): Query {
-  const rows = accountSources(asOf).map(
-    (source) => `SELECT subscription, provider, external_id, currency, country, at, mrr
-FROM ${source} AND account = {account:String}`,
-  );
+  const rows = `SELECT subscription, provider, external_id, currency, country, at, mrr
+FROM ${movementRows(asOf)} AND account = {account:String}`;
   return {
     sql: `SELECT subscription, provider, external_id, currency, country, worth,
   moves[1] AS first_at_ms, moves[-1] AS last_at_ms
 FROM (
   SELECT subscription, provider, external_id, currency, country, sum(mrr) AS worth,
     sumMap([toUnixTimestamp64Milli(at)], [mrr]).1 AS moves
-  FROM ${eachShard(rows.join("\nUNION ALL\n"))}
+  FROM ${eachShard(rows)}
   GROUP BY subscription, provider, external_id, currency, country
 ) WHERE notEmpty(moves)
 ORDER BY first_at_ms DESC, subscription, external_id, currency, country LIMIT {rows_max:UInt32}

@@ -4,7 +4,7 @@ import type { Service } from "../../runtime/service.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { tables } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { readMovements } from "../reading/movement-reading.js";
+import { rowsOf } from "../reading/reading.js";
 import type { Page, PinnedAsOf } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { presentAccount } from "./presenter.js";
@@ -42,10 +42,9 @@ async function readAccounts(
   after: Position | null,
   limit: number,
 ): Promise<Page<AccountRow, Position>> {
-  const found = await readMovements<AccountRow>(
-    clickhouse,
-    (reading) => accountsQuery(reading, wanted, after?.account ?? null, limit + 1),
-    asOf,
+  const found = await rowsOf<AccountRow>(
+    { clickhouse },
+    accountsQuery(asOf, wanted, after?.account ?? null, limit + 1),
   );
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;

@@ -3,7 +3,8 @@ import { grouped } from "../../runtime/grouped.js";
 import type { AccountCohort, Cohort, CohortInterval } from "./schema.js";
 import { intervalMonths, monthNumber, monthText } from "../reading/calendar.js";
 import type { CohortRow } from "./query.js";
-import { mrrOf, percent, showMrr } from "../reading/amounts.js";
+import { percent, showMrr } from "../reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 
 /**
  * @param at ms since 1970; the curves run to its month (quarter, year)

@@ -2,7 +2,7 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { accountSources, movementPartsSql } from "../reading/movements.js";
+import { movementPartsSql, movementRows } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
 export interface CohortRow {
@@ -49,11 +49,6 @@ const keptSql = {
  */
 export function accountCohortsQuery(asOf: AsOf, cell: Rows, measure: keyof typeof keptSql): Query {
   const { started, kept } = keptSql[measure];
-  const accounts = accountSources(asOf).map(
-    (source) => `SELECT vintage, sumIf(mrr, kind = 'new') AS started,
-    arraySort(groupArray((toStartOfMonth(at), mrr))) AS moves
-  FROM ${source} AND ${cell.condition} GROUP BY workspace, environment, account, vintage`,
-  );
   const steps = `
   SELECT vintage, arrayJoin(arrayMap(
     (month, now, before, row) -> (month, if(row = 1, ${started}, ${none}), now - before),
@@ -62,7 +57,10 @@ export function accountCohortsQuery(asOf: AsOf, cell: Rows, measure: keyof typeo
     SELECT vintage, started, moves,
            arrayMap(total -> ${kept}, arrayCumSum(moves.2)) AS kept
     FROM (
-${accounts.join("\nUNION ALL\n")}
+      SELECT vintage, sumIf(mrr, kind = 'new') AS started,
+             arraySort(groupArray((toStartOfMonth(at), mrr))) AS moves
+      FROM ${movementRows(asOf)} AND ${cell.condition}
+      GROUP BY workspace, environment, account, vintage
     )
   )`;
   return {

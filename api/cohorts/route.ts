@@ -3,7 +3,7 @@ import { unprocessable } from "../../http/errors.js";
 import { accountCohortsRows, cohortsRows, cohortsTable, tables } from "../exports/tables.js";
 import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { readMovements } from "../reading/movement-reading.js";
+import { rowsOf } from "../reading/reading.js";
 import type { Query } from "../reading/query.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
 import { presentAccountCohorts, presentCohorts } from "./presenter.js";
@@ -20,7 +20,7 @@ export function cohortsRoute(api: ReadApi): void {
     }
     const cell = cellOf(query, await asked.catalogue());
     const read = (queryAsOf: (reading: AsOf) => Query) =>
-      readMovements<CohortRow>(api.service.clickhouse, queryAsOf, asOf);
+      rowsOf<CohortRow>(api.service, queryAsOf(asOf));
 
     const { interval } = query;
     if (query.basis === "accounts") {

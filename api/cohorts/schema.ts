@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/cohorts` (`spec.md` 2.4, 4.2). */
 import { z } from "zod";
-import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { cellQuery } from "../../schemas/http/series.js";
 
@@ -74,5 +74,5 @@ export type AccountCohortsAnswer = z.output<typeof accountCohortsAnswer>;
 
 function answerOf<Row extends z.ZodType>(id: string, row: Row) {
   const cohorts = z.array(row).meta({ description: "Oldest vintage first." });
-  return completeAnswer(id, { data: z.object({ cohorts }) });
+  return figuresAnswer(id, { data: z.object({ cohorts }) });
 }

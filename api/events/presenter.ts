@@ -13,7 +13,8 @@ import type { FoundEvent } from "./search.js";
 import type { ChangeRow, EventMovementRow } from "./subscriptions-query.js";
 import type { EntryRow } from "../transaction/entries-query.js";
 import type { VersionRow } from "../transaction/versions-query.js";
-import { mrrOf, showMrr } from "../reading/amounts.js";
+import { showMrr } from "../reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 import { presentEntry, presentFact, timeText } from "./evidence.js";
 
 type View = EventAnswer["data"];

@@ -17,7 +17,7 @@ import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
 import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
-import { mrrPlaces } from "../reading/amounts.js";
+import { mrrPlaces } from "../../schemas/money/monthly.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
 import type { Table } from "./send.js";
 

@@ -7,7 +7,8 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
-import { mrrMinor, mrrPlaces } from "../reading/amounts.js";
+import { mrrMinor } from "../reading/amounts.js";
+import { mrrPlaces } from "../../schemas/money/monthly.js";
 import { groupFields, groupKey } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";
 import {
@@ -125,7 +126,8 @@ function presentRow(
   const exact = movementKinds.map((kind) => moved.get(kind)?.mrr ?? 0n);
   const shown = apportioned(endMinor - startMinor, exact, powerOfTen(mrrPlaces - exponent));
   const money = (amount: bigint) => toJsonNumber(amount, exponent);
-  const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n, reactivation = 0n] = shown;
+  const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n] = shown;
+  const [reactivation = 0n, switched = 0n] = shown.slice(4);
   const accounts = (kind: MovementKind) => moved.get(kind)?.accounts ?? 0;
   const orNull = (count: number) => (hasAccounts ? count : null);
   return {
@@ -137,6 +139,7 @@ function presentRow(
     contraction_mrr: money(contraction),
     churn_mrr: money(churn),
     reactivation_mrr: money(reactivation),
+    switch_mrr: money(switched),
     end_mrr: money(endMinor),
     start_accounts: orNull(start.accounts),
     new_accounts: orNull(accounts("new")),

@@ -2,8 +2,7 @@
 import { limits } from "../../config.js";
 import { movementsRows, movementsTable } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { readMovements } from "../reading/movement-reading.js";
-import { firstRowOf } from "../reading/reading.js";
+import { firstRowOf, rowsOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
 import { readSeries, tooLong } from "../reading/series.js";
 import { presentMovements } from "./presenter.js";
@@ -21,10 +20,9 @@ export function movementsRoute(api: ReadApi): void {
     const catalogue = await asked.catalogue();
     const cell = cellOf(query, catalogue);
     const group = query.group_by;
-    const rows = await readMovements<MovementSeriesRow>(
-      service.clickhouse,
-      (reading) => movementSeriesQuery(reading, series, cell, group, limits.seriesRowsMax),
-      series.asOf,
+    const rows = await rowsOf<MovementSeriesRow>(
+      service,
+      movementSeriesQuery(series.asOf, series, cell, group, limits.seriesRowsMax),
     );
     if (rows.length > limits.seriesRowsMax) throw tooLong("rows");
     const data = presentMovements(rows, series, cell, group, catalogue, access.baseCurrency);

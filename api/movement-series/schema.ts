@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
-import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
@@ -13,8 +13,16 @@ import {
   ungroupedMeta,
 } from "../../schemas/http/series.js";
 
-export const movementKinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
+export const movementKinds = [
+  "new",
+  "expansion",
+  "contraction",
+  "churn",
+  "reactivation",
+  "switch",
+] as const;
 export type MovementKind = (typeof movementKinds)[number];
+export const movementKind = z.enum(movementKinds);
 
 const movementGroups = [...cellGroups, "kind"] as const;
 export type MovementGroup = (typeof movementGroups)[number];
@@ -41,14 +49,19 @@ export const movementsRow = z
   .object({
     ...intervalDays,
     ...groupShape,
-    kind: z.enum(movementKinds).optional().meta({ description: "Of `group_by=kind`." }),
+    kind: movementKind.optional().meta({ description: "Of `group_by=kind`." }),
     start_mrr: z.number(),
     new_mrr: z.number(),
     expansion_mrr: z.number(),
-    contraction_mrr: z.number().meta({ description: "Not above 0 in the whole." }),
+    contraction_mrr: z.number().meta({ description: "Not above 0." }),
     churn_mrr: z.number().meta({ description: "Not above 0." }),
     reactivation_mrr: z.number(),
-    end_mrr: z.number().meta({ description: "`start_mrr` and the five movements, exactly." }),
+    switch_mrr: z.number().meta({
+      description:
+        "What moved between SKUs, subscriptions or currencies of one account at one moment. 0 in " +
+        "the whole, since what one part loses another gains.",
+    }),
+    end_mrr: z.number().meta({ description: "`start_mrr` and the six movements, exactly." }),
     start_accounts: accounts.meta({ description: `With MRR above 0. ${accountsNote}` }),
     new_accounts: accounts,
     churned_accounts: accounts,
@@ -58,7 +71,7 @@ export const movementsRow = z
   .meta({ id: "MrrMovements" });
 export type MovementsRow = z.output<typeof movementsRow>;
 
-export const movementsAnswer = completeAnswer("MrrMovementsAnswer", {
+export const movementsAnswer = figuresAnswer("MrrMovementsAnswer", {
   data: z.object({
     currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
     interval: z.enum(intervals),

@@ -1,10 +1,10 @@
 /** The JSON of two readings of one figure, and of what lies between them. */
 import type { Catalogue } from "../../catalogue/view.js";
 import { type MrrChangeView, type MrrChangesAnswer, mrrChange } from "./schema.js";
-import type { MrrChange } from "./pages.js";
 import type { MrrChangeRow } from "./query.js";
 import type { MrrRow } from "../mrr/query.js";
-import { exactMrr, mrrOf, showMrr } from "../reading/amounts.js";
+import { showMrr } from "../reading/amounts.js";
+import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import { timeText } from "../events/evidence.js";
 
 export interface Reading {
@@ -51,14 +51,14 @@ function sumsOf({ rows }: Reading): Sums {
 }
 
 export function presentMrrChange(
-  row: MrrChange,
+  row: MrrChangeRow,
   catalogue: Catalogue,
   currency: string,
 ): MrrChangeView {
   return {
-    event_id: row.because.event_id,
-    recorded_at: timeText(row.because.recorded_at_ms),
-    account: row.because.account,
+    event_id: row.event_id,
+    recorded_at: timeText(row.recorded_at_ms),
+    account: row.account,
     ...presentMovementPlace(row, catalogue),
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),

@@ -7,7 +7,8 @@ import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readMrr } from "../mrr/reading.js";
-import { type MrrChange, readMrrChanges } from "./pages.js";
+import { readMrrChanges } from "./pages.js";
+import type { MrrChangeRow } from "./query.js";
 import { type Reading, presentMrrChange, presentReadings } from "./presenter.js";
 import { type MrrChangesQuery, mrrChangesQueryParameters } from "./schema.js";
 
@@ -29,20 +30,11 @@ export function mrrChangesRoute(api: ReadApi): void {
     const { from_known_at: from = asOf.knownAt, provider } = query;
     const { baseCurrency } = access;
     const catalogue = await asked.catalogue();
-    const isExport = format !== null;
     return {
-      present: (row: MrrChange) => presentMrrChange(row, catalogue, baseCurrency),
+      present: (row: MrrChangeRow) => presentMrrChange(row, catalogue, baseCurrency),
       async page(after, limit) {
-        const page = readMrrChanges(
-          service.clickhouse,
-          asOf,
-          from,
-          provider,
-          after,
-          limit,
-          isExport,
-        );
-        if (isExport) return page;
+        const page = readMrrChanges(service.clickhouse, asOf, from, provider, after, limit);
+        if (format !== null) return page;
         const [before, now, changes] = await Promise.all([
           read(service, { ...asOf, knownAt: from }, provider),
           read(service, asOf, provider),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { movementKind } from "../movement-series/schema.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
 export const mrrChangesQueryParameters = z.object({
@@ -36,7 +37,7 @@ const mrrReading = z
 
 export const mrrChange = z
   .object({
-    event_id: z.string().meta({ description: "The raw event that was recorded in between." }),
+    event_id: z.string().meta({ description: "The raw event that changed it." }),
     recorded_at: z.iso.datetime().meta({ description: "Its receipt." }),
     account: z.string().meta({ description: "A keyed hash." }),
     provider: providerToken,
@@ -46,7 +47,7 @@ export const mrrChange = z
     external_id: z.string(),
     currency: z.string().meta({ description: "Of the price." }),
     country: z.string(),
-    kind: z.enum(["new", "expansion", "contraction", "churn", "reactivation"]),
+    kind: movementKind,
     vintage: z.string().meta({ description: "`YYYY-MM`" }),
     at: z.iso.datetime().meta({ description: "When the movement happened." }),
     mrr: z.number().meta({ description: "What the second reading has more, signed." }),

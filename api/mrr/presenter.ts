@@ -1,7 +1,8 @@
 /** The MRR metric (`definitions.md`, MRR), from sums by provider at two moments. */
 import type { MrrAnswer } from "./schema.js";
 import type { MrrPairRow } from "./query.js";
-import { mrrOf, percent, showMrr } from "../reading/amounts.js";
+import { percent, showMrr } from "../reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 
 export function presentMrr(rows: readonly MrrPairRow[], currency: string): MrrAnswer["data"] {
   const current = sum(rows.map((row) => mrrOf(row.mrr)));

@@ -1,12 +1,12 @@
 /** `GET /v1/metrics/mrr` (`spec.md` 2.3, 4.1). */
 import { z } from "zod";
-import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
 export const mrrQueryParameters = z.object({ ...clocksQuery, ...formatQuery });
 
-export const mrrAnswer = completeAnswer("MrrAnswer", {
+export const mrrAnswer = figuresAnswer("MrrAnswer", {
   data: z
     .object({
       current_mrr: z.number().meta({ description: "Across all active subscriptions." }),

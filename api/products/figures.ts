@@ -1,6 +1,6 @@
 /** Sums of SKUs as sums of unified products, by today's catalogue. Pure. */
 import type { Catalogue, CatalogueProduct, Sku } from "../../catalogue/view.js";
-import { mrrOf } from "../reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 import type { SkuRevenueRow, SkuSubscriptionsRow } from "./query.js";
 
 interface SkuFigures extends Sku {

@@ -5,7 +5,6 @@ import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { periodStart } from "../reading/calendar.js";
-import { readMovements } from "../reading/movement-reading.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { type ReadApi, readRoute } from "../reading/routes.js";
@@ -34,7 +33,7 @@ export function productsRoute(api: ReadApi): void {
     const since = periodStart(period, asOf.at);
     const [revenues, subscriptions, catalogue] = await Promise.all([
       rowsOf<SkuRevenueRow>(service, skuRevenueQuery(asOf, since)),
-      readMovements<SkuSubscriptionsRow>(service.clickhouse, skuSubscriptionsQuery, asOf),
+      rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(asOf)),
       asked.catalogue(),
     ]);
     const wanted = productFigures(catalogue, revenues, subscriptions).filter(
@@ -96,10 +95,9 @@ async function subscriptionsOnce(
   const skus = figures.flatMap((each) =>
     each.skus.map((sku) => ({ ...sku, product: each.product.id })),
   );
-  const rows = await readMovements<ProductSubscriptionsRow>(
-    service.clickhouse,
-    (reading) => productSubscriptionsQuery(reading, skus),
-    asOf,
+  const rows = await rowsOf<ProductSubscriptionsRow>(
+    service,
+    productSubscriptionsQuery(asOf, skus),
   );
   const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
   return new Map(figures.map(({ product }) => [product.id, counts.get(product.id) ?? 0]));

@@ -1,28 +1,8 @@
 /** MRR sums stay unrounded (millionths, as bigint) until they are shown; ratios are of those. */
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import {
-  decimalText,
-  divideRounded,
-  parseDecimal,
-  powerOfTen,
-  rescale,
-} from "../../schemas/money/decimal.js";
+import { decimalText, divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
+import { mrrPlaces } from "../../schemas/money/monthly.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
-
-/** Decimals of an MRR sum, as the tables have them. */
-export const mrrPlaces = 6;
-
-/** @param text an MRR sum as ClickHouse gives it @returns millionths of the base currency */
-export function mrrOf(text: string): bigint {
-  const decimal = parseDecimal(text);
-  if (decimal === null) throw new Error(`No decimal: ${JSON.stringify(text)}`);
-  return rescale(decimal, mrrPlaces).digits;
-}
-
-/** @param mrr millionths @returns decimal text of all its places */
-export function exactMrr(mrr: bigint): string {
-  return decimalText({ digits: mrr, scale: mrrPlaces });
-}
 
 /**
  * @param mrr millionths

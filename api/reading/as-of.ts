@@ -21,6 +21,11 @@ export interface Clocks {
   /** `Watermark.completeTo()`, asked before the tables are: they hold at least that much. */
   readonly completeTo: number;
   readonly now: number;
+  /**
+   * Up to when something may have happened: now; in the test environment the newest moment booked,
+   * where a provider's test clock runs ahead.
+   */
+  readonly reach: number;
 }
 
 /** As a query gives them, ms since 1970. */
@@ -52,7 +57,8 @@ export function readAsOf(
   // Today, as a day, is asked for up to its end.
   const isToday = query.at === startOfDay(clocks.now) + dayMs - 1;
   const at = isToday ? clocks.now : query.at;
-  if ((at ?? 0) > clocks.now) {
+  const { now, reach } = clocks;
+  if ((at ?? 0) > reach) {
     throw unprocessable("moment_in_future", "at lies in the future.", "at");
   }
   if (query.known_at !== undefined) checkKnownAt(query.known_at, clocks, "known_at");
@@ -60,7 +66,7 @@ export function readAsOf(
     workspace: access.workspace,
     environment: access.environment,
     // Nothing is older than 1970, and the engine's dates begin there.
-    at: Math.max(0, at ?? query.known_at ?? clocks.now),
+    at: Math.max(0, at ?? (reach > now ? reach : (query.known_at ?? now))),
     knownAt: query.known_at === undefined ? null : Math.max(0, query.known_at),
   };
 }

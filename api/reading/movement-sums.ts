@@ -1,7 +1,7 @@
 /** Movements added up by kind, unrounded. */
 import { grouped } from "../../runtime/grouped.js";
 import { type MovementKind, movementKinds } from "../movement-series/schema.js";
-import { mrrOf } from "./amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 
 /** MRR in millionths of the base currency. */
 export interface Balance {

@@ -1,16 +1,13 @@
 /**
- * MRR as of two moments, as a sum over rows. `mrr_movements` is additive, so `at` is a condition on
- * time (`parts.ts`).
- *
- * `known_at` is more than a condition on `recorded_at`, for how events happened to be batched must
- * never show: the accounts something was learned about since then are taken out, and computed anew
- * from the changes known then (docs/architecture.md). They are few where `known_at` is recent.
+ * MRR as of two moments, as a sum over rows. `mrr_movements` is additive, and each row is recorded
+ * under the event that caused it, so both `at` and `known_at` are conditions on times
+ * (`parts.ts`; docs/decisions/exactly-once.md).
  */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
-import { movementMeasures, shouldBeSql } from "../../schemas/movements.js";
+import { movementMeasures } from "../../schemas/movements.js";
 import type { AsOf } from "./as-of.js";
 import { type Part, additiveTable, namesOf } from "./parts.js";
-import { allOf, atSql, fromSql, knownAtSql, tenantSql } from "./query.js";
+import { fromSql, knownAtSql } from "./query.js";
 
 /**
  * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
@@ -47,11 +44,10 @@ export function movementPartsSql(
   asOf: AsOf,
   { condition, measures = movementMeasures }: SumOptions = {},
 ): string {
-  const stored: Part[] =
+  const parts: Part[] =
     wholes === "none"
-      ? [{ source: `${movements.rows} AND ${upToAt}`, values: "sum" }]
-      : movements.monthParts(wholes, asOf);
-  const parts = [...stored, ...correctionParts(asOf)];
+      ? [{ source: movementRows(asOf), values: "sum" }]
+      : [...movements.monthParts(wholes, asOf), ...laterParts(asOf)];
   return movements.partsSql(parts, () => columns, measures, condition);
 }
 
@@ -72,7 +68,7 @@ export function sumMovementSeriesSql(
     ? movements.monthParts(months, asOf)
     : [movements.monthsBefore(months, firstMonth), ...movements.dayParts(firstMonth)];
   const { measures = movementMeasures, condition } = options;
-  const parts = [...stored, ...correctionParts(asOf)];
+  const parts = [...stored, ...laterParts(asOf)];
   const sql = movements.partsSql(parts, columnsOf, measures, condition);
   return sumsSql(columnsOf(movements.dayOfRow), sql, options);
 }
@@ -90,60 +86,15 @@ function sumsSql(
   return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
 }
 
-/**
- * The movements as of both moments, as sources that each hold whole accounts: what is summed for
- * each account by itself may be worked out source by source, and put together then. All end in a
- * condition.
- */
-export function accountSources(asOf: AsOf): string[] {
+/** The movements as of both moments, one by one: ends in a condition. */
+export function movementRows(asOf: AsOf): string {
   const rows = `${movements.rows} AND ${upToAt}`;
-  return asOf.knownAt === null ? [rows] : [`${rows} AND account NOT IN (${touchedSql})`, knownThen];
+  return asOf.knownAt === null ? rows : `${rows} AND recorded_at <= ${knownAtSql}`;
 }
 
-/**
- * What makes of the recorded rows those as of `known_at`: the rows of touched accounts with the
- * sign turned, and what should have been recorded of them then.
- */
-function correctionParts(asOf: AsOf): Part[] {
+/** Aggregates know no `known_at`: what was recorded later is taken off them. */
+function laterParts(asOf: AsOf): Part[] {
   if (asOf.knownAt === null) return [];
-  const recorded = `${movements.rows} AND ${upToAt} AND account IN (${touchedSql})`;
-  return [
-    { source: recorded, values: "-" },
-    { source: knownThen, values: "+" },
-  ];
+  const later = `${movements.rows} AND ${upToAt} AND recorded_at > ${knownAtSql}`;
+  return [{ source: later, values: "-" }];
 }
-
-/**
- * Accounts something was learned about after `known_at`. Changes report it where what was booked
- * together left no movement (one takes another back); a revision may have moved what it replaces
- * to after `at`, and a country counts for all movements. The movements are asked too, since a
- * booking may be seen half: its changes after this query read them, its movements before.
- *
- * @param countries whether the figures tell countries apart
- */
-export function learnedAccountsSql({
-  tables = ["subscription_changes", "mrr_movements"],
-  countries,
-}: {
-  readonly tables?: readonly ("subscription_changes" | "mrr_movements")[];
-  readonly countries: boolean;
-}): string {
-  const touching = {
-    subscription_changes: `(${upToAt} OR revision > 1${countries ? " OR country != ''" : ""})`,
-    mrr_movements: upToAt,
-  };
-  return tables
-    .map(
-      (table) =>
-        `SELECT account FROM ${table} ` +
-        `WHERE ${tenantSql} AND ${touching[table]} AND recorded_at > ${knownAtSql}`,
-    )
-    .join(" UNION ALL ");
-}
-
-export const touchedSql = learnedAccountsSql({ countries: true });
-
-/** What should have been recorded of those accounts, by the changes known at `known_at`. */
-const knownThen = `(${shouldBeSql(
-  allOf(tenantSql, `recorded_at <= ${knownAtSql}`, `account IN (${touchedSql})`),
-)}) WHERE at <= ${atSql}`;

@@ -52,7 +52,7 @@ interface WalkOptions<Query, Position> {
   readonly query: Query;
   readonly clocks: Clocks;
   /** ms since 1970, of a list that also shows what is to come. */
-  readonly now?: number;
+  readonly reach?: number;
   /** What the first page is as of, where that is not `at` and `known_at`; may refuse it. */
   readonly momentsOf?: (query: Query, clocks: Clocks) => Moments;
   readonly cursors: Cursors;
@@ -108,10 +108,10 @@ function firstState<Query extends WalkQuery, Position>({
   ctx,
   query,
   clocks,
-  now = clocks.now,
+  reach = clocks.reach,
   momentsOf = (moments) => moments,
 }: WalkOptions<Query, Position>): State<Position> {
-  const { at, knownAt } = readAsOf(access, momentsOf(query, clocks), { ...clocks, now });
+  const { at, knownAt } = readAsOf(access, momentsOf(query, clocks), { ...clocks, reach });
   return {
     given: Object.fromEntries(new URLSearchParams(ctx.querystring)),
     at,

@@ -12,11 +12,30 @@ import { type Query, tenantSql } from "./query.js";
  * @param figures what the answer reports: money alone is complete sooner than MRR
  */
 export async function clocksOf(
-  service: Pick<Service, "watermark">,
-  { workspace }: Pick<Access, "workspace">,
+  service: Pick<Service, "clickhouse" | "watermark">,
+  { workspace, environment }: Pick<Access, "workspace" | "environment">,
   figures: Figures = "all",
 ): Promise<Clocks> {
-  return { completeTo: await service.watermark.completeTo(figures, workspace), now: Date.now() };
+  const completeTo = await service.watermark.completeTo(figures, workspace);
+  const now = Date.now();
+  const newest = environment === "test" ? await newestMoment(service, workspace) : now;
+  return { completeTo, now, reach: Math.max(now, newest) };
+}
+
+/** ms since 1970, of what happened in the test environment; 0 where nothing did. */
+async function newestMoment(
+  service: Pick<Service, "clickhouse">,
+  workspace: string,
+): Promise<number> {
+  const columns = { transactions: "timestamp", ledger: "happened_at", subscription_changes: "at" };
+  const newest = Object.entries(columns).map(
+    ([table, column]) => `SELECT max(${column}) AS newest FROM ${table} WHERE ${tenantSql}`,
+  );
+  const sql = `SELECT toUnixTimestamp64Milli(max(newest)) AS newest_ms
+FROM (${newest.join(" UNION ALL ")})`;
+  const params = { workspace, environment: "test" };
+  const [row] = await rowsOf<{ readonly newest_ms: string }>(service, { sql, params });
+  return Number(row?.newest_ms ?? 0);
 }
 
 /** As a query gives it, ms since 1970. */

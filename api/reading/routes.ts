@@ -76,7 +76,9 @@ export function figuresRoute<Query extends FormatQuery & Moments>(
     const clocks = await clocksOf(api.service, access, figures);
     const asOf = readAsOf(access, query, clocks);
     const { data, table } = await read({ ...asked, asOf, clocks });
-    if (format === null) return { data, complete_to: completeText(clocks) };
+    if (format === null) {
+      return { data, at: new Date(asOf.at).toISOString(), complete_to: completeText(clocks) };
+    }
     sendTable(ctx, format, ...table(), clocks);
     return null;
   });
@@ -92,7 +94,7 @@ interface ListOptions<Query, Position> {
   /** What the answer reports. Default: all. */
   readonly figures?: (query: NoInfer<Query>) => Figures;
   /** See `openWalk`. */
-  readonly now?: number;
+  readonly reach?: number;
   readonly momentsOf?: (query: NoInfer<Query>, clocks: Clocks) => Moments;
 }
 

@@ -3,7 +3,8 @@ import type { Catalogue } from "../../catalogue/view.js";
 import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import { type RecordedMovementRow, recordedMovementId } from "../../schemas/movements.js";
 import { presentMovementPlace } from "../mrr-changes/presenter.js";
-import { exactMrr, mrrOf, showMrr } from "../reading/amounts.js";
+import { showMrr } from "../reading/amounts.js";
+import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import type { RecordedMovement } from "./schema.js";
 
 export function presentRecordedMovement(

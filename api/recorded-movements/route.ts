@@ -18,7 +18,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
     position: z.object({ at: z.number().int(), rows: z.number().int() }),
     table: tables.recordedMovements,
     // What is announced is recorded already.
-    now: announcedLatest,
+    reach: announcedLatest,
     momentsOf: ({ at = announcedLatest, known_at }: Moments) => ({ at, known_at }),
   };
   listRoute(api, options, async ({ access, query, asOf, ...asked }) => {

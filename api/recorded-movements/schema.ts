@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { movementKinds } from "../movement-series/schema.js";
+import { movementKind } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { accountId, cellQuery, moment } from "../../schemas/http/series.js";
 
 export const recordedMovementsQueryParameters = z.object({
-  kind: z.enum(movementKinds).optional(),
+  kind: movementKind.optional(),
   from: moment.optional().meta({
     type: "string",
     description: "Dated then or later: a date (its 00:00 UTC) or a date-time.",
@@ -37,7 +37,7 @@ export const recordedMovement = z
     id: z.string().meta({ description: "`mov_norm_…`, the same as on the public topic." }),
     ...cells,
     event_id: z.string().meta({
-      description: "The newest raw event that touched the account when it was booked.",
+      description: "The raw event that caused it.",
     }),
     mrr: z.number().meta({ description: "Signed, rounded." }),
     mrr_exact: exact,

@@ -1,7 +1,7 @@
 /** `GET /v1/metrics/revenue`: what was sold, given back and kept, over time. */
 import { z } from "zod";
 import { compareQuery } from "../summary/schema.js";
-import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
@@ -51,7 +51,7 @@ export type RevenueRow = z.output<typeof revenueRow>;
 
 const revenueTotals = z.object({ ...intervalDays, ...figures }).meta({ id: "RevenueTotals" });
 
-export const revenueAnswer = completeAnswer("RevenueAnswer", {
+export const revenueAnswer = figuresAnswer("RevenueAnswer", {
   data: z.object({
     currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
     interval: z.enum(intervals),

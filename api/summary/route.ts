@@ -9,9 +9,8 @@ import {
   movementSeriesQuery,
 } from "../movement-series/query.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
-import { readMovements } from "../reading/movement-reading.js";
 import { type Sums, plus, sumsByStart, sumsOf } from "../reading/movement-sums.js";
-import { firstRowOf } from "../reading/reading.js";
+import { firstRowOf, rowsOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
 import { type MovementKindRow, movementKindsQuery } from "./movement-kinds.js";
 import { type Period, checkComparison, comparedPeriod, readPeriod } from "./period.js";
@@ -56,19 +55,17 @@ async function readSummary(
 ): Promise<SummaryFigures & { series?: SummaryFigures[] }> {
   const { series, asOf } = period;
   if (series === null || interval === undefined) {
-    const rows = await readMovements<MovementKindRow>(
-      clickhouse,
-      (reading) => movementKindsQuery(reading, period.before, cell),
-      asOf,
+    const rows = await rowsOf<MovementKindRow>(
+      { clickhouse },
+      movementKindsQuery(asOf, period.before, cell),
     );
     const sumsAt = (wanted: MovementKindRow["moment"]) =>
       sumsOf(rows.filter(({ moment }) => moment === wanted));
     return presentSummary(sumsAt("now"), sumsAt("then"), period, of);
   }
-  const rows = await readMovements<MovementSeriesRow>(
-    clickhouse,
-    (reading) => movementSeriesQuery(reading, series, cell, undefined, limits.seriesRowsMax),
-    asOf,
+  const rows = await rowsOf<MovementSeriesRow>(
+    { clickhouse },
+    movementSeriesQuery(asOf, series, cell, undefined, limits.seriesRowsMax),
   );
   const sumsOfStart = sumsByStart(rows);
   const first = sumsOfStart(beforeAll);

@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/summary`: the ratios people run a subscription business by. */
 import { z } from "zod";
-import { clocksQuery, completeAnswer, instant } from "../../schemas/http/clocks.js";
+import { clocksQuery, figuresAnswer, instant } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { cellQuery, intervals, seriesQuery } from "../../schemas/http/series.js";
 
@@ -83,7 +83,7 @@ const series = z.array(summaryFigures).optional().meta({
   description: "With `interval`: of each, oldest first; its rates look back to its beginning.",
 });
 
-export const summaryAnswer = completeAnswer("SummaryAnswer", {
+export const summaryAnswer = figuresAnswer("SummaryAnswer", {
   data: summaryFigures
     .extend({
       currency: z.string().meta({ description: "ISO 4217, of the workspace." }),

@@ -217,7 +217,8 @@ ENGINE = MergeTree
 ORDER BY (workspace, environment, pool, at, fact_id)
 SETTINGS index_granularity = 256${durable};
 
--- Additive differences of MRR. Always equal to what schemas/movements.ts says should be recorded.
+-- Additive differences of MRR, each under the event that caused it: always equal to what
+-- processors/book/account says should be recorded.
 -- Sums are of months, then days of the last month, then rows of the last day: MRR of 8 million
 -- movements took 65 ms of processor time over days alone and 5 over months; without currencies and
 -- countries there are a fifteenth as many sums to read.
@@ -232,13 +233,14 @@ CREATE TABLE IF NOT EXISTS mrr_movements
     currency LowCardinality(String) COMMENT 'original currency of the price',
     country LowCardinality(String),
     at DateTime64(3, 'UTC'),
-    kind LowCardinality(String) COMMENT 'new, expansion, contraction, churn, reactivation',
+    kind LowCardinality(String) COMMENT 'new, expansion, contraction, churn, reactivation, switch',
     vintage Date COMMENT 'first day of the month of the account''s new movement',
     mrr Decimal(38, 6),
     accounts Int32 COMMENT 'active accounts: 1 or -1 on one row of the movement, else 0',
     subscriptions Int32 COMMENT 'active subscriptions of this SKU: 1, -1 or 0',
     recorded_at DateTime64(3, 'UTC'),
     event_id String,
+    correction UInt32 COMMENT 'how many rows the event had recorded of the same before: an earlier event came late',
     booked_at DateTime64(3, 'UTC') COMMENT 'when the row was written',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     PROJECTION by_day

@@ -57,6 +57,20 @@ export async function withService<T>(
   }
 }
 
+/**
+ * Runs `npm run ops -- …words` on a folder.
+ * @returns ms from its start to its end
+ * @throws when it does not end well
+ */
+export async function runCommand(folder: string, words: readonly string[]): Promise<number> {
+  const { file, words: main } = nodeCommand();
+  const startedAt = performance.now();
+  const command = { file, words: [...main, "ops", ...words] };
+  const [code] = await once(spawnService(command, { DATA_DIR: folder }), "close");
+  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}`);
+  return performance.now() - startedAt;
+}
+
 /** A process of one role, over servers: `stopChild` ends it, as the end of this process does. */
 export async function startRole(
   role: string,

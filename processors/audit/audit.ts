@@ -12,8 +12,8 @@ import {
   tenantGroups,
   tenantSql,
   tenantsOf,
-} from "../../audits/account-slices.js";
-import { areAllRight, auditSlice, repairSlice, type SliceFinding } from "../../audits/movements.js";
+} from "./account-slices.js";
+import { areAllRight, auditSlice, repairSlice, type SliceFinding } from "./movements.js";
 import { clickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Watermark } from "../../watermark/watermark.js";

@@ -1,6 +1,6 @@
 /** What the ledger should be minus what it is, by slices of payments, and the rows that mend it. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { findingOf, type SliceFinding } from "../../audits/movements.js";
+import { findingOf, type SliceFinding } from "./movements.js";
 import { isoTime, ledgerIn, type PaymentSlice } from "./money.js";
 import {
   insertBooked,

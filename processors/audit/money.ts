@@ -6,7 +6,7 @@
 import { clickhouseTime, fromClickhouseTime, matching } from "../../clickhouse/rows.js";
 import { literal } from "../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { type Tenant, tenantSql } from "../../audits/account-slices.js";
+import { type Tenant, tenantSql } from "./account-slices.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Fact, factCodec } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/grouped.js";

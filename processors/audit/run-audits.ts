@@ -23,7 +23,7 @@ import { auditedTables } from "../../schemas/audit.js";
 import { audit } from "./audit.js";
 
 /** The same while booking goes on: a tenth of a second of one connection. */
-const auditSliceRowsBesideBooking = 20_000;
+const auditSliceRowsBesideBooking = 5_000;
 
 /** UTC; quiet hours for most, and after the day's quotes. One audit, again when it failed. */
 const nightTimes = "30 3-8 * * *";

@@ -1,6 +1,6 @@
 /** Whether every subscription that went to another account was ended under the one before. */
-import { findingOf, type SliceFinding } from "../../audits/movements.js";
-import { type Tenant, tenantSql } from "../../audits/account-slices.js";
+import { findingOf, type SliceFinding } from "./movements.js";
+import { type Tenant, tenantSql } from "./account-slices.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";

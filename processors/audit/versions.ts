@@ -5,7 +5,7 @@
  */
 import { clickhouseTime, matching } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { findingOf, type SliceFinding } from "../../audits/movements.js";
+import { findingOf, type SliceFinding } from "./movements.js";
 import { grouped } from "../../runtime/grouped.js";
 import { isoTime, type PaymentSlice } from "./money.js";
 import {

@@ -25,7 +25,8 @@ export const clocksQuery = {
     type: "string",
     description:
       "Counts what happened up to then: a date-time, or a day for its end (today: now). Not in " +
-      "the future. Default: `known_at`.",
+      "the future. Default: `known_at`; in the test environment the newest moment booked, where a " +
+      "provider's test clock is ahead of now.",
   }),
   known_at: instant
     .optional()
@@ -41,6 +42,12 @@ const completeTo = z.iso
     "Receipt time up to which everything taken has been booked. An answer with a `known_at` up " +
       "to then is final.",
   );
+
+/** An answer with figures as of one moment. */
+export function figuresAnswer<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  const at = z.iso.datetime().describe("The moment the figures are as of.");
+  return completeAnswer(id, { ...shape, at });
+}
 
 /** An answer with what was asked for, and up to when that is complete. */
 export function completeAnswer<Shape extends z.ZodRawShape>(id: string, shape: Shape) {

@@ -3,7 +3,7 @@
  * currency and rounded once (`definitions.md`, MRR).
  */
 import { knownExponentOf } from "./currencies.js";
-import { decimalText, divideRounded, parseDecimal, powerOfTen } from "./decimal.js";
+import { decimalText, divideRounded, parseDecimal, powerOfTen, rescale } from "./decimal.js";
 
 /** Always in lowest terms with a positive denominator: equal values are equal fields. */
 export interface Fraction {
@@ -29,7 +29,19 @@ const monthlyFactors: Readonly<Record<Interval, Fraction>> = {
 };
 
 /** MRR is kept with this many decimals of the base currency, whatever its exponent. */
-const mrrScale = 6;
+export const mrrPlaces = 6;
+
+/** @param text MRR as ClickHouse gives it @returns millionths of the base currency */
+export function mrrOf(text: string): bigint {
+  const decimal = parseDecimal(text);
+  if (decimal === null) throw new Error(`No decimal: ${JSON.stringify(text)}`);
+  return rescale(decimal, mrrPlaces).digits;
+}
+
+/** @param mrr millionths @returns decimal text of all its places */
+export function exactMrr(mrr: bigint): string {
+  return decimalText({ digits: mrr, scale: mrrPlaces });
+}
 
 /**
  * `amount ÷ interval count × factor`, of one minor unit.
@@ -54,10 +66,10 @@ export function monthlyToMrr(monthly: Fraction, rate: string, originalCurrency: 
   const scale = factor.scale + knownExponentOf(originalCurrency);
   return decimalText({
     digits: divideRounded(
-      monthly.numerator * factor.digits * powerOfTen(mrrScale),
+      monthly.numerator * factor.digits * powerOfTen(mrrPlaces),
       monthly.denominator * powerOfTen(scale),
     ),
-    scale: mrrScale,
+    scale: mrrPlaces,
   });
 }
 

@@ -356,8 +356,10 @@ export const movementSchema = {
         "contraction",
         "churn",
         "reactivation",
+        "switch",
         "unknown",
       ]),
+      "switch: between SKUs, subscriptions or currencies of the account; those of a moment sum to 0",
     ),
     field("at", timestamp, "when MRR changed"),
     field("mrr", "string", "signed decimal text, major units of base_currency, up to 6 places"),
@@ -368,6 +370,7 @@ export const movementSchema = {
   ],
 } as const;
 export type MovementRecord = Avro<typeof movementSchema>;
+export type MovementKind = Exclude<MovementRecord["kind"], "unknown">;
 
 const rejectSchema = {
   type: "record",

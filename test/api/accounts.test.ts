@@ -6,7 +6,8 @@ import {
   accountAnswer,
   accountsAnswer,
 } from "../../api/accounts/schema.js";
-import { mrrOf, showMrr } from "../../api/reading/amounts.js";
+import { showMrr } from "../../api/reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { insertMovements, newTenant } from "../harness/query-rows.js";

@@ -555,7 +555,7 @@ async function openApp(endpoints: Endpoints, count: number, pages: () => AsyncIt
         at: first,
         knownAt: first,
       },
-      clocks: { now: first, completeTo: first },
+      clocks: { now: first, completeTo: first, reach: first },
       count: async () => count,
       pages,
     });

@@ -7,7 +7,7 @@ import { presentMrr } from "../../api/mrr/presenter.js";
 import { type CohortRow, cohortsQuery } from "../../api/cohorts/query.js";
 import { movementKindsQuery } from "../../api/summary/movement-kinds.js";
 import { type MovementSeriesRow, movementSeriesQuery } from "../../api/movement-series/query.js";
-import { learnedAccountsMax, mrrPairQuery } from "../../api/mrr/query.js";
+import { mrrPairQuery } from "../../api/mrr/query.js";
 import { readMrr } from "../../api/mrr/reading.js";
 import type { Query } from "../../api/reading/query.js";
 import { type RevenueSumsRow, revenueQuery } from "../../api/revenue/query.js";
@@ -265,73 +265,6 @@ describe("the queries of the metrics and lists", () => {
       ]);
       const rows = await readMrr(clickhouse, asOf(tenant, at + dayMs, at));
       expect(presentMrr(rows, "USD").current_mrr).to.equal(0);
-    });
-
-    describe("known at a time since when of many accounts more was learned", () => {
-      const begun = day("2025-06-02T10:00");
-      const known = begun + dayMs;
-      const at = begun + 3 * dayMs;
-      /** Each begins with 5, and is known later to have been worth 7 since the second day. */
-      const changesOf = (account: string): TestChange[] => [
-        { account, change_id: "start", at: begun, recorded_at: begun, mrr: "5", phase: "started" },
-        { account, change_id: "rise", at: known, recorded_at: at, mrr: "7", phase: "changed" },
-      ];
-      const movementsOf = (account: string): TestMovement[] => [
-        { ...movement(account, begun, "new", "5"), accounts: 1 },
-        movement(account, at, "expansion", "2"),
-      ];
-      const movement = (account: string, recorded: number, kind: string, mrr: string) => ({
-        account,
-        at: recorded === begun ? begun : known,
-        recorded_at: recorded,
-        kind,
-        vintage: "2025-06-01",
-        mrr,
-      });
-      const names = (count: number) => Array.from({ length: count }, (_, number) => `a${number}`);
-
-      for (const count of [1, learnedAccountsMax, learnedAccountsMax + 1]) {
-        it(`should be what was known then of ${count}`, async () => {
-          const tenant = newTenant();
-          await insertChanges(clickhouse, tenant, names(count).flatMap(changesOf));
-          await insertMovements(clickhouse, tenant, names(count).flatMap(movementsOf));
-          const [then] = await readMrr(clickhouse, asOf(tenant, at, known));
-          expect([Number(then?.mrr), Number(then?.accounts)]).to.deep.equal([5 * count, count]);
-          const [now] = await readMrr(clickhouse, asOf(tenant, at));
-          expect([Number(now?.mrr), Number(now?.accounts)]).to.deep.equal([7 * count, count]);
-        });
-      }
-
-      for (const place of [1, 2, 3]) {
-        it(`should not change with what is booked after ${place} of its statements`, async () => {
-          const tenant = newTenant();
-          await insertChanges(clickhouse, tenant, changesOf("early"));
-          await insertMovements(clickhouse, tenant, movementsOf("early"));
-          for (const name of ["late", "never"]) {
-            await insertChanges(clickhouse, tenant, changesOf(name).slice(0, 1));
-            await insertMovements(clickhouse, tenant, movementsOf(name).slice(0, 1));
-          }
-          // One after the other, so that there is a moment between any two.
-          let statements = 0;
-          let before: Promise<unknown> = Promise.resolve();
-          const read = async <Row>(...words: Parameters<ClickHouse["rows"]>): Promise<Row[]> => {
-            const rows = await clickhouse.rows<Row>(...words);
-            statements += 1;
-            if (statements !== place) return rows;
-            await insertChanges(clickhouse, tenant, changesOf("late").slice(1));
-            await insertMovements(clickhouse, tenant, movementsOf("late").slice(1));
-            return rows;
-          };
-          const rows: ClickHouse["rows"] = <Row>(...words: Parameters<ClickHouse["rows"]>) => {
-            const one = before.then(() => read<Row>(...words));
-            before = one;
-            return one;
-          };
-          const [then] = await readMrr({ rows }, asOf(tenant, at, known));
-          expect(Number(then?.mrr)).to.equal(15);
-          expect(statements).to.equal(3);
-        });
-      }
     });
   });
 

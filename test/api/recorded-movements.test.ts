@@ -1,6 +1,7 @@
 /** MRR movements one by one: the list and the public topic report the same rows. */
 import { expect } from "chai";
-import { mrrOf, showMrr } from "../../api/reading/amounts.js";
+import { showMrr } from "../../api/reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 import { eventBody } from "../../ops/payloads/stripe.js";
 import { movementKinds } from "../../api/movement-series/schema.js";
 import {

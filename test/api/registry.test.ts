@@ -5,7 +5,7 @@ import { suiteEndpoints } from "../harness/endpoints.js";
 
 const transactionsId = 1_900_001_001;
 const subject = "revenue.transactions-value";
-const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 1 });
+const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 2 });
 const transactionsText = releasedText({ topic: "revenue.transactions", version: 1 });
 
 describe("the schema registry's read part", () => {
@@ -21,7 +21,7 @@ describe("the schema registry's read part", () => {
   const newest = { subject, version: 1, id: transactionsId, schema: transactionsText };
   const answers: readonly [path: string, answer: unknown][] = [
     [`/schemas/ids/${transactionsId}`, { schema: transactionsText }],
-    ["/schemas/ids/1900002001", { schema: movementsText }],
+    ["/schemas/ids/1900002002", { schema: movementsText }],
     [`/schemas/ids/${transactionsId}?subject=${subject}`, { schema: transactionsText }],
     [`/schemas/ids/${transactionsId}/versions`, [{ subject, version: 1 }]],
     ["/schemas/types", ["AVRO"]],
@@ -77,7 +77,11 @@ describe("the schema registry's read part", () => {
   it("should list all schemas at once, as consoles ask for them", async () => {
     const { text } = await call("/schemas?deleted=false");
     const listed: { id: number }[] = JSON.parse(text);
-    expect(listed.map(({ id }) => id)).to.deep.equal([transactionsId, 1_900_002_001]);
+    expect(listed.map(({ id }) => id)).to.deep.equal([
+      transactionsId,
+      1_900_002_001,
+      1_900_002_002,
+    ]);
   });
 
   it("should register nothing for anybody", async () => {

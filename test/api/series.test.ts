@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { z } from "zod";
 import { openSkus } from "../../catalogue/skus.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
-import { insertDifferences } from "../../processors/book/subscriptions/movements.js";
+import { recordMovements } from "../../processors/book/subscriptions/movements.js";
 import { type MovementsRow, movementsAnswer } from "../../api/movement-series/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { productId } from "../../schemas/ids.js";
@@ -263,7 +263,7 @@ describe("series over time", () => {
         ],
       };
       await insertChanges(clickhouse, [change]);
-      await insertDifferences(clickhouse, [change]);
+      await recordMovements(clickhouse, [change]);
       const { movements } = await bridge({ ...year, interval: "year" });
       expectBridge(
         movements,
@@ -509,6 +509,7 @@ function expectBridge(rows: readonly MovementsRow[], table: string): void {
       row.contraction_mrr,
       row.churn_mrr,
       row.reactivation_mrr,
+      row.switch_mrr,
     ];
     const sum = moved.reduce((total, amount) => total + cents(amount), cents(row.start_mrr));
     expect(sum, "start and movements").to.equal(cents(row.end_mrr));

@@ -49,7 +49,7 @@ export async function insertMovements(
     ...movement,
   }));
   await clickhouse.write(
-    `INSERT INTO mrr_movements SELECT *, ${bookedNow} FROM ${jsonRows(movementColumns, rows)}`,
+    `INSERT INTO mrr_movements SELECT *, 0, ${bookedNow} FROM ${jsonRows(movementColumns, rows)}`,
   );
 }
 
@@ -178,7 +178,6 @@ export interface TestChange {
   readonly mrr: string;
   /** Made from `change_id` when left out. */
   readonly event_id?: string;
-  readonly country?: string;
 }
 
 /** Subscriptions of one item; what is worth nothing has no item. */
@@ -195,7 +194,7 @@ export async function insertChanges(
     void: 0,
     event_id: `evt_${change.change_id}`,
     currency: "USD",
-    country: "US",
+    country: "",
     ...change,
     steps: [{ at: change.at, items: mrr === "0" ? [] : [{ ...item, price: `USD:${mrr}`, mrr }] }],
   }));

@@ -23,6 +23,7 @@ export interface Worth {
 export interface Timeline {
   readonly account: string;
   readonly provider: string;
+  readonly subscription: string;
   readonly states: readonly State[];
 }
 
@@ -38,7 +39,7 @@ export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes
       const name = `${provider} ${account}`;
       const country = countries.get(name) ?? "ZZ";
       const states = statesOf(asSeenBy(account, winners), country, base, quotes);
-      return { provider, account: name, states };
+      return { provider, account: name, subscription: reported[0]?.subscription ?? "", states };
     });
   });
 }

@@ -6,7 +6,14 @@ import type { Entry } from "./money.js";
 import { type Timeline, type Worth, stateAt } from "./mrr.js";
 import { grouped, shownMicros, shownMinor, unitsOf } from "./compare/showing.js";
 
-export const kinds = ["new", "expansion", "contraction", "churn", "reactivation"] as const;
+export const kinds = [
+  "new",
+  "expansion",
+  "contraction",
+  "churn",
+  "reactivation",
+  "switch",
+] as const;
 export type Kind = (typeof kinds)[number];
 
 /** What is left out is not looked at. */
@@ -39,25 +46,67 @@ function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
   return [...grouped(ours, ({ account }) => account).values()].map((some) => {
     const moments = new Set(some.flatMap(({ states }) => states.map(({ at }) => at)));
     const movements: Movement[] = [];
-    let total = 0n;
-    let part = 0n;
+    let before: readonly Part[] = [];
     let isKnown = false;
     for (const at of [...moments].sort((a, b) => a - b)) {
-      const items = some.flatMap((timeline) =>
-        stateAt(timeline, at).map((item) => ({ ...item, provider: timeline.provider })),
+      const after = some.flatMap((timeline) =>
+        stateAt(timeline, at).map((item) => {
+          const { provider, subscription } = timeline;
+          return { ...item, provider, subscription };
+        }),
       );
-      const after = sumOf(items.map(({ micros }) => micros));
-      const partAfter = sumOf(items.flatMap((item) => (isIn(item, cell) ? [item.micros] : [])));
-      if (after !== total || partAfter !== part) {
-        const kind = kindOf(total, after, isKnown);
-        const accounts = (after > 0n ? 1 : 0) - (total > 0n ? 1 : 0);
-        movements.push({ kind, at, micros: partAfter - part, accounts });
-      }
-      isKnown ||= after > 0n;
-      total = after;
-      part = partAfter;
+      const [total, totalAfter] = [worthOf(before), worthOf(after)];
+      const kind = kindOf(total, totalAfter, isKnown);
+      const accounts = (totalAfter > 0n ? 1 : 0) - (total > 0n ? 1 : 0);
+      const moved = changesOf(before, after).filter((change) => isIn(change.part, cell));
+      const micros = sumOf(moved.map(({ rest }) => rest));
+      const switched = sumOf(moved.map((change) => change.switched));
+      if (micros !== 0n || accounts !== 0) movements.push({ kind, at, micros, accounts });
+      if (switched !== 0n) movements.push({ kind: "switch", at, micros: switched, accounts: 0 });
+      isKnown ||= totalAfter > 0n;
+      before = after;
     }
     return { movements };
+  });
+}
+
+type Part = Worth & Pick<Timeline, "provider" | "subscription">;
+
+function worthOf(parts: readonly Part[]): bigint {
+  return sumOf(parts.map(({ micros }) => micros));
+}
+
+/**
+ * What each SKU, subscription and currency gains or loses: of gains G and losses L, min(G, L) is
+ * switched, in proportion, rounded so that the millionths add up, the largest first.
+ */
+function changesOf(
+  before: readonly Part[],
+  after: readonly Part[],
+): { readonly part: Part; readonly switched: bigint; readonly rest: bigint }[] {
+  const nameOf = (part: Part) => [part.subscription, part.sku, part.currency].join(" ");
+  const all = [...before.map((part) => ({ ...part, micros: -part.micros })), ...after];
+  const changes = Array.from(grouped(all, nameOf), ([name, some]) => {
+    return { name, part: some[0], micros: worthOf(some) };
+  });
+  const sizeOf = ({ micros }: { readonly micros: bigint }) => (micros < 0n ? -micros : micros);
+  changes.sort((one, other) => {
+    if (sizeOf(one) !== sizeOf(other)) return sizeOf(one) > sizeOf(other) ? -1 : 1;
+    return one.name < other.name ? -1 : 1;
+  });
+  const gains = sumOf(changes.map(({ micros }) => (micros > 0n ? micros : 0n)));
+  const losses = sumOf(changes.map(({ micros }) => (micros < 0n ? -micros : 0n)));
+  const switched = gains < losses ? gains : losses;
+  const passed = { up: 0n, down: 0n };
+  return changes.flatMap(({ part, micros }) => {
+    if (part === undefined || micros === 0n) return [];
+    const [side, whole] = micros > 0n ? (["up", gains] as const) : (["down", losses] as const);
+    const upTo = (sum: bigint) => (switched * sum) / whole;
+    const given = upTo(passed[side]);
+    passed[side] += sizeOf({ micros });
+    const share = upTo(passed[side]) - given;
+    const moved = micros > 0n ? share : -share;
+    return [{ part, switched: moved, rest: micros - moved }];
   });
 }
 

@@ -1,11 +1,11 @@
 /** Figures as known earlier, and what the public topic gets, where events are booked together. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { readMovements } from "../../api/reading/movement-reading.js";
+import { rowsOf } from "../../api/reading/reading.js";
 import { sumMovementsSql } from "../../api/reading/movements.js";
 import { readMrr } from "../../api/mrr/reading.js";
 import { asOfParams } from "../../api/reading/query.js";
-import { areAllRight } from "../../audits/movements.js";
+import { areAllRight } from "../../processors/audit/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Log } from "../../log/log.js";
 import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
@@ -127,13 +127,13 @@ describe("MRR as it was known", () => {
       const read: string[] = [];
       for (let order = 1; order <= events; order += 1) {
         const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
-        const rows = await readMovements<{ country: string; mrr: string }>(
-          clickhouse,
-          (moment) => ({
+        const moment = { ...asOf, knownAt: received + order * 1000 };
+        const rows = await rowsOf<{ country: string; mrr: string }>(
+          { clickhouse },
+          {
             sql: sumMovementsSql(["country"], "by_month", moment, { measures: ["mrr"] }),
             params: asOfParams(moment),
-          }),
-          { ...asOf, knownAt: received + order * 1000 },
+          },
         );
         const worth = rows.filter(({ mrr }) => Number(mrr) !== 0);
         read.push(worth.map(({ country, mrr }) => `${country} ${Number(mrr)}`).join());

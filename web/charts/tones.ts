@@ -1,5 +1,12 @@
 /** What a colour stands for; the same on every screen (styles/tokens.css). */
-const movementTones = ["new", "expansion", "reactivation", "contraction", "churn"] as const;
+const movementTones = [
+  "new",
+  "expansion",
+  "reactivation",
+  "contraction",
+  "churn",
+  "switch",
+] as const;
 type MovementTone = (typeof movementTones)[number];
 
 export type Tone =

@@ -1,7 +1,7 @@
 /**
  * Books what subscriptions are worth: changes, countries, unidentified pairs, MRR movements. Apart
- * from money, because working out movements takes the engine longer than a payment may wait (see
- * docs/decisions). The steps below are the whole of it; each may be repeated at any time.
+ * from money, which people wait for. The steps below are the whole of it; each may be repeated at
+ * any time.
  */
 import { fromClickhouseTime } from "../../../clickhouse/rows.js";
 import type { LogRecord } from "../../../log/log.js";
@@ -10,10 +10,10 @@ import type { AccountSizes } from "./account-quota.js";
 import { pairChurns } from "./unidentified-churn.js";
 import type { BookingService } from "../money/book-money.js";
 import { insertChanges, subscriptionChange } from "./changes.js";
-import { countryChange, newCountries, ofSubscribers } from "./countries.js";
+import { countryChange, newCountries } from "./countries.js";
 import { readFacts, skusOf } from "../fact-batch.js";
 import { mapInTurns } from "../../yield-to-event-loop.js";
-import { insertDifferences, recordedMovements, type TouchedAccount } from "./movements.js";
+import { movementRecords, recordMovements, type TouchedAccount } from "./movements.js";
 import type { Side } from "./pairing.js";
 import { recordRejects, type RejectedEvent } from "../../rejects/record-reject.js";
 import { bookTransfers } from "./transfers.js";
@@ -37,8 +37,8 @@ export async function bookSubscriptions(
 
   // 3. Insert the changes that are not there yet, where their accounts have room.
   const reported = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
-  const located = (await mapInTurns(batch, countryChange)).filter((row) => row !== null);
-  const countries = await newCountries(service.clickhouse, located);
+  const placed = (await mapInTurns(batch, countryChange)).filter((row) => row !== null);
+  const countries = await newCountries(service.clickhouse, placed);
   const { accountSizes = null } = service;
   const wanted = [...reported, ...countries];
   const beyond = new Set(await insertChanges(service.clickhouse, wanted, accountSizes));
@@ -56,19 +56,14 @@ export async function bookSubscriptions(
     ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
     ...ended.refused.map(endTooLarge),
   ]);
-  // Who has bought once and subscribed to nothing has no movements.
-  const relocated = await ofSubscribers(
-    service.clickhouse,
-    countries.filter((row) => !beyond.has(row)),
-  );
-  const changed = [...changes, ...ended.touched, ...moved.ended, ...relocated];
-  if (changed.length === 0) return;
-  await insertDifferences(service.clickhouse, touchedAccounts(changed));
+  const located = countries.filter((row) => !beyond.has(row));
+  const touched = touchedAccounts([...changes, ...ended.touched, ...moved.ended, ...located]);
+  if (touched.length === 0) return;
+  const recorded = await recordMovements(service.clickhouse, touched);
 
-  // 6. Publish what is recorded under this batch's events. After a crash before the
-  //    acknowledgement this repeats, with the same ids; another delivery of an event has a
-  //    receipt time of its own, under which nothing is recorded.
-  const messages = await recordedMovements(service.clickhouse, changed, batch);
+  // 6. Publish what is recorded under this batch's events and later ones. After a crash before the
+  //    acknowledgement this repeats, with the same ids.
+  const messages = movementRecords(recorded, batch);
   if (messages.length > 0) {
     await service.log.append(
       topics.movements,
@@ -104,15 +99,17 @@ function tooLarge(
   };
 }
 
-/** Each account once, with the newest event that touched it. */
+/** Each account once, with the event that touched it first. */
 function touchedAccounts(changes: readonly TouchedAccount[]): TouchedAccount[] {
-  const newest = new Map<string, TouchedAccount>();
+  const first = new Map<string, TouchedAccount>();
   for (const { workspace, environment, account, recorded_at, event_id } of changes) {
     const key = JSON.stringify([workspace, environment, account]);
-    const known = newest.get(key);
-    if (known === undefined || known.recorded_at < recorded_at) {
-      newest.set(key, { workspace, environment, account, recorded_at, event_id });
-    }
+    const known = first.get(key);
+    const isFirst =
+      known === undefined ||
+      recorded_at < known.recorded_at ||
+      (recorded_at === known.recorded_at && event_id < known.event_id);
+    if (isFirst) first.set(key, { workspace, environment, account, recorded_at, event_id });
   }
-  return [...newest.values()];
+  return [...first.values()];
 }

@@ -32,6 +32,25 @@ export interface Change {
   }[];
 }
 
+/**
+ * How the id of a change ends that says only that the subscription is another account's from then
+ * on: an end, whatever its phase, which gives it its place among changes of one moment.
+ */
+export const transferSuffix = ":transferred";
+
+/** The order in which changes of one subscription count; the last of one moment does. */
+export function timeOf({
+  at,
+  phase,
+  event_id: event,
+  recorded_at: recordedAt,
+  change_id: id,
+}: Pick<Change, "at" | "phase" | "event_id" | "recorded_at" | "change_id">): string {
+  return [at, phaseOrder[phase], event, recordedAt, id].join(" ");
+}
+
+const phaseOrder = { expired: 0, started: 1, changed: 2, ended: 3 } as const;
+
 /** SQL condition: of these accounts. */
 export function inAccounts(
   rows: readonly Pick<Change, "workspace" | "environment" | "account">[],

@@ -2,6 +2,7 @@
 import { clickhouseTime } from "../../../clickhouse/rows.js";
 import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
@@ -56,6 +57,22 @@ const columns =
   "recorded_at DateTime64(3, 'UTC'), currency String, country String, " +
   "steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, " +
   "price String, mrr Decimal(38, 6)))))";
+
+/**
+ * All that is stored, each account by itself.
+ * @param accountsFilter SQL condition that keeps whole accounts together
+ */
+export async function changesOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  accountsFilter: string,
+): Promise<Change[][]> {
+  const names = "workspace, environment, account, provider, subscription, change_id, revision";
+  const stored = await clickhouse.rows<Change>(
+    `SELECT ${names}, void, at, phase, event_id, recorded_at, currency, country, steps
+     FROM subscription_changes WHERE ${accountsFilter}`,
+  );
+  return [...grouped(stored, ({ account }) => account).values()];
+}
 
 /**
  * Inserts the changes that are not there yet, in their order.

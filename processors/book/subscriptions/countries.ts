@@ -44,20 +44,6 @@ export async function newCountries(
   return withoutOutweighed(located, stored);
 }
 
-/** Those whose accounts have subscriptions. To be called when the countries are stored. */
-export async function ofSubscribers(
-  clickhouse: Pick<ClickHouse, "rows">,
-  countries: readonly Change[],
-): Promise<Change[]> {
-  if (countries.length === 0) return [];
-  const found = await clickhouse.rows<Pick<Change, "account">>(
-    `SELECT DISTINCT account FROM subscription_changes
-     WHERE ${inAccounts(countries)} AND subscription != ''`,
-  );
-  const subscribed = new Set(found.map(({ account }) => account));
-  return countries.filter(({ account }) => subscribed.has(account));
-}
-
 /**
  * Without those that happened later than one that was recorded no later: that one counts whenever
  * they could. What is stored stays, so that a batch that comes again touches its accounts again.
@@ -80,7 +66,7 @@ function withoutOutweighed<Row extends Located>(
   return located.filter((row) => counting.has(nameOf(row)));
 }
 
-/** The order in which they count (`schemas/movements.ts`). */
+/** The order in which they count (`account/account.ts`). */
 function timeOf({ at, event_id: event, change_id: id }: Located): string {
   return [at, event, id].join(" ");
 }

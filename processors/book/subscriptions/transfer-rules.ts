@@ -4,8 +4,7 @@
  * removed: a superfluous end changes nothing. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
-import { transferSuffix } from "../../../schemas/movements.js";
-import type { Change } from "./change.js";
+import { type Change, timeOf, transferSuffix } from "./change.js";
 
 /** Of a change, what its place among those of its subscription needs. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
@@ -55,13 +54,6 @@ function endFor(account: string, shown: Reported): Change {
     steps: [{ at: shown.at, items: [] }],
   };
 }
-
-/** The order in which changes of one subscription count (`schemas/movements.ts`). */
-function timeOf({ at, phase, event_id: event, recorded_at: recordedAt, change_id: id }: Reported) {
-  return [at, phaseOrder[phase], event, recordedAt, id].join(" ");
-}
-
-const phaseOrder = { expired: 0, started: 1, changed: 2, ended: 3 } as const;
 
 function receiptOf({ recorded_at: recordedAt, change_id: id }: Reported): string {
   return `${recordedAt} ${id}`;

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { readMovements } from "../../../api/reading/movement-reading.js";
+import { rowsOf } from "../../../api/reading/reading.js";
 import { sumMovementsSql } from "../../../api/reading/movements.js";
 import { asOfParams, type Query } from "../../../api/reading/query.js";
 import type { AsOf } from "../../../api/reading/as-of.js";
@@ -12,13 +12,14 @@ import type { Log } from "../../../log/log.js";
 import { listRejects } from "../../../rejects/rejects.js";
 import { commands } from "../../../ops/commands.js";
 import { addMissingEnds, audit } from "../../../processors/audit/audit.js";
+import { rebuildMovements } from "../../../processors/audit/movements.js";
 import { bookSubscriptions } from "../../../processors/book/subscriptions/book-subscriptions.js";
 import {
   insertChanges,
   subscriptionChange,
 } from "../../../processors/book/subscriptions/changes.js";
 import { transferEnds } from "../../../processors/book/subscriptions/transfer-rules.js";
-import { insertDifferences } from "../../../processors/book/subscriptions/movements.js";
+import { recordMovements } from "../../../processors/book/subscriptions/movements.js";
 import { movementCodec, topics, type Fact } from "../../../schemas/records/records.js";
 import { openEndpoints } from "../../harness/endpoints.js";
 import { factOf, recordsOf } from "../../harness/facts.js";
@@ -119,15 +120,14 @@ describe("A subscription that changes its account", () => {
 
   /** For each second whose MRR there was, as known after so many lines. */
   async function held(order: number): Promise<Record<string, number>[]> {
-    const rows = await readMovements<{ account: string; at: string; mrr: string }>(
-      clickhouse,
-      byAccount,
-      {
+    const rows = await rowsOf<{ account: string; at: string; mrr: string }>(
+      { clickhouse },
+      byAccount({
         workspace,
         environment: "live",
         at: received,
         knownAt: received + order * 1000,
-      },
+      }),
     );
     return secondsOf.map((second) => {
       const worth: Record<string, number> = {};
@@ -207,7 +207,8 @@ describe("A subscription that changes its account", () => {
 
   it("should be right when several processors book its accounts at once", async () => {
     const lines = linesOf("a1=10 b3=10 a5=10 b7=10 c9=10");
-    await Promise.all(lines.map((line) => book([line])));
+    const store = { ...clickhouse, isShared: true };
+    await Promise.all(lines.map((line) => book([line], store)));
     await expectHeld(lines);
   });
 
@@ -241,7 +242,7 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await insertDifferences(clickhouse, changes);
+    await recordMovements(clickhouse, changes);
     expect((await held(5)).at(-1), "as it was").to.deep.equal({ a: 10, b: 20 });
     expect(await differences()).to.deep.equal([2, 0]);
     await differences(true);
@@ -255,12 +256,12 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await insertDifferences(clickhouse, changes);
+    await recordMovements(clickhouse, changes);
     const reported: string[] = [];
     const code = await commands.rebuild.run({
       config: service.config,
       options: { workspace },
-      steps: { addMissingEnds, audit, startProcessors: async () => {} },
+      steps: { addMissingEnds, audit, rebuildMovements, startProcessors: async () => {} },
       open: async () => service,
       close: async () => {},
       report: (line) => reported.push(line),
@@ -288,7 +289,7 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 a5=20");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await insertDifferences(clickhouse, changes);
+    await recordMovements(clickhouse, changes);
     await book(lines);
     await expectHeld(lines);
   });

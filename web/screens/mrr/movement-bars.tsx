@@ -9,7 +9,7 @@ import { shortMoney, signedMoney } from "../../format/numbers.js";
 import { Term } from "../../parts/term.js";
 import { useView } from "../../state/view.js";
 import { SeriesExports } from "../series-exports.js";
-import { kinds } from "./kinds.js";
+import { kindsIn } from "./kinds.js";
 import { MovementsTable } from "./movements-table.js";
 
 export function MovementBars(props: {
@@ -21,6 +21,7 @@ export function MovementBars(props: {
 }) {
   const view = useView();
   const { rows, interval, currency } = props;
+  const kinds = kindsIn(rows);
   return (
     <Figure
       title={<Term of="netNew" label="Movements" />}

@@ -5,7 +5,7 @@ import { intervalName, range } from "../../format/dates.js";
 import { count, money } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { useView } from "../../state/view.js";
-import { type Kind, kinds } from "./kinds.js";
+import { type Kind, kindsIn } from "./kinds.js";
 
 export function MovementsTable(props: {
   readonly rows: readonly MovementsRow[];
@@ -16,6 +16,7 @@ export function MovementsTable(props: {
 }) {
   const view = useView();
   const { rows, totals, interval, currency } = props;
+  const kinds = kindsIn(totals === undefined ? rows : [...rows, totals]);
   const href = (row: MovementsRow, kind: Kind | null): string =>
     view.to("/mrr/movements", { from: row.from, to: row.to, range: null, kind });
   const amount = (row: MovementsRow, value: number, kind: Kind | null) =>

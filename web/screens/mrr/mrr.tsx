@@ -14,7 +14,7 @@ import { groupOf } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { Balances } from "./balances.js";
 import { MovementBars } from "./movement-bars.js";
-import { kinds } from "./kinds.js";
+import { kindsIn } from "./kinds.js";
 import { MovementsTable } from "./movements-table.js";
 
 export default function Mrr() {
@@ -73,7 +73,7 @@ export default function Mrr() {
                       tone: "balance",
                       href: view.to("/accounts", { at: `${range.from}T00:00:00Z`, active: "true" }),
                     },
-                    ...kinds.map(({ kind, label, field }) => ({
+                    ...kindsIn([totals]).map(({ kind, label, field }) => ({
                       key: kind,
                       label,
                       value: totals[field],
@@ -98,7 +98,7 @@ export default function Mrr() {
             <>
               <dt>MRR on {day(range.from)}</dt>
               <dd class="number">{money(totals.start_mrr, currency)}</dd>
-              {kinds.map(({ kind, field }) => (
+              {kindsIn([totals]).map(({ kind, field }) => (
                 <>
                   <dt>
                     <span class={`mark tone-${kind}`} />

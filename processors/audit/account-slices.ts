@@ -2,12 +2,12 @@
  * The accounts of a tenant in slices of bounded size, in the order of the tables' primary keys, so
  * that a statement over everything becomes many over little: memory stays level at any size.
  */
-import { allEnded } from "../runtime/all-settled.js";
-import { limits } from "../config.js";
-import type { Environment } from "../schemas/records/records.js";
-import { literal } from "../clickhouse/sql-text.js";
-import { chunksBySize } from "../runtime/chunk.js";
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { allEnded } from "../../runtime/all-settled.js";
+import { limits } from "../../config.js";
+import type { Environment } from "../../schemas/records/records.js";
+import { literal } from "../../clickhouse/sql-text.js";
+import { chunksBySize } from "../../runtime/chunk.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 
 export interface Tenant {
   readonly workspace: string;

@@ -1,0 +1,131 @@
+/**
+ * Compares the recorded MRR movements with what should be recorded, by slices of accounts: each
+ * account worked out anew by the function that booked it (`book/account/account-movements.ts`).
+ */
+import { limits } from "../../config.js";
+import { fromClickhouseTime, clickhouseTime, matching } from "../../clickhouse/rows.js";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
+import { trimmedText } from "../../schemas/money/decimal.js";
+import type { AuditExample } from "../../schemas/audit.js";
+import {
+  differenceOf,
+  insertMovements,
+  type MovementsView,
+  type RecordedRow,
+  viewOf,
+} from "../book/subscriptions/movements.js";
+import {
+  type AccountSlice,
+  accountSlices,
+  eachOf,
+  inSlice,
+  movementTables,
+  type Tenant,
+  tenantsOf,
+} from "./account-slices.js";
+
+export interface SliceFinding {
+  readonly rows: number;
+  readonly differences: number;
+  /** Decimal text of base currency, should be minus is. */
+  readonly amount: string;
+  readonly examples: readonly AuditExample[];
+}
+
+export function findingOf<Difference>(
+  rows: number,
+  amount: string,
+  differences: readonly Difference[],
+  exampleOf: (difference: Difference) => AuditExample,
+): SliceFinding {
+  const examples = differences.slice(0, limits.auditExamplesMax).map(exampleOf);
+  return { rows, differences: differences.length, amount, examples };
+}
+
+/**
+ * @param settledTo asked only when something differs; ms since 1970 up to which everything is
+ *   booked. Accounts with changes recorded later are being booked right now and are left out.
+ */
+export async function auditSlice(
+  clickhouse: Pick<ClickHouse, "rows">,
+  slice: AccountSlice,
+  settledTo: () => Promise<number>,
+): Promise<SliceFinding> {
+  const inside = inSlice(slice);
+  const view = await viewOf(clickhouse, inside);
+  let differences = differenceOf(view);
+  if (differences.length > 0) {
+    const settled = clickhouseTime(await settledTo());
+    // Twice: an account whose booking fell between the two tables' reading in the first look has a
+    // change recorded later in the second.
+    for (let look = 0; look < 2 && differences.length > 0; look += 1) {
+      differences = settledDifferences(await viewOf(clickhouse, inside), settled);
+    }
+  }
+  const amount = differences.reduce((sum, { mrr }) => sum + mrrOf(mrr), 0n);
+  return findingOf(view.recorded.length, textOf(amount), differences, (row) => ({
+    subject: row.account,
+    at: new Date(fromClickhouseTime(row.at)).toISOString(),
+    what: row.kind,
+    amount: textOf(mrrOf(row.mrr)),
+  }));
+}
+
+function textOf(mrr: bigint): string {
+  return trimmedText({ digits: mrr, scale: mrrPlaces });
+}
+
+/** Of accounts without a change recorded later, as ClickHouse writes times. */
+function settledDifferences(view: MovementsView, settledTo: string): RecordedRow[] {
+  const unsettled = new Set(
+    view.changes.flatMap(({ account, recorded_at: at }) => (at > settledTo ? [account] : [])),
+  );
+  return differenceOf(view).filter(({ account }) => !unsettled.has(account));
+}
+
+/**
+ * @returns whether all that is recorded of these tenants is what should be; false, too, where
+ *   something is being booked right now
+ */
+export async function areAllRight(
+  clickhouse: Pick<ClickHouse, "rows">,
+  tenants: readonly Tenant[],
+): Promise<boolean> {
+  const view = await viewOf(clickhouse, matching(tenants, "workspace", "environment"));
+  return differenceOf(view).length === 0;
+}
+
+/**
+ * Inserts *should be minus is* for the accounts of a slice, each row under the event it belongs to.
+ * Repeated, it finds nothing to do. Nothing may be booking.
+ */
+export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
+  const view = await viewOf(clickhouse, inSlice(slice));
+  await insertMovements(clickhouse, differenceOf(view), view);
+}
+
+/**
+ * Every movement as the changes say, slice by slice: what is missing is added, what is wrong is
+ * taken back by a difference. Interrupted, it is simply run again. Nothing may be booking.
+ *
+ * @param workspace null: all
+ * @param progress called after each slice with how many there were until now
+ * @returns how many slices there were
+ */
+export async function rebuildMovements(
+  clickhouse: ClickHouse,
+  workspace: string | null,
+  progress: (slices: number) => void = () => undefined,
+): Promise<number> {
+  let slices = 0;
+  for (const tenant of await tenantsOf(clickhouse, movementTables, workspace)) {
+    // While one slice is worked out, the engine reads or writes another.
+    await eachOf(accountSlices(clickhouse, tenant), [1, 2], async (slice) => {
+      await repairSlice(clickhouse, slice);
+      slices += 1;
+      progress(slices);
+    });
+  }
+  return slices;
+}

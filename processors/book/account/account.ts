@@ -1,0 +1,153 @@
+/**
+ * An account as it is known after each of its changes: its moments in order of time, with the
+ * movements that each one means. Pure.
+ *
+ * A change works out only the moments it touches; of those behind them only what they are called,
+ * while the account is worth more or less there than before.
+ */
+import { compare, placeIn } from "../../../runtime/order.js";
+import { unknownCountry } from "../../../schemas/countries.js";
+import type { Change } from "../subscriptions/change.js";
+import type { Difference, Movement } from "./difference.js";
+import { movementsOfMoment } from "./moment.js";
+import { type Part, SubscriptionTimeline } from "./subscription.js";
+
+interface Moment {
+  readonly at: string;
+  /** By subscription, SKU and currency. */
+  readonly parts: Map<string, Part>;
+  /** Millionths that the account was worth until then. */
+  before: bigint;
+  net: bigint;
+  movements: readonly Movement[];
+}
+
+export class Account {
+  readonly #timelines = new Map<string, SubscriptionTimeline>();
+  /** The newest revision of each change. */
+  readonly #revisions = new Map<string, Change>();
+  /** In order of time. */
+  readonly #moments: Moment[] = [];
+  /** The change that says where the customer is. */
+  #located: Change | null = null;
+
+  /** Takes one more change and adds the difference it makes to the movements. */
+  add(change: Change, difference: Difference): void {
+    if (change.country !== "") this.#locate(change, difference);
+    if (change.subscription === "") return;
+    const known = this.#revisions.get(change.change_id);
+    if (known !== undefined && known.revision >= change.revision) return;
+    this.#revisions.set(change.change_id, change);
+    const timeline = this.#timelineOf(change.subscription);
+    const parts = known === undefined || known.void === 1 ? [] : timeline.remove(known);
+    if (change.void === 0) parts.push(...timeline.add(change));
+    const first = this.#first;
+    for (const part of parts) this.#put(part);
+    const touched = new Set(parts.map(({ at }) => at));
+    if (touched.size > 0) this.#walk(this.#first === first ? touched : "all", difference);
+  }
+
+  /** The earliest that says where the customer is counts, for all movements. */
+  #locate(change: Change, difference: Difference): void {
+    if (this.#located !== null && byTime(this.#located, change) <= 0) return;
+    const before = this.#located?.country;
+    this.#located = change;
+    if (change.country !== before) this.#walk("all", difference);
+  }
+
+  #timelineOf(subscription: string): SubscriptionTimeline {
+    const known = this.#timelines.get(subscription);
+    if (known !== undefined) return known;
+    const timeline = new SubscriptionTimeline();
+    this.#timelines.set(subscription, timeline);
+    return timeline;
+  }
+
+  /** When the account was worth something for the first time. */
+  get #first(): string | undefined {
+    return this.#moments.find(({ parts }) => parts.size > 0)?.at;
+  }
+
+  #put(part: Part): void {
+    const place = placeIn(this.#moments, ({ at }) => at < part.at);
+    let moment = this.#moments[place];
+    if (moment?.at !== part.at) {
+      const before = this.#moments[place]?.before ?? this.#worth;
+      moment = { at: part.at, parts: new Map(), before, net: 0n, movements: [] };
+      this.#moments.splice(place, 0, moment);
+    }
+    const key = JSON.stringify([part.subscription, part.sku, part.currency]);
+    const known = moment.parts.get(key);
+    const mrr = (known?.mrr ?? 0n) + part.mrr;
+    const subscriptions = (known?.subscriptions ?? 0) + part.subscriptions;
+    if (mrr === 0n && subscriptions === 0) moment.parts.delete(key);
+    else moment.parts.set(key, { ...part, mrr, subscriptions });
+    moment.net += part.mrr;
+  }
+
+  /** After the last moment. */
+  get #worth(): bigint {
+    const last = this.#moments.at(-1);
+    return last === undefined ? 0n : last.before + last.net;
+  }
+
+  /** @param touched moments to work out again, and the others as far as they are called otherwise */
+  #walk(touched: ReadonlySet<string> | "all", difference: Difference): void {
+    const first = this.#first;
+    const earliest = touched === "all" ? "" : [...touched].reduce((a, b) => (a < b ? a : b));
+    let index = placeIn(this.#moments, ({ at }) => at < earliest);
+    const previous = this.#moments[index - 1];
+    let before = previous === undefined ? 0n : previous.before + previous.net;
+    let left = touched === "all" ? Infinity : touched.size;
+    for (;;) {
+      const moment = this.#moments[index];
+      if (moment === undefined || (left === 0 && moment.before === before)) return;
+      const isTouched = touched === "all" || touched.has(moment.at);
+      if (isTouched || !isCalledAlike(moment, before)) {
+        difference.subtract(moment.movements);
+        moment.movements = this.#movementsOf(moment, before, first);
+        difference.add(moment.movements);
+      }
+      if (isTouched) left -= 1;
+      moment.before = before;
+      before += moment.net;
+      if (moment.parts.size > 0) index += 1;
+      else this.#moments.splice(index, 1);
+    }
+  }
+
+  #movementsOf(moment: Moment, before: bigint, first = moment.at): Movement[] {
+    const country = this.#located?.country ?? unknownCountry;
+    const vintage = `${first.slice(0, monthLength)}-01`;
+    const parts = [...moment.parts.values()];
+    return movementsOfMoment(parts, before, moment.at === first).map(({ part, ...movement }) => ({
+      subscription: part.subscription,
+      external_id: part.sku,
+      currency: part.currency,
+      country,
+      at: moment.at,
+      vintage,
+      ...movement,
+    }));
+  }
+}
+
+const monthLength = "YYYY-MM".length;
+
+/** What a moment is called depends on whether the account is worth anything before and after it. */
+function isCalledAlike({ before: known, net }: Moment, before: bigint): boolean {
+  return signOf(known) === signOf(before) && signOf(known + net) === signOf(before + net);
+}
+
+function signOf(mrr: bigint): number {
+  return Number(mrr > 0n) - Number(mrr < 0n);
+}
+
+/** The order in which what is said of a customer's country counts. */
+function byTime(one: Change, other: Change): number {
+  return (
+    compare(one.at, other.at) ||
+    compare(one.event_id, other.event_id) ||
+    compare(one.change_id, other.change_id)
+  );
+}

@@ -1,0 +1,188 @@
+/**
+ * One subscription of an account: its changes in order of time, and what its SKUs gain and lose at
+ * each moment. Of the changes of one moment the last in that order counts: ended beats changed
+ * beats started, then the greater event id, then of one event the later reading. Rules:
+ * `definitions.md`, MRR. Pure.
+ *
+ * A change that is added or taken back is worked out in place: the walk ends at the first later
+ * change that finds the same as before, mostly the next one.
+ */
+import { placeIn } from "../../../runtime/order.js";
+import { mrrOf } from "../../../schemas/money/monthly.js";
+import { announcedBefore } from "../../../schemas/fact-bounds.js";
+import { type Change, timeOf, transferSuffix } from "../subscriptions/change.js";
+
+/** What one SKU of a subscription gains (or loses, below 0) in one currency at a moment. */
+export interface Part {
+  /** As ClickHouse writes it. */
+  readonly at: string;
+  readonly subscription: string;
+  readonly sku: string;
+  /** Of the price. */
+  readonly currency: string;
+  /** Millionths of the base currency. */
+  readonly mrr: bigint;
+  /** 1 when the subscription begins to count for the SKU, -1 when it ends to; else 0. */
+  readonly subscriptions: number;
+}
+
+/** A price that stands, and what it is worth at the rate of the change that brought it. */
+interface Held {
+  readonly sku: string;
+  /** Currency and exact monthly amount: equal text is the same price. */
+  readonly price: string;
+  readonly mrr: bigint;
+}
+
+/** By item. */
+interface Worth {
+  readonly counting: ReadonlyMap<string, Held>;
+  /** Of items that count nothing now, without the subscription having ended: their rates stand. */
+  readonly paused: ReadonlyMap<string, Held>;
+}
+
+interface Entry {
+  readonly change: Change;
+  readonly time: string;
+  /** What the subscription is worth after this change's last step. */
+  readonly worth: Worth;
+  readonly parts: readonly Part[];
+}
+
+const none: ReadonlyMap<string, Held> = new Map();
+const nothing: Worth = { counting: none, paused: none };
+/** Facts announce nothing later (`schemas/fact-bounds.ts`). */
+const reach = `${announcedBefore} 00:00:00.000`;
+
+export class SubscriptionTimeline {
+  readonly #entries: Entry[] = [];
+
+  /** @returns what is added to the parts, and (with the sign turned) what is no longer there */
+  add(change: Change): Part[] {
+    const time = timeOf(change);
+    const place = placeIn(this.#entries, (entry) => entry.time < time);
+    // Stands for what the change after it was worked out from.
+    const worth = this.#entries[place - 1]?.worth ?? nothing;
+    this.#entries.splice(place, 0, { change, time, worth, parts: [] });
+    return this.#workOut(Math.max(0, place - 1), place);
+  }
+
+  /** @param change one that was added @returns as `add` */
+  remove(change: Change): Part[] {
+    const time = timeOf(change);
+    const place = placeIn(this.#entries, (entry) => entry.time < time);
+    const [removed] = this.#entries.splice(place, 1);
+    if (removed === undefined) return [];
+    const before = this.#entries[place - 1];
+    if (before !== undefined) this.#entries[place - 1] = { ...before, worth: removed.worth };
+    const from = Math.max(0, place - 1);
+    return [...removed.parts.map(turned), ...this.#workOut(from, from)];
+  }
+
+  /** @param changed the first entry whose `worth` the next one was worked out from */
+  #workOut(from: number, changed: number): Part[] {
+    const difference: Part[] = [];
+    for (let index = from; index < this.#entries.length; index += 1) {
+      const entry = this.#entries[index];
+      if (entry === undefined) break;
+      const input = this.#entries[index - 1]?.worth ?? nothing;
+      const until = this.#entries[index + 1]?.change.at ?? reach;
+      const { worth, parts } = effectOf(entry.change, input, until);
+      difference.push(...entry.parts.map(turned), ...parts);
+      this.#entries[index] = { ...entry, worth, parts };
+      if (index >= changed && isSame(worth, entry.worth)) break;
+    }
+    return difference;
+  }
+}
+
+/** @param until the steps from this moment on do not come true: another change is there */
+function effectOf(
+  change: Change,
+  input: Worth,
+  until: string,
+): { readonly worth: Worth; readonly parts: Part[] } {
+  const parts: Part[] = [];
+  let worth = input;
+  for (const step of change.steps) {
+    if (step.at >= until) continue;
+    const next = worthAfter(worth, step.items, hasEnded(change));
+    parts.push(...differenceOf(worth, next, change.subscription, step.at));
+    worth = next;
+  }
+  return { worth, parts };
+}
+
+/** Whether what is worth nothing has ended, or only pauses (unpaid, on trial, free). */
+function hasEnded({ phase, change_id: id }: Change): boolean {
+  return phase === "ended" || phase === "expired" || id.endsWith(transferSuffix);
+}
+
+/**
+ * The rate is held while the price of the item is, also over a pause; one that was left out of what
+ * else counted begins anew.
+ */
+function worthAfter(before: Worth, items: Change["steps"][number]["items"], ended: boolean): Worth {
+  if (items.length === 0) {
+    if (ended) return nothing;
+    return { counting: none, paused: new Map([...before.paused, ...before.counting]) };
+  }
+  const counting = new Map<string, Held>();
+  for (const { item, external_id: sku, price, mrr } of items) {
+    const held = before.counting.get(item) ?? before.paused.get(item);
+    counting.set(item, { sku, price, mrr: held?.price === price ? held.mrr : mrrOf(mrr) });
+  }
+  return { counting, paused: none };
+}
+
+function differenceOf(before: Worth, after: Worth, subscription: string, at: string): Part[] {
+  const sums = new Map<string, { sku: string; currency: string; mrr: bigint }>();
+  const bySku = new Map<string, { before: bigint; after: bigint }>();
+  for (const [worth, sign] of [
+    [before, -1n],
+    [after, 1n],
+  ] as const) {
+    for (const { sku, price, mrr } of worth.counting.values()) {
+      const currency = currencyOf(price);
+      const key = `${currency}:${sku}`;
+      const sum = sums.get(key) ?? { sku, currency, mrr: 0n };
+      sum.mrr += sign * mrr;
+      sums.set(key, sum);
+      const of = bySku.get(sku) ?? { before: 0n, after: 0n };
+      of[sign < 0n ? "before" : "after"] += mrr;
+      bySku.set(sku, of);
+    }
+  }
+  const parts: Part[] = [];
+  for (const { sku, currency, mrr } of sums.values()) {
+    if (mrr === 0n) continue;
+    const of = bySku.get(sku);
+    const begun = of === undefined ? 0 : Number(of.after > 0n) - Number(of.before > 0n);
+    // Of a SKU whose price goes to another currency the first part says it, and both say nothing.
+    bySku.delete(sku);
+    parts.push({ at, subscription, sku, currency, mrr, subscriptions: begun });
+  }
+  return parts;
+}
+
+function currencyOf(price: string): string {
+  return price.slice(0, price.indexOf(":"));
+}
+
+function turned(part: Part): Part {
+  return { ...part, mrr: -part.mrr, subscriptions: -part.subscriptions };
+}
+
+function isSame(one: Worth, other: Worth): boolean {
+  return isSameHeld(one.counting, other.counting) && isSameHeld(one.paused, other.paused);
+}
+
+function isSameHeld(one: ReadonlyMap<string, Held>, other: ReadonlyMap<string, Held>): boolean {
+  if (one === other) return true;
+  if (one.size !== other.size) return false;
+  for (const [item, { sku, price, mrr }] of one) {
+    const same = other.get(item);
+    if (same?.sku !== sku || same.price !== price || same.mrr !== mrr) return false;
+  }
+  return true;
+}
