@@ -18,6 +18,7 @@ import { cohortsRoute } from "./cohorts/route.js";
 import { movementsRoute } from "./movement-series/route.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
+import { whatChangedRoute } from "./what-changed/route.js";
 import { recordedMovementsRoute } from "./recorded-movements/route.js";
 import { productsRoute } from "./products/route.js";
 import { registryRoutes } from "./registry/route.js";
@@ -48,6 +49,7 @@ const readRoutes = [
   accountsRoute,
   accountRoute,
   mrrChangesRoute,
+  whatChangedRoute,
   recordedMovementsRoute,
 ];
 

@@ -16,6 +16,7 @@ import {
   recordedMovementsAnswer,
   recordedMovementsQueryParameters,
 } from "../recorded-movements/schema.js";
+import { whatChangedAnswer, whatChangedQueryParameters } from "../what-changed/schema.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
 import { productsAnswer, productsQueryParameters } from "../products/schema.js";
 import { revenueAnswer, revenueQueryParameters } from "../revenue/schema.js";
@@ -65,11 +66,18 @@ export const operations: readonly Operation[] = [
       "were recorded meanwhile; docs/explaining.md.",
   ),
   metric(
+    "mrr/what-changed",
+    "What made MRR another between two moments, largest first",
+    whatChangedQueryParameters,
+    whatChangedAnswer,
+    "By account, product, country or provider; `rows` and `others` add up to `difference`, exactly.",
+  ),
+  metric(
     "mrr/movements",
     "MRR as balances and the movements between them",
     movementsQueryParameters,
     movementsAnswer,
-    "For each interval `start_mrr` and the five movements make `end_mrr`, exactly, in the " +
+    "For each interval `start_mrr` and the six movements make `end_mrr`, exactly, in the " +
       "whole and in the part of a provider, product, currency or country.",
   ),
   metric(

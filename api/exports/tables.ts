@@ -15,6 +15,7 @@ import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
+import { whatChangedRow } from "../what-changed/schema.js";
 import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";
@@ -47,6 +48,7 @@ export const tables = {
     name: "mrr",
     columns: columnsOf(z.object({ provider: providerToken, mrr: z.number(), currency })),
   },
+  whatChanged: { name: "mrr-what-changed", columns: columnsOf(whatChangedRow) },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
   recordedMovements: {
     name: "mrr-movements-recorded",

@@ -7,7 +7,7 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
-import { mrrMinor } from "../reading/amounts.js";
+import { apportioned, mrrMinor } from "../reading/amounts.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";
 import { groupFields, groupKey } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";
@@ -148,28 +148,4 @@ function presentRow(
     reactivated_accounts: orNull(accounts("reactivation")),
     end_accounts: orNull(end.accounts),
   };
-}
-
-/**
- * `exact ÷ unit` as whole numbers with the sum `total`: each is rounded down, and what is missing
- * goes to those that lost most (the method of largest remainders). What is 0 stays 0, and none is
- * a whole unit off.
- */
-function apportioned(total: bigint, exact: readonly bigint[], unit: bigint): bigint[] {
-  const remainders = exact.map((value) => ((value % unit) + unit) % unit);
-  const shares = exact.map((value, index) => (value - (remainders[index] ?? 0n)) / unit);
-  let missing = shares.reduce((left, share) => left - share, total);
-  const byLoss = remainders
-    .map((remainder, index) => ({ remainder, index }))
-    .filter(({ remainder }) => remainder > 0n)
-    .sort((one, other) =>
-      one.remainder === other.remainder ? 0 : one.remainder > other.remainder ? -1 : 1,
-    );
-  for (const { index } of byLoss) {
-    if (missing <= 0n) break;
-    shares[index] = (shares[index] ?? 0n) + 1n;
-    missing -= 1n;
-  }
-  if (missing !== 0n) throw new Error("balances and movements of MRR do not belong together");
-  return shares;
 }

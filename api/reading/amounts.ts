@@ -29,3 +29,27 @@ export function ratio(part: bigint, whole: bigint, decimals: number): number {
   const digits = divideRounded(part * powerOfTen(decimals), whole);
   return Number(decimalText({ digits, scale: decimals }));
 }
+
+/**
+ * `exact ÷ unit` as whole numbers with the sum `total`: each is rounded down, and what is missing
+ * goes to those that lost most (the method of largest remainders). What is 0 stays 0, and none is
+ * a whole unit off.
+ */
+export function apportioned(total: bigint, exact: readonly bigint[], unit: bigint): bigint[] {
+  const remainders = exact.map((value) => ((value % unit) + unit) % unit);
+  const shares = exact.map((value, index) => (value - (remainders[index] ?? 0n)) / unit);
+  let missing = shares.reduce((left, share) => left - share, total);
+  const byLoss = remainders
+    .map((remainder, index) => ({ remainder, index }))
+    .filter(({ remainder }) => remainder > 0n)
+    .sort((one, other) =>
+      one.remainder === other.remainder ? 0 : one.remainder > other.remainder ? -1 : 1,
+    );
+  for (const { index } of byLoss) {
+    if (missing <= 0n) break;
+    shares[index] = (shares[index] ?? 0n) + 1n;
+    missing -= 1n;
+  }
+  if (missing !== 0n) throw new Error("balances and movements of MRR do not belong together");
+  return shares;
+}

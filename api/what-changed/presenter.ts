@@ -1,0 +1,105 @@
+/** The JSON of what changed, in numbers that add up as they are shown. */
+import type { Catalogue } from "../../catalogue/view.js";
+import { grouped } from "../../runtime/grouped.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { powerOfTen } from "../../schemas/money/decimal.js";
+import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { movementKinds } from "../movement-series/schema.js";
+import { apportioned, mrrMinor } from "../reading/amounts.js";
+import { groupFields, groupKey } from "../reading/groups.js";
+import { type Sums, balanceOf } from "../reading/movement-sums.js";
+import type { WhatChangedSum } from "./query.js";
+import type { WhatChangedAnswer, WhatChangedGroup, WhatChangedRow } from "./schema.js";
+
+/** What one group gained or lost. */
+export interface Change {
+  readonly name: Omit<WhatChangedRow, "difference" | "kinds" | "movements">;
+  /** Millionths, in the order of `movementKinds`. */
+  readonly kinds: readonly bigint[];
+  readonly movements: number;
+}
+
+/** @returns the largest first; SKUs of one product are one */
+export function changesOf(
+  rows: readonly WhatChangedSum[],
+  by: WhatChangedGroup,
+  catalogue: Catalogue,
+): Change[] {
+  const named = rows.map((row) => ({ row, name: nameOf(row, by, catalogue) }));
+  const changes = Array.from(
+    grouped(named, ({ name: { account, ...name } }) => account ?? groupKey(name)).values(),
+    (some) => ({
+      name: some[0]?.name ?? {},
+      kinds: movementKinds.map((kind) =>
+        some.reduce((sum, { row }) => sum + mrrOf(row[`${kind}_mrr`]), 0n),
+      ),
+      movements: some.reduce((sum, { row }) => sum + Number(row.movements), 0),
+    }),
+  );
+  return changes.toSorted((one, other) => Number(sizeOf(other) - sizeOf(one)));
+}
+
+function nameOf(row: WhatChangedSum, by: WhatChangedGroup, catalogue: Catalogue): Change["name"] {
+  if (by !== "account") return groupFields(row, by, catalogue);
+  const { account = "" } = row;
+  return { account, ...groupFields(row, "provider", catalogue) };
+}
+
+function sizeOf({ kinds }: Change): bigint {
+  const net = sumOf(kinds);
+  return net < 0n ? -net : net;
+}
+
+function sumOf(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((sum, amount) => sum + amount, 0n);
+}
+
+/**
+ * @param then all movements before `from`, `now` all before `to`
+ * @param changes those shown, of `groups` there are
+ */
+export function presentWhatChanged(
+  { from, to }: { readonly from: number; readonly to: number },
+  then: Sums,
+  now: Sums,
+  changes: readonly Change[],
+  groups: number,
+  currency: string,
+): WhatChangedAnswer["data"] {
+  const exponent = knownExponentOf(currency);
+  const unit = powerOfTen(mrrPlaces - exponent);
+  const [before, after] = [balanceOf(then).mrr, balanceOf(now).mrr];
+  const total = mrrMinor(after, currency) - mrrMinor(before, currency);
+  const exact = movementKinds.map(
+    (kind) => (now.get(kind)?.mrr ?? 0n) - (then.get(kind)?.mrr ?? 0n),
+  );
+  const nets = changes.map(({ kinds }) => sumOf(kinds));
+  // What is left is that of the others, whose movements nobody reads one by one.
+  const shares = apportioned(total, [...nets, after - before - sumOf(nets)], unit);
+  const money = (minor: bigint) => toJsonNumber(minor, exponent);
+  const kindsOf = (net: bigint, parts: readonly bigint[]) => {
+    const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n, back = 0n, switched = 0n] =
+      apportioned(net, parts, unit);
+    return {
+      new_mrr: money(fresh),
+      expansion_mrr: money(expansion),
+      contraction_mrr: money(contraction),
+      churn_mrr: money(churn),
+      reactivation_mrr: money(back),
+      switch_mrr: money(switched),
+    };
+  };
+  return {
+    currency,
+    from: { at: new Date(from).toISOString(), mrr: money(mrrMinor(before, currency)) },
+    to: { at: new Date(to).toISOString(), mrr: money(mrrMinor(after, currency)) },
+    difference: money(total),
+    kinds: kindsOf(total, exact),
+    rows: changes.map(({ name, kinds, movements }, index) => {
+      const net = shares[index] ?? 0n;
+      return { ...name, difference: money(net), kinds: kindsOf(net, kinds), movements };
+    }),
+    others: { count: groups - changes.length, difference: money(shares.at(-1) ?? 0n) },
+  };
+}
