@@ -48,7 +48,12 @@ export const tables = {
     name: "mrr",
     columns: columnsOf(z.object({ provider: providerToken, mrr: z.number(), currency })),
   },
-  whatChanged: { name: "mrr-what-changed", columns: columnsOf(whatChangedRow) },
+  whatChanged: {
+    name: "mrr-what-changed",
+    columns: columnsOf(
+      whatChangedRow.omit({ kinds: true }).extend(whatChangedRow.shape.kinds.shape),
+    ),
+  },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
   recordedMovements: {
     name: "mrr-movements-recorded",

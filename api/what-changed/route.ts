@@ -53,7 +53,8 @@ export function whatChangedRoute(api: ReadApi): void {
       const shown = changes.slice(0, limit);
       const data = presentWhatChanged(time, then, now, shown, groups, access.baseCurrency);
       if (format === null) return { data, complete_to: completeText(clocks) };
-      sendTable(ctx, format, tables.whatChanged, data.rows, clocks);
+      const flat = data.rows.map(({ kinds: ofRow, ...row }) => ({ ...row, ...ofRow }));
+      sendTable(ctx, format, tables.whatChanged, flat, clocks);
       return null;
     },
   );

@@ -5,8 +5,7 @@
 import { limits } from "../../config.js";
 import { fromClickhouseTime, clickhouseTime, matching } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
-import { trimmedText } from "../../schemas/money/decimal.js";
+import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import {
   differenceOf,
@@ -64,16 +63,12 @@ export async function auditSlice(
     }
   }
   const amount = differences.reduce((sum, { mrr }) => sum + mrrOf(mrr), 0n);
-  return findingOf(view.recorded.length, textOf(amount), differences, (row) => ({
+  return findingOf(view.recorded.length, plainMrr(amount), differences, (row) => ({
     subject: row.account,
     at: new Date(fromClickhouseTime(row.at)).toISOString(),
     what: row.kind,
-    amount: textOf(mrrOf(row.mrr)),
+    amount: row.mrr,
   }));
-}
-
-function textOf(mrr: bigint): string {
-  return trimmedText({ digits: mrr, scale: mrrPlaces });
 }
 
 /** Of accounts without a change recorded later, as ClickHouse writes times. */

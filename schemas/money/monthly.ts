@@ -3,7 +3,14 @@
  * currency and rounded once (`definitions.md`, MRR).
  */
 import { knownExponentOf } from "./currencies.js";
-import { decimalText, divideRounded, parseDecimal, powerOfTen, rescale } from "./decimal.js";
+import {
+  decimalText,
+  divideRounded,
+  parseDecimal,
+  powerOfTen,
+  rescale,
+  trimmedText,
+} from "./decimal.js";
 
 /** Always in lowest terms with a positive denominator: equal values are equal fields. */
 export interface Fraction {
@@ -36,6 +43,11 @@ export function mrrOf(text: string): bigint {
   const decimal = parseDecimal(text);
   if (decimal === null) throw new Error(`No decimal: ${JSON.stringify(text)}`);
   return rescale(decimal, mrrPlaces).digits;
+}
+
+/** @param mrr millionths @returns decimal text without zeros at the end, as ClickHouse writes it */
+export function plainMrr(mrr: bigint): string {
+  return trimmedText({ digits: mrr, scale: mrrPlaces });
 }
 
 /** @param mrr millionths @returns decimal text of all its places */

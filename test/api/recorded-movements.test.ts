@@ -182,7 +182,7 @@ describe("GET /v1/mrr-movements", () => {
     (query) => get(`${path}?${query}`),
     [
       ["from=2026-02-01&to=2026-01-01", 422, "range_backwards", "from"],
-      [`known_at=${ahead}`, 422, "known_at_incomplete", "known_at"],
+      [`known_at=${ahead}`, 422, "moment_in_future", "known_at"],
     ],
   );
 });

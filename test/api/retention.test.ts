@@ -69,7 +69,7 @@ describe("retention", () => {
         '{"vintage":"2026-01","starting_mrr":10,"nrr_percentage":150,' +
         '"retention_curve":[100,150,150]},' +
         '{"vintage":"2026-02","starting_mrr":20,"nrr_percentage":0,"retention_curve":[100,0]}' +
-        "]},}";
+        ']},"at":"2026-03-31T12:00:00.000Z",}';
       expect(await read(at)).to.equal(expected);
       expect(await read(`${at}&interval=month&basis=mrr&gross=false`)).to.equal(expected);
     });

@@ -5,7 +5,7 @@
  * (`definitions.md`, Two clocks). Pure.
  */
 import { compare } from "../../../runtime/order.js";
-import { exactMrr } from "../../../schemas/money/monthly.js";
+import { plainMrr } from "../../../schemas/money/monthly.js";
 import type { Change } from "../subscriptions/change.js";
 import { Account } from "./account.js";
 import { Difference, type Movement } from "./difference.js";
@@ -18,7 +18,7 @@ export interface MovementRow
       Change,
       "workspace" | "environment" | "account" | "provider" | "recorded_at" | "event_id"
     > {
-  /** Decimal text of base currency, six places. */
+  /** Decimal text of base currency, up to six places. */
   readonly mrr: string;
 }
 
@@ -53,7 +53,7 @@ function rowOf(movement: Movement, cause: Change): MovementRow {
     account,
     provider,
     ...movement,
-    mrr: exactMrr(movement.mrr),
+    mrr: plainMrr(movement.mrr),
     recorded_at,
     event_id,
   };

@@ -10,7 +10,7 @@ import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
-import { exactMrr, mrrOf } from "../../../schemas/money/monthly.js";
+import { plainMrr, mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";
 import type { Fact, MovementRecord } from "../../../schemas/records/records.js";
 import { inTurns } from "../../yield-to-event-loop.js";
@@ -105,7 +105,7 @@ export function differenceOf({
       ({ mrr, accounts, subscriptions }) => mrr !== 0n || accounts !== 0 || subscriptions !== 0,
     )
     .map(({ row, mrr, accounts, subscriptions, correction }) => {
-      return { ...row, mrr: exactMrr(mrr), accounts, subscriptions, correction };
+      return { ...row, mrr: plainMrr(mrr), accounts, subscriptions, correction };
     });
 }
 
