@@ -90,7 +90,7 @@ export const definitions = {
   reactivation: { name: "Reactivation", text: "MRR of accounts that had churned and came back." },
   switch: {
     name: "Switch",
-    text: "MRR that moved between products, subscriptions or currencies of one account at one moment.",
+    text: "MRR that an account moved between products, subscriptions or currencies at one moment.",
   },
   contraction: {
     name: "Contraction",

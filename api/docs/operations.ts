@@ -70,7 +70,7 @@ export const operations: readonly Operation[] = [
     "What made MRR another between two moments, largest first",
     whatChangedQueryParameters,
     whatChangedAnswer,
-    "By account, product, country or provider; `rows` and `others` add up to `difference`, exactly.",
+    "By account, product, country or provider; `rows` and `others` add up to `difference`.",
   ),
   metric(
     "mrr/movements",

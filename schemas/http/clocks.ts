@@ -25,8 +25,8 @@ export const clocksQuery = {
     type: "string",
     description:
       "Counts what happened up to then: a date-time, or a day for its end (today: now). Not in " +
-      "the future. Default: `known_at`; in the test environment the newest moment booked, where a " +
-      "provider's test clock is ahead of now.",
+      "the future. Default: `known_at`; in the test environment the newest moment booked, where " +
+      "a provider's test clock is ahead of now.",
   }),
   known_at: instant
     .optional()

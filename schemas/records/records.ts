@@ -359,7 +359,7 @@ export const movementSchema = {
         "switch",
         "unknown",
       ]),
-      "switch: between SKUs, subscriptions or currencies of the account; those of a moment sum to 0",
+      "switch: between SKUs, subscriptions or currencies of the account; a moment's add up to 0",
     ),
     field("at", timestamp, "when MRR changed"),
     field("mrr", "string", "signed decimal text, major units of base_currency, up to 6 places"),

@@ -91,7 +91,7 @@ export class Account {
     return last === undefined ? 0n : last.before + last.net;
   }
 
-  /** @param touched moments to work out again, and the others as far as they are called otherwise */
+  /** @param touched moments to work out again; others only where they are called otherwise now */
   #walk(touched: ReadonlySet<string> | "all", difference: Difference): void {
     const first = this.#first;
     const earliest = touched === "all" ? "" : [...touched].reduce((a, b) => (a < b ? a : b));
@@ -139,8 +139,9 @@ function isCalledAlike({ before: known, net }: Moment, before: bigint): boolean 
   return signOf(known) === signOf(before) && signOf(known + net) === signOf(before + net);
 }
 
-function signOf(mrr: bigint): number {
-  return Number(mrr > 0n) - Number(mrr < 0n);
+function signOf(mrr: bigint): -1 | 0 | 1 {
+  if (mrr === 0n) return 0;
+  return mrr > 0n ? 1 : -1;
 }
 
 /** The order in which what is said of a customer's country counts. */

@@ -1,7 +1,7 @@
 /**
  * What one moment of an account is called: its parts as movements. What moves between SKUs,
  * subscriptions or currencies is `switch`, and only the rest has the movement's name
- * (`definitions.md`, Movements). Pure.
+ * (`definitions.md`, MRR). Pure.
  */
 import { compare } from "../../../runtime/order.js";
 import type { MovementKind } from "../../../schemas/records/records.js";
