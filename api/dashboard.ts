@@ -7,6 +7,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import type Router from "@koa/router";
 import type { Context } from "koa";
+import { readCookie, sessionCookie } from "../http/cookies.js";
 import { projectFile } from "../runtime/project-root.js";
 import type { Service } from "../runtime/service.js";
 import { plainPage } from "./plain-page.js";
@@ -59,7 +60,8 @@ export function dashboardRoutes(
       return;
     }
     ctx.set("Cache-Control", "no-cache");
-    send(ctx, index);
+    ctx.vary("Cookie");
+    send(ctx, readCookie(ctx.req, sessionCookie) === undefined ? withoutSession(index) : index);
   };
 
   router.get("/", page);
@@ -84,6 +86,12 @@ export function dashboardRoutes(
       return send(ctx, file);
     });
   }
+}
+
+/** Tells the page that no session came with it; asking whose it is would be answered by a 401. */
+function withoutSession({ type, bytes }: File): File {
+  const text = bytes.toString().replace("<html ", '<html data-session="none" ');
+  return { type, bytes: Buffer.from(text), compressed: {} };
 }
 
 /** Nothing from other origins, no inline scripts, no framing. */

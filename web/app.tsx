@@ -1,37 +1,44 @@
 /** Every screen of the dashboard, by its path. Each is a file of its own, loaded when opened. */
-import { useEffect } from "preact/hooks";
-import { ErrorBoundary, LocationProvider, Route, Router, lazy, useLocation } from "preact-iso";
-import { Failure } from "./parts/states.js";
+import { useEffect, useState } from "preact/hooks";
+import { ErrorBoundary, LocationProvider, Route, Router, useLocation } from "preact-iso";
+import { Failure, Slow } from "./parts/states.js";
+import { Boundary, screenOf } from "./shell/screens.js";
 import { Shell } from "./shell/shell.js";
-import { loadSession, session } from "./state/session.js";
+import { beginSession, loadSession, session } from "./state/session.js";
 import { useView } from "./state/view.js";
 
 const screens = [
-  { path: "/overview", screen: lazy(() => import("./screens/overview/overview.js")) },
-  { path: "/mrr", screen: lazy(() => import("./screens/mrr/mrr.js")) },
-  { path: "/mrr/movements", screen: lazy(() => import("./screens/mrr/movements.js")) },
-  { path: "/revenue", screen: lazy(() => import("./screens/revenue/revenue.js")) },
-  { path: "/retention", screen: lazy(() => import("./screens/retention/retention.js")) },
-  { path: "/products", screen: lazy(() => import("./screens/products/products.js")) },
-  { path: "/transactions", screen: lazy(() => import("./screens/transactions/transactions.js")) },
-  { path: "/accounts", screen: lazy(() => import("./screens/account/accounts.js")) },
-  { path: "/accounts/:id", screen: lazy(() => import("./screens/account/account.js")) },
-  { path: "/live", screen: lazy(() => import("./screens/live/live.js")) },
-  { path: "/why", screen: lazy(() => import("./screens/why/why.js")) },
-  { path: "/events/:id", screen: lazy(() => import("./screens/event/event.js")) },
-  { path: "/settings/:rest*", screen: lazy(() => import("./screens/settings/settings.js")) },
-  { path: "/installation/:rest*", screen: lazy(() => import("./screens/settings/settings.js")) },
+  { path: "/overview", screen: screenOf(() => import("./screens/overview/overview.js")) },
+  { path: "/mrr", screen: screenOf(() => import("./screens/mrr/mrr.js")) },
+  { path: "/mrr/movements", screen: screenOf(() => import("./screens/mrr/movements.js")) },
+  { path: "/revenue", screen: screenOf(() => import("./screens/revenue/revenue.js")) },
+  { path: "/retention", screen: screenOf(() => import("./screens/retention/retention.js")) },
+  { path: "/products", screen: screenOf(() => import("./screens/products/products.js")) },
+  {
+    path: "/transactions",
+    screen: screenOf(() => import("./screens/transactions/transactions.js")),
+  },
+  { path: "/accounts", screen: screenOf(() => import("./screens/account/accounts.js")) },
+  { path: "/accounts/:id", screen: screenOf(() => import("./screens/account/account.js")) },
+  { path: "/live", screen: screenOf(() => import("./screens/live/live.js")) },
+  { path: "/why", screen: screenOf(() => import("./screens/why/why.js")) },
+  { path: "/events/:id", screen: screenOf(() => import("./screens/event/event.js")) },
+  { path: "/settings/:rest*", screen: screenOf(() => import("./screens/settings/settings.js")) },
+  {
+    path: "/installation/:rest*",
+    screen: screenOf(() => import("./screens/settings/settings.js")),
+  },
 ] as const;
 
 /** Screens for those who are not signed in. */
-const welcome = lazy(() => import("./screens/welcome/welcome.js"));
+const welcome = screenOf(() => import("./screens/welcome/welcome.js"));
 const welcomePaths = ["/sign-in", "/setup", "/invite", "/welcome"];
 
 /** What the service answers by itself; a link there leaves the dashboard. */
 const inDashboard = /^\/(?!docs|auth|v1|openapi\.json)/;
 
 export function App() {
-  useEffect(() => void loadSession(), []);
+  useEffect(beginSession, []);
   // While the session is asked for.
   useEffect(
     () => void screens.find(({ path }) => path === location.pathname)?.screen.preload(),
@@ -39,13 +46,22 @@ export function App() {
   );
   return (
     <LocationProvider scope={inDashboard}>
-      <Page />
+      <Guarded />
     </LocationProvider>
+  );
+}
+
+function Guarded() {
+  return (
+    <Boundary url={useLocation().url}>
+      <Page />
+    </Boundary>
   );
 }
 
 function Page() {
   const { path, url, route } = useLocation();
+  const [isOpening, setOpening] = useState(false);
   const view = useView();
   const now = session.value;
   const isWelcome = welcomePaths.includes(path);
@@ -77,19 +93,22 @@ function Page() {
   if (now.is === "failed") {
     return (
       <main class="page alone">
-        <Failure error={now.error} />
+        <Failure error={now.error} retry={() => void loadSession()} />
       </main>
     );
   }
+  if (now.is === "loading") return <Slow />;
   if (now.is !== "in" || target !== null) return null;
   return (
-    <Shell>
-      <Router>
-        {screens.map(({ path: pattern, screen }) => (
-          <Route key={pattern} path={pattern} component={screen} />
-        ))}
-        <Route default component={NotFound} />
-      </Router>
+    <Shell isOpening={isOpening}>
+      <Boundary url={url}>
+        <Router onLoadStart={() => setOpening(true)} onLoadEnd={() => setOpening(false)}>
+          {screens.map(({ path: pattern, screen }) => (
+            <Route key={pattern} path={pattern} component={screen} />
+          ))}
+          <Route default component={NotFound} />
+        </Router>
+      </Boundary>
     </Shell>
   );
 }

@@ -13,18 +13,32 @@ export class CallError extends Error {
     message: string,
     readonly requestId: string | null,
     readonly param: string | null = null,
+    /** Nothing was to be changed, so asking again does no harm. */
+    readonly isRead = false,
   ) {
     super(message);
   }
 
-  static of(thrown: unknown): CallError {
+  static of(thrown: unknown, isRead = false): CallError {
     if (thrown instanceof CallError) return thrown;
-    return new CallError(0, "no_answer", "The service cannot be reached.", null);
+    const isLate = thrown instanceof DOMException && thrown.name === "TimeoutError";
+    const message = isLate ? "The service does not answer." : "The service cannot be reached.";
+    return new CallError(0, "no_answer", message, null, null, isRead);
+  }
+
+  /** Whether the same call may well succeed a little later. */
+  get isPassing(): boolean {
+    return this.isRead && (this.status === 0 || this.status === 429 || this.status >= 500);
   }
 
   /** What the reader can do about it. */
   get advice(): string {
-    if (this.status === 0) return "Check the connection; this page tries again by itself.";
+    if (this.code === "passkey_refused") return "Try again, or sign in another way.";
+    if (this.status === 0) {
+      return this.isRead
+        ? "Check the connection; this page tries again by itself."
+        : "Check the connection, and whether it was done, before you try again.";
+    }
     if (this.status === 401) return "Sign in again.";
     if (this.status === 403) return "Ask an administrator of the workspace for the right to do it.";
     if (this.status === 404) return "Check the link, the workspace and the environment.";
@@ -43,12 +57,32 @@ export function urlOf(path: string, params: Params = {}): string {
   return text === "" ? path : `${path}?${text}`;
 }
 
+/** A question is given up after so long; a change may take what it takes. */
+const answerMsMax = 60_000;
+
+type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+interface Options {
+  readonly body?: object;
+  readonly signal?: AbortSignal;
+}
+
 /** @returns the JSON answer as it came. @throws CallError */
 export async function call<Answer>(
-  method: "GET" | "POST" | "PATCH" | "DELETE",
+  method: Method,
   url: string,
-  options: { readonly body?: object; readonly signal?: AbortSignal } = {},
+  options: Options = {},
 ): Promise<Answer> {
+  const isRead = method === "GET";
+  const signals = [options.signal ?? [], isRead ? AbortSignal.timeout(answerMsMax) : []].flat();
+  try {
+    return await answerOf<Answer>(method, url, { ...options, signal: AbortSignal.any(signals) });
+  } catch (thrown) {
+    throw CallError.of(thrown, isRead);
+  }
+}
+
+async function answerOf<Answer>(method: Method, url: string, options: Options): Promise<Answer> {
   const { body, signal } = options;
   const response = await fetch(url, {
     method,
@@ -60,7 +94,10 @@ export async function call<Answer>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
-  if (!response.ok) throw errorOf(response, await bodyOf<ErrorBody>(response).catch(() => ({})));
+  if (!response.ok) {
+    const failure = await bodyOf<ErrorBody>(response).catch(() => ({}));
+    throw errorOf(response, failure, method === "GET");
+  }
   return bodyOf<Answer>(response);
 }
 
@@ -79,12 +116,13 @@ interface ErrorBody {
   };
 }
 
-function errorOf(response: Response, { error }: ErrorBody): CallError {
+function errorOf(response: Response, { error }: ErrorBody, isRead: boolean): CallError {
   return new CallError(
     response.status,
     error?.code ?? "unknown",
     error?.message ?? `The service answered ${response.status}.`,
     error?.request_id ?? response.headers.get("X-Request-Id"),
     error?.param ?? null,
+    isRead,
   );
 }

@@ -32,6 +32,9 @@ export function reloadAnswers(): void {
   changes.value += 1;
 }
 
+/** How many answers are awaited of which nothing is shown yet. */
+export const awaited = signal(0);
+
 /** The newest moment any answer was complete to. */
 export const completeTo = signal<string | null>(null);
 
@@ -70,6 +73,8 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
     const aborter = new AbortController();
     flight.current = aborter;
     const startedAt = Date.now();
+    const isFirst = !kept.has(asked);
+    if (isFirst) awaited.value = awaited.peek() + 1;
     try {
       const answer = await call<Answer>("GET", asked, { signal: aborter.signal });
       if (aborter.signal.aborted) return;
@@ -84,6 +89,8 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
       if (error.status === 0 || error.status === 503) {
         retry.current = setTimeout(() => void load(asked), retryMs);
       }
+    } finally {
+      if (isFirst) awaited.value = awaited.peek() - 1;
     }
     flight.current = null;
     restsUntil.current = Date.now() + restFactor * (Date.now() - startedAt);

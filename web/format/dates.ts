@@ -1,54 +1,96 @@
-/** Days and moments as the reader's locale writes them; always UTC, as all figures are. */
+/**
+ * Days and moments as the reader's locale writes them. Days, months and other intervals are those
+ * of UTC, as all figures are; a moment is in the zone of the reader, who also finds it in UTC.
+ */
 import type { Interval } from "../../schemas/http/series.js";
 import { dayBefore, type Range } from "../state/ranges.js";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
+/** Undefined: that of the reader. */
+type Zone = "UTC" | undefined;
+
 export function day(text: string): string {
-  return formatOf({ day: "numeric", month: "short", year: "numeric" }).format(new Date(text));
+  return written(text, { day: "numeric", month: "short", year: "numeric" }, "UTC");
 }
 
 function shortDay(text: string): string {
-  return formatOf({ day: "numeric", month: "short" }).format(new Date(text));
+  return written(text, { day: "numeric", month: "short" }, "UTC");
 }
 
 export function month(text: string): string {
-  return formatOf({ month: "short", year: "numeric" }).format(new Date(text));
+  return written(text, { month: "short", year: "numeric" }, "UTC");
 }
 
+/** With its zone. */
 export function moment(text: string): string {
-  return formatOf({ dateStyle: "medium", timeStyle: "medium" }).format(new Date(text));
+  return momentIn(text, undefined);
+}
+
+function momentIn(text: string, zone: Zone): string {
+  return written(
+    text,
+    {
+      day: "numeric",
+      month: "short",
+      year: "numeric",
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      timeZoneName: "short",
+    },
+    zone,
+  );
+}
+
+/** In the reader's zone and in UTC, once where they are the same. */
+export function bothMoments(text: string): string {
+  return [...new Set([momentIn(text, undefined), momentIn(text, "UTC")])].join(" = ");
+}
+
+/** Of the zone at this time of the year. */
+export function zoneName(): string {
+  return (
+    formatOf({ timeZoneName: "short" }, undefined)
+      .formatToParts()
+      .find(({ type }) => type === "timeZoneName")?.value ?? "UTC"
+  );
 }
 
 export function shortMoment(text: string): string {
-  const date = new Date(text);
   // This year needs no year.
-  const isThisYear = date.getUTCFullYear() === new Date().getUTCFullYear();
-  return formatOf({
+  const isThisYear = new Date(text).getFullYear() === new Date().getFullYear();
+  return written(text, {
     day: "numeric",
     month: "short",
     ...(isThisYear ? {} : { year: "numeric" }),
     hour: "2-digit",
     minute: "2-digit",
-  }).format(date);
+  });
+}
+
+/** A time alone is enough of today. */
+export function timeOrMoment(text: string): string {
+  const isToday = new Date(text).toDateString() === new Date().toDateString();
+  return isToday ? time(text) : shortMoment(text);
 }
 
 export function time(text: string): string {
-  return formatOf({ hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(new Date(text));
+  return written(text, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 }
 
 /** With milliseconds: the steps of an event are that close. */
 export function exactTime(text: string): string {
-  return formatOf({
+  return written(text, {
     hour: "2-digit",
     minute: "2-digit",
     second: "2-digit",
     fractionalSecondDigits: 3,
-  }).format(new Date(text));
+  });
 }
 
 export function range({ from, to }: Range): string {
-  return formatOf({ day: "numeric", month: "short", year: "numeric" }).formatRange(
+  return formatOf({ day: "numeric", month: "short", year: "numeric" }, "UTC").formatRange(
     new Date(from),
     new Date(dayBefore(to)),
   );
@@ -85,8 +127,8 @@ export function intervalTick(from: string, interval: Interval): string {
   if (interval === "quarter") return `Q${Math.floor(date.getUTCMonth() / 3) + 1}`;
   if (interval !== "month") return shortDay(from);
   return date.getUTCMonth() === 0
-    ? formatOf({ month: "short", year: "2-digit" }).format(date)
-    : formatOf({ month: "short" }).format(date);
+    ? written(from, { month: "short", year: "2-digit" }, "UTC")
+    : written(from, { month: "short" }, "UTC");
 }
 
 /** @param ms that passed */
@@ -98,11 +140,17 @@ export function span(ms: number): string {
   return `${Math.round(ms / 86_400_000)} days`;
 }
 
-function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const key = JSON.stringify(options);
+/** An address may name a moment that is none: it is shown as it stands there. */
+function written(text: string, options: Intl.DateTimeFormatOptions, zone?: Zone): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? text : formatOf(options, zone).format(date);
+}
+
+function formatOf(options: Intl.DateTimeFormatOptions, zone: Zone): Intl.DateTimeFormat {
+  const key = JSON.stringify([options, zone]);
   const known = formats.get(key);
   if (known !== undefined) return known;
-  const made = new Intl.DateTimeFormat(undefined, { timeZone: "UTC", ...options });
+  const made = new Intl.DateTimeFormat(undefined, { timeZone: zone, ...options });
   formats.set(key, made);
   return made;
 }

@@ -34,6 +34,7 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
   const load = async (): Promise<void> => {
     if (cursor === null || isLoading) return;
     setLoading(true);
+    setError(null);
     try {
       const page = await call<Page<Row>>("GET", urlOf(path, { ...params, cursor }));
       if (!isWalking) setFrozenFirst(first);
@@ -58,13 +59,13 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
 }
 
 export function More<Row>({ of }: { readonly of: Rest<Row> }) {
-  if (of.error !== null) return <p class="loss">{of.error.message}</p>;
   if (of.cursor === null) return null;
   return (
     <div class="pager">
       <button type="button" class="button" disabled={of.isLoading} onClick={of.more}>
-        Show more
+        {of.error === null ? "Show more" : "Try again"}
       </button>
+      {of.error === null ? null : <span class="loss">{of.error.message}</span>}
     </div>
   );
 }

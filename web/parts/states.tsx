@@ -1,6 +1,7 @@
 /** What stands where figures are not, or not yet. */
 import type { ComponentChildren } from "preact";
 import type { CallError } from "../api/client.js";
+import { reloadAnswers } from "../api/use-answer.js";
 
 /** Text of the right width for a figure that is on its way. */
 export function Skeleton({ of }: { readonly of: string }) {
@@ -55,13 +56,34 @@ export function Empty(props: {
   );
 }
 
-export function Failure({ error }: { readonly error: CallError }) {
+/** Shown by styles/parts.css after some seconds only. */
+export function Slow() {
+  return (
+    <p class="slow" role="status">
+      Still waiting for the service, which is slow to answer.
+    </p>
+  );
+}
+
+export function Failure(props: {
+  readonly error: CallError;
+  /** Left out: asks for all that the screen shows. */
+  readonly retry?: () => void;
+}) {
+  const { error, retry = reloadAnswers } = props;
   return (
     <div class="failure" role="alert">
       <p>
         <strong>{error.message}</strong>
       </p>
       <p>{error.advice}</p>
+      {error.isPassing ? (
+        <p>
+          <button type="button" class="button" onClick={retry}>
+            Try again
+          </button>
+        </p>
+      ) : null}
       {error.requestId === null ? null : (
         <p class="small">
           Request <code>{error.requestId}</code>

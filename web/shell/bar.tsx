@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact";
 import { completeTo } from "../api/use-answer.js";
 import { liveState } from "../api/live.js";
 import { dayAfter, dayBefore, ranges } from "../state/ranges.js";
-import { useView } from "../state/view.js";
-import { range as rangeText, time } from "../format/dates.js";
+import { type View, useView } from "../state/view.js";
+import { bothMoments, range as rangeText, time } from "../format/dates.js";
 import { words } from "../format/names.js";
 import { fieldOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
@@ -66,13 +66,16 @@ export function Bar(props: {
   );
 }
 
+export function rangeLabel({ range, rangeName }: View): string {
+  return rangeName === "own" ? rangeText(range) : ranges[rangeName];
+}
+
 function RangeMenu() {
   const view = useView();
   const { route } = useLocation();
   const { range, rangeName } = view;
-  const label = rangeName === "own" ? rangeText(range) : ranges[rangeName];
   return (
-    <Menu name="Range" label={label}>
+    <Menu name="Range" label={rangeLabel(view)}>
       {Object.entries(ranges).map(([name, text]) => (
         <Choice
           key={name}
@@ -87,9 +90,14 @@ function RangeMenu() {
           event.preventDefault();
           const from = fieldOf(event.currentTarget, "from");
           const last = fieldOf(event.currentTarget, "last");
-          if (from === "" || last === "" || last < from) return;
+          if (from === "" || last === "") return;
           event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
           route(view.with({ range: null, from, to: dayAfter(last), interval: null }));
+        }}
+        onInput={({ currentTarget: form }) => {
+          const last = form.querySelector<HTMLInputElement>("[name=last]");
+          const isReversed = last !== null && last.value < fieldOf(form, "from");
+          last?.setCustomValidity(isReversed ? "The last day is before the first one." : "");
         }}
       >
         <label>
@@ -102,6 +110,7 @@ function RangeMenu() {
           <br />
           <input type="date" name="last" value={dayBefore(range.to)} required />
         </label>
+        <p class="soft small">Days begin and end at 00:00 UTC.</p>
         <button type="submit" class="button">
           Show these days
         </button>
@@ -159,7 +168,7 @@ function CompareMenu() {
         }}
       >
         <label>
-          <span class="soft small">As we knew it on</span>
+          <span class="soft small">As we knew it at 00:00 UTC on</span>
           <br />
           <input
             type="date"
@@ -199,7 +208,7 @@ function CompleteBadge() {
   return (
     <span
       class={isLive ? "badge live" : "badge"}
-      title="Everything received up to then (UTC) is in these figures."
+      title={moment === null ? undefined : `All that came up to then is in: ${bothMoments(moment)}`}
     >
       {moment === null ? "complete to –" : `complete to ${time(moment)}`}
     </span>

@@ -3,44 +3,28 @@ import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { openLive } from "../api/live.js";
-import { forgetAnswers, refreshAnswers } from "../api/use-answer.js";
-import { moment } from "../format/dates.js";
+import { awaited, forgetAnswers, refreshAnswers } from "../api/use-answer.js";
+import { bothMoments, zoneName } from "../format/dates.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { type Workspace, session, workspaceOf } from "../state/session.js";
 import { type View, useView } from "../state/view.js";
+import { Bar, rangeLabel } from "./bar.js";
 import { Keys, openPalette } from "./keys.js";
+import { groups } from "./places.js";
 import { isSideOpen } from "./side-open.js";
 import { SchemeButton } from "./scheme.js";
-import { Failure } from "../parts/states.js";
-import { CallError, call } from "../api/client.js";
+import { Empty, Slow } from "../parts/states.js";
+import { call } from "../api/client.js";
 
-const groups = [
-  {
-    name: "Figures",
-    screens: [
-      ["/overview", "Overview"],
-      ["/mrr", "MRR"],
-      ["/revenue", "Revenue"],
-      ["/retention", "Retention"],
-      ["/products", "Products"],
-    ],
-  },
-  {
-    name: "Records",
-    screens: [
-      ["/transactions", "Transactions"],
-      ["/accounts", "Accounts"],
-      ["/live", "Live"],
-      ["/why", "Why it changed"],
-    ],
-  },
-] as const;
-
-export function Shell({ children }: { readonly children: ComponentChildren }) {
+export function Shell(props: {
+  /** The screen shown is still the one before. */
+  readonly isOpening: boolean;
+  readonly children: ComponentChildren;
+}) {
   const view = useView();
   const workspace = workspaceOf(view.workspace);
-  useLiveRefresh(view);
+  useLiveRefresh(view, workspace?.id ?? null);
   const { url } = useLocation();
   useEffect(() => {
     isSideOpen.value = false;
@@ -51,10 +35,11 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         Skip to the figures
       </a>
       <Side view={view} workspace={workspace} />
-      <main class="page" id="main">
+      <main class="page" id="main" aria-busy={props.isOpening}>
         <Notes view={view} />
-        {workspace === null ? <UnknownWorkspace /> : children}
+        {workspace === null ? <UnknownWorkspace view={view} /> : props.children}
       </main>
+      {props.isOpening || awaited.value > 0 ? <Slow /> : null}
       <Keys />
     </div>
   );
@@ -63,7 +48,9 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
 function Side({ view, workspace }: { readonly view: View; readonly workspace: Workspace | null }) {
   const now = session.value;
   const workspaces = now.is === "in" ? now.session.workspaces : [];
-  const isHere = (path: string): boolean => view.path === path || view.path.startsWith(`${path}/`);
+  const isHere = (path: string): boolean =>
+    `${view.path}/`.startsWith(`${path}/`) ||
+    (path === "/settings" && view.path.startsWith("/installation/"));
   return (
     <header class="side" data-open={isSideOpen.value ? "true" : "false"}>
       <div class="workspace">
@@ -93,33 +80,26 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
         </div>
       </div>
       <nav aria-label="Screens">
-        {groups.map(({ name, screens }) => (
+        {groups.map(({ name, places }) => (
           <div key={name}>
             <h2>{name}</h2>
             <ul>
-              {screens.map(([path, label]) => (
-                <li key={path}>
-                  <a href={view.to(path)} aria-current={isHere(path) ? "page" : undefined}>
-                    {label}
+              {places.map((place) => (
+                <li key={place.path}>
+                  <a
+                    href={view.to(place.path)}
+                    aria-current={isHere(place.path) ? "page" : undefined}
+                  >
+                    {place.name}
                   </a>
                 </li>
               ))}
             </ul>
           </div>
         ))}
-        <h2>Workspace</h2>
-        <ul>
-          <li>
-            <a
-              href={view.to("/settings")}
-              aria-current={isHere("/settings") || isHere("/installation") ? "page" : undefined}
-            >
-              Settings
-            </a>
-          </li>
-        </ul>
       </nav>
       <div class="foot">
+        <p class="small">{zoneNote()}</p>
         {now.is === "in" ? <p class="small">{now.session.user.name}</p> : null}
         <div class="foot-row">
           <SchemeButton />
@@ -133,6 +113,11 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
       </div>
     </header>
   );
+}
+
+function zoneNote(): string {
+  const zone = zoneName();
+  return zone === "UTC" ? "All times are UTC" : `Times in ${zone}, days and months in UTC`;
 }
 
 interface SignedOut {
@@ -164,10 +149,19 @@ function Notes({ view }: { readonly view: View }) {
       {view.environment === "test" ? (
         <p class="test-note">Test environment: none of this is real money.</p>
       ) : null}
+      {view.rangeProblem === null ? null : (
+        <p class="test-note">
+          {view.rangeProblem === "reversed"
+            ? "The range in this address ends before it begins"
+            : "The range in this address is not two days such as 2026-01-31"}
+          , so this one is shown: {rangeLabel(view)}.
+          <a href={view.with({ from: null, to: null })}>Forget that range</a>
+        </p>
+      )}
       {view.isFrozen ? (
         <p class="frozen-note">
-          Frozen: as of {moment(view.at ?? view.knownAt ?? "")} UTC
-          {view.knownAt === null ? "" : `, as known on ${moment(view.knownAt)} UTC`}. This link
+          Frozen: as of {bothMoments(view.at ?? view.knownAt ?? "")}
+          {view.knownAt === null ? "" : `, as known on ${bothMoments(view.knownAt)}`}. This link
           shows the same figures for ever.
           <a href={view.with({ at: null, known_at: null })}>Back to now</a>
         </p>
@@ -176,17 +170,30 @@ function Notes({ view }: { readonly view: View }) {
   );
 }
 
-function UnknownWorkspace() {
-  const error = new CallError(404, "workspace_unknown", "There is no such workspace here.", null);
-  return <Failure error={error} />;
+function UnknownWorkspace({ view }: { readonly view: View }) {
+  const now = session.value;
+  const [first] = now.is === "in" ? now.session.workspaces : [];
+  return (
+    <>
+      <Bar title="No such workspace" hasFigures={false} />
+      <Empty
+        title="This address names a workspace that is not yours"
+        {...(first === undefined
+          ? {}
+          : { action: { href: view.with({ workspace: first.id }), label: `Open ${first.name}` } })}
+      >
+        It may be misspelled, or you are not a member: ask an administrator of that workspace for an
+        invitation.
+      </Empty>
+    </>
+  );
 }
 
 /** At most one reading in so long, however many transactions come. */
 const refreshMsMin = 4_000;
 
 /** Figures follow the stream, as long as they are those of now. */
-function useLiveRefresh(view: View): void {
-  const { workspace, environment, isFrozen } = view;
+function useLiveRefresh({ environment, isFrozen }: View, workspace: string | null): void {
   useEffect(() => forgetAnswers(), [workspace, environment]);
   useEffect(() => {
     if (workspace === null || isFrozen) return undefined;

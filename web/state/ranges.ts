@@ -25,6 +25,12 @@ export function isRangeName(name: string): name is RangeName {
   return Object.hasOwn(ranges, name);
 }
 
+/** Of the calendar, too: there is no 31 February. */
+export function isDay(text: string): boolean {
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(ms) && dayText(ms) === text;
+}
+
 /** @param end ms since 1970: ranges end with its day */
 export function rangeOf(
   name: RangeName | "own",

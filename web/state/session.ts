@@ -14,6 +14,23 @@ export type SessionState =
 
 export const session = signal<SessionState>({ is: "loading" });
 
+const retryMs = 5_000;
+
+/** A page that was sent to a browser without a session says so; asking would only be refused. */
+export function beginSession(): () => void {
+  if (document.documentElement.dataset.session === "none") session.value = { is: "out" };
+  else void loadSession();
+  const retry = (): void => {
+    if (session.peek().is === "failed") void loadSession();
+  };
+  const timer = setInterval(retry, retryMs);
+  addEventListener("online", retry);
+  return () => {
+    clearInterval(timer);
+    removeEventListener("online", retry);
+  };
+}
+
 export async function loadSession(): Promise<void> {
   try {
     const { data } = await call<{ data: Session }>("GET", "/v1/session");

@@ -9,7 +9,10 @@ import {
   type Range,
   type RangeName,
   comparedRange,
+  dayAfter,
+  dayText,
   intervalFor,
+  isDay,
   isRangeName,
   rangeOf,
 } from "./ranges.js";
@@ -80,20 +83,29 @@ export class View {
 
   /** `own` when the days were chosen one by one. */
   get rangeName(): RangeName | "own" {
-    if (this.get("from") !== null) return "own";
+    if (this.get("from") !== null && this.rangeProblem === null) return "own";
     const name = this.get("range") ?? "";
     return isRangeName(name) ? name : "12m";
   }
 
+  /** Why the days of the address cannot be shown; the range is the default one then. */
+  get rangeProblem(): "unreadable" | "reversed" | null {
+    const from = this.get("from");
+    const to = this.get("to");
+    if (from === null) return null;
+    if (!isDay(from) || (to !== null && !isDay(to))) return "unreadable";
+    return from < (to ?? dayAfter(dayText(this.#end))) ? null : "reversed";
+  }
+
+  /** ms since 1970: when ranges end that have no other end. */
+  get #end(): number {
+    const end = Date.parse(this.at ?? this.knownAt ?? "");
+    return Number.isNaN(end) ? this.today : end;
+  }
+
   /** Days, half-open. */
   get range(): Range {
-    const end = Date.parse(this.at ?? this.knownAt ?? "");
-    return rangeOf(
-      this.rangeName,
-      Number.isNaN(end) ? this.today : end,
-      this.get("from"),
-      this.get("to"),
-    );
+    return rangeOf(this.rangeName, this.#end, this.get("from"), this.get("to"));
   }
 
   get interval(): Interval {

@@ -2,7 +2,7 @@
 import { useLocation } from "preact-iso";
 import type { Account } from "../../../api/accounts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment, vintageName } from "../../format/dates.js";
+import { vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { fieldOf } from "../../parts/field.js";
@@ -10,6 +10,7 @@ import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
+import { When } from "../../parts/when.js";
 import { Icon } from "../../parts/icon.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
@@ -114,7 +115,7 @@ export default function Accounts() {
                 cell: (row) => money(row.starting_mrr, row.currency),
               },
               { key: "vintage", head: "Began in", cell: (row) => vintageName(row.vintage) },
-              { key: "last", head: "Last movement", cell: (row) => shortMoment(row.last_at) },
+              { key: "last", head: "Last movement", cell: (row) => <When at={row.last_at} /> },
               { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
             ]}
           />

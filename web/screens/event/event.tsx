@@ -2,12 +2,13 @@
 import type { EventAnswer } from "../../../api/events/schema.js";
 import { useRoute } from "preact-iso";
 import { useAnswer } from "../../api/use-answer.js";
-import { exactTime, moment, shortMoment, span } from "../../format/dates.js";
+import { exactTime, span } from "../../format/dates.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
@@ -92,12 +93,7 @@ function Hops({ of }: { readonly of: Shown }) {
         {hopsOf(of).map(({ key, title, text, at, sinceMs, isBad }) => (
           <li key={key} class={isBad ? "bad" : ""}>
             <p>
-              <strong>{title}</strong>{" "}
-              {at === null ? null : (
-                <time dateTime={at} title={moment(at)}>
-                  {exactTime(at)}
-                </time>
-              )}
+              <strong>{title}</strong> {at === null ? null : <When at={at} format={exactTime} />}
               {sinceMs === null ? null : <span class="soft"> +{span(sinceMs)}</span>}
             </p>
             <p class="soft">{text}</p>
@@ -120,7 +116,7 @@ function Facts({ of }: { readonly of: Shown }) {
         columns={[
           { key: "kind", head: "Fact", cell: ({ kind }) => words(kind) },
           { key: "about", head: "Of", cell: ({ about }) => <span class="code">{about}</span> },
-          { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+          { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
           {
             key: "amount",
             head: "Amount",
@@ -179,7 +175,7 @@ function Booked({ of }: { readonly of: Shown }) {
             columns={[
               { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
               { key: "product", head: "Product", cell: (row) => row.product_name },
-              { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+              { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
               {
                 key: "original",
                 head: "Amount",
@@ -214,7 +210,7 @@ function Booked({ of }: { readonly of: Shown }) {
                   </span>
                 ),
               },
-              { key: "at", head: "Happened", cell: ({ at }) => shortMoment(at) },
+              { key: "at", head: "Happened", cell: ({ at }) => <When at={at} /> },
               { key: "product", head: "Product", cell: (row) => row.product_name },
               {
                 key: "account",

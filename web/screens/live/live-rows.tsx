@@ -2,12 +2,12 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Transaction } from "../../../schemas/http/transactions.js";
 import { liveRows } from "../../api/live.js";
-import { shortMoment, time } from "../../format/dates.js";
+import { timeOrMoment } from "../../format/dates.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Empty } from "../../parts/states.js";
 import { type Column, Table } from "../../parts/table.js";
-import { dayText } from "../../state/ranges.js";
+import { When } from "../../parts/when.js";
 import { type View, useView } from "../../state/view.js";
 import { Status } from "../transactions/status.js";
 
@@ -63,7 +63,7 @@ function columnsOf(view: View): readonly Column<Transaction>[] {
       head: "Paid",
       cell: (row) => (
         <a class="row-link tight" href={view.with({ open: row.id })}>
-          {paidAt(row)}
+          <When at={row.timestamp} format={timeOrMoment} />
         </a>
       ),
     },
@@ -120,10 +120,4 @@ function withBooked(
 
 function isOrAny(value: string, wanted: string | undefined): boolean {
   return wanted === undefined || value === wanted;
-}
-
-/** A new version may be of a payment of long ago. */
-function paidAt({ timestamp }: Transaction): string {
-  const isToday = timestamp.slice(0, 10) === dayText(Date.now());
-  return isToday ? time(timestamp) : shortMoment(timestamp);
 }

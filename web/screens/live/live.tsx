@@ -28,7 +28,7 @@ export default function Live() {
   const state = liveState.value;
   return (
     <>
-      <Bar title="Live" controls={{ filters: ["provider", "product", "currency", "country"] }}>
+      <Bar title="Live feed" controls={{ filters: ["provider", "product", "currency", "country"] }}>
         <button
           type="button"
           class="button"

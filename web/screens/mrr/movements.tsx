@@ -1,13 +1,13 @@
 /** Movements one by one, as they were recorded: what a bar or a cell is made of. */
 import type { RecordedMovement } from "../../../api/recorded-movements/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment } from "../../format/dates.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
 import { signedMoney } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table } from "../../parts/table.js";
+import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { type View, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
@@ -75,7 +75,7 @@ function movementColumns(view: View): readonly Column<RecordedMovement>[] {
     {
       key: "at",
       head: "Happened",
-      cell: ({ at }) => <time dateTime={at}>{shortMoment(at)}</time>,
+      cell: ({ at }) => <When at={at} />,
     },
     {
       key: "kind",

@@ -1,10 +1,10 @@
 /** The newest transactions, as they are booked. */
-import { liveRows, liveState } from "../../api/live.js";
+import { liveRows } from "../../api/live.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment } from "../../format/dates.js";
 import { money } from "../../format/numbers.js";
 import { providerName, words } from "../../format/names.js";
 import { Skeleton } from "../../parts/states.js";
+import { When } from "../../parts/when.js";
 import { useView } from "../../state/view.js";
 
 const shownMax = 9;
@@ -22,7 +22,7 @@ export function Strip() {
     <section class="strip">
       <h2>
         Newest transactions
-        <a href={view.to("/live")}>{liveState.value === "live" ? "Live" : "All"}</a>
+        <a href={view.to("/live")}>Live feed</a>
       </h2>
       <ul>
         {rows.map((row) => (
@@ -30,7 +30,7 @@ export function Strip() {
             <a href={view.to("/transactions", { open: row.id })}>{row.product_name}</a>
             <span>{money(row.gross_amount, row.original_currency)}</span>
             <span class="soft small">
-              {providerName(row.provider)} · {shortMoment(row.timestamp)}
+              {providerName(row.provider)} · <When at={row.timestamp} />
             </span>
             <span class="soft small">{row.status === "succeeded" ? "" : words(row.status)}</span>
           </li>

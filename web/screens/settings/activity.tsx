@@ -6,7 +6,7 @@ import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { session } from "../../state/session.js";
 import { useList, useManagePath } from "./manage.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 export function Activity() {
   return <Changes path={`${useManagePath()}/activity`} />;

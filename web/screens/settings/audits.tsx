@@ -9,7 +9,7 @@ import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { useAction } from "../../parts/use-action.js";
 import { session } from "../../state/session.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 const path = "/v1/manage/audits";
 

@@ -7,7 +7,7 @@ import { count } from "../../format/numbers.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 const path = "/v1/manage/backups";
 const pollMs = 2_000;

@@ -12,7 +12,7 @@ import { Table } from "../../parts/table.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 export function Keys() {
   const path = `${useManagePath()}/keys`;

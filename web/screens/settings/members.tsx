@@ -14,7 +14,7 @@ import { type Action, useAction } from "../../parts/use-action.js";
 import { loadSession, session, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 const roles = ["viewer", "admin", "owner"] as const;
 type Role = (typeof roles)[number];
@@ -181,7 +181,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
       {made === null ? null : (
         <div class="notice" role="status">
           <p>
-            <strong>Send this link. It counts once, until {moment(made.expires_at)} UTC.</strong>
+            <strong>Send this link. It counts once, until {moment(made.expires_at)}.</strong>
           </p>
           <Copy text={made.url} name="invitation" />
         </div>

@@ -12,7 +12,7 @@ import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { reasonWords } from "./reject-reasons.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 const states = { open: "Open", replayed: "Replayed", resolved: "Resolved" } as const;
 const stateNames = ["open", "replayed", "resolved"] as const;

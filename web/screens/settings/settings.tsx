@@ -1,6 +1,7 @@
 /** Settings of the workspace, of who is signed in, and of the installation. */
 import type { FunctionComponent } from "preact";
 import { Bar } from "../../shell/bar.js";
+import { installationPages, settingsPages } from "../../shell/places.js";
 import { session } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
@@ -14,48 +15,40 @@ import { Rejects } from "./rejects.js";
 import { SignInSettings } from "./sign-in-settings.js";
 import { WorkspaceSettings } from "./workspace.js";
 
-interface Page {
-  readonly path: string;
-  readonly name: string;
-  readonly page: FunctionComponent;
-}
+const contents = {
+  "/settings/integrations": Integrations,
+  "/settings/keys": Keys,
+  "/settings/rejects": Rejects,
+  "/settings/members": Members,
+  "/settings/activity": Activity,
+  "/settings/workspace": WorkspaceSettings,
+  "/settings/sign-in": SignInSettings,
+  "/installation/activity": InstallationActivity,
+  "/installation/audits": Audits,
+  "/installation/rates": Rates,
+  "/installation/backups": Backups,
+} as const satisfies Readonly<Record<Page["path"], FunctionComponent>>;
 
-const ofWorkspace: readonly Page[] = [
-  { path: "/settings/integrations", name: "Integrations", page: Integrations },
-  { path: "/settings/keys", name: "API keys", page: Keys },
-  { path: "/settings/rejects", name: "Rejects", page: Rejects },
-  { path: "/settings/members", name: "Members", page: Members },
-  { path: "/settings/activity", name: "Activity", page: Activity },
-  { path: "/settings/workspace", name: "Workspace", page: WorkspaceSettings },
-  { path: "/settings/sign-in", name: "Sign-in", page: SignInSettings },
-];
-const ofInstallation: readonly Page[] = [
-  { path: "/installation/activity", name: "Activity", page: InstallationActivity },
-  { path: "/installation/audits", name: "Audits", page: Audits },
-  { path: "/installation/rates", name: "Rates", page: Rates },
-  { path: "/installation/backups", name: "Backups", page: Backups },
-];
+type Page = (typeof settingsPages | typeof installationPages)[number];
 
 export default function Settings() {
   const view = useView();
   const now = session.value;
   const isOwner = now.is === "in" && now.session.user.owns_installation;
-  const pages = isOwner ? [...ofWorkspace, ...ofInstallation] : ofWorkspace;
-  const [first] = ofWorkspace;
+  const pages = isOwner ? [...settingsPages, ...installationPages] : settingsPages;
   const shown =
-    pages.find(({ path }) => view.path === path || view.path.startsWith(`${path}/`)) ?? first;
-  if (shown === undefined) return null;
-  const Shown = shown.page;
+    pages.find(({ path }) => `${view.path}/`.startsWith(`${path}/`)) ?? settingsPages[0];
+  const Shown = contents[shown.path];
   return (
     <>
       <Bar title={shown.name} hasFigures={false} />
       <div class="settings">
         <nav class="tabs" aria-label="Settings">
-          <Tabs pages={ofWorkspace} shown={shown} />
+          <Tabs pages={settingsPages} shown={shown} />
           {isOwner ? (
             <>
               <h2>Installation</h2>
-              <Tabs pages={ofInstallation} shown={shown} />
+              <Tabs pages={installationPages} shown={shown} />
             </>
           ) : null}
         </nav>

@@ -11,7 +11,7 @@ import { Table } from "../../parts/table.js";
 import { useAction } from "../../parts/use-action.js";
 import { loadSession } from "../../state/session.js";
 import { useView } from "../../state/view.js";
-import { When } from "./when.js";
+import { When } from "../../parts/when.js";
 
 export function SignInSettings() {
   return (

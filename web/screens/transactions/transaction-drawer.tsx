@@ -1,13 +1,14 @@
 /** One transaction: amounts and rate, versions, ledger entries, and the events behind it. */
 import type { TransactionAnswer } from "../../../api/transaction/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { day, moment, shortMoment } from "../../format/dates.js";
+import { bothMoments, day, moment } from "../../format/dates.js";
 import { countryName, providerName, shortId, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
 import { Drawer } from "../../parts/drawer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { When } from "../../parts/when.js";
 import { type View, useView } from "../../state/view.js";
 import { Status } from "./status.js";
 
@@ -43,7 +44,7 @@ function Facts({ of, view }: { readonly of: Shown; readonly view: View }) {
     <section>
       <dl class="facts">
         <dt>Paid</dt>
-        <dd>{moment(of.timestamp)} UTC</dd>
+        <dd>{bothMoments(of.timestamp)}</dd>
         <dt>Amount</dt>
         <dd>
           <strong>{money(gross, currency)}</strong>
@@ -102,7 +103,10 @@ function Versions({ of, view }: { readonly of: Shown; readonly view: View }) {
           <li key={version.version}>
             <p>
               <strong>Version {version.version}</strong> <Status of={version} />
-              <span class="soft"> recorded {moment(version.recorded_at)}</span>
+              <span class="soft">
+                {" "}
+                recorded <When at={version.recorded_at} format={moment} />
+              </span>
             </p>
             <ul>
               {version.events.map((event) => (
@@ -112,7 +116,7 @@ function Versions({ of, view }: { readonly of: Shown; readonly view: View }) {
                   </a>
                   <span class="soft">
                     {" "}
-                    received {moment(event.received_at)}
+                    received <When at={event.received_at} format={moment} />
                     {event.verdict === null ? "" : `, ${words(event.verdict).toLowerCase()}`}
                   </span>
                 </li>
@@ -135,7 +139,7 @@ function Ledger({ of, view }: { readonly of: Shown; readonly view: View }) {
         rowKey={(row) => `${row.entry} ${row.event_id} ${row.external_id} ${row.amount}`}
         columns={[
           { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
-          { key: "at", head: "Happened", cell: (row) => shortMoment(row.happened_at) },
+          { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
           {
             key: "original",
             head: "Amount",

@@ -2,7 +2,6 @@
 import { useLocation } from "preact-iso";
 import type { Transaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { shortMoment } from "../../format/dates.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { fieldOf } from "../../parts/field.js";
@@ -10,6 +9,7 @@ import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
+import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
@@ -74,8 +74,8 @@ export default function Transactions() {
                 key: "time",
                 head: "Paid",
                 cell: (row) => (
-                  <a class="row-link tight" href={view.with({ open: row.id })}>
-                    <time dateTime={row.timestamp}>{shortMoment(row.timestamp)}</time>
+                  <a class="row-link" href={view.with({ open: row.id })}>
+                    <When at={row.timestamp} />
                   </a>
                 ),
               },

@@ -3,13 +3,14 @@ import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { MrrChangesAnswer } from "../../../api/mrr-changes/schema.js";
 import { completeTo, useAnswer } from "../../api/use-answer.js";
-import { day, moment, shortMoment } from "../../format/dates.js";
+import { bothMoments, day, moment } from "../../format/dates.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { count, money, signedMoney } from "../../format/numbers.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
@@ -40,8 +41,8 @@ export default function Why() {
         <ExportMenu path={path} params={{ ...params, known_at: null }} />
       </Bar>
       <p class="soft intro">
-        <Term of="known" /> of MRR on {moment(at)} UTC: as it was known on {day(from)}, and as it is
-        known {latest === null ? "now" : `on ${moment(latest)}`}.
+        <Term of="known" /> of MRR on {bothMoments(at)}: as it was known on {day(from)} (UTC), and
+        as it is known {latest === null ? "now" : `on ${moment(latest)}`}.
       </p>
       <Slider from={from} />
       {error === null ? null : <Failure error={error} />}
@@ -82,10 +83,10 @@ export default function Why() {
               {
                 key: "recorded",
                 head: "Recorded",
-                cell: (row) => <span class="tight">{shortMoment(row.recorded_at)}</span>,
+                cell: (row) => <When at={row.recorded_at} />,
                 foot: list.cursor === null ? "Together" : undefined,
               },
-              { key: "at", head: "Dated", cell: (row) => shortMoment(row.at) },
+              { key: "at", head: "Dated", cell: (row) => <When at={row.at} /> },
               {
                 key: "kind",
                 head: "Kind",
@@ -148,7 +149,7 @@ function Slider({ from }: { readonly from: string }) {
   return (
     <div class="slider">
       <label>
-        As we knew it on <strong>{day(momentOf(shown))}</strong>
+        As we knew it on <strong>{day(momentOf(shown))}</strong> at 00:00 UTC
         <input
           type="range"
           min={-daysMax}

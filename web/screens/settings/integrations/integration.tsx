@@ -20,7 +20,7 @@ import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
 import { reasonWords } from "../reject-reasons.js";
-import { When } from "../when.js";
+import { When } from "../../../parts/when.js";
 import { Backfill } from "./backfill.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
@@ -166,7 +166,7 @@ function Facts({ integration }: Props) {
         {integration.old_credentials_valid_until === null ? null : (
           <>
             <dt>Old credentials</dt>
-            <dd>also valid until {moment(integration.old_credentials_valid_until)} UTC</dd>
+            <dd>also valid until {moment(integration.old_credentials_valid_until)}</dd>
           </>
         )}
       </dl>

@@ -5,7 +5,7 @@ import { Empty } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
-import { When } from "../when.js";
+import { When } from "../../../parts/when.js";
 import { Health } from "./health.js";
 
 export function IntegrationList(props: {

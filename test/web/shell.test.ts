@@ -1,0 +1,229 @@
+/** What stands around the screens: what happens when something is missing, and ways to go on. */
+import { expect } from "chai";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { openBrowser, openPage } from "./browser.js";
+
+describe("Around the screens", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let browser: Browser | null = null;
+  let context: BrowserContext;
+  let page: Page;
+  let workspace = "";
+
+  before(async function () {
+    browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    context = await openDashboard(browser, endpoints.base, endpoints.service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    workspace = await createWorkspace("Around");
+  });
+  after(() => context?.close());
+  beforeEach(async () => {
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+  });
+  afterEach(async () => {
+    await context.setOffline(false);
+    await page.close();
+  });
+
+  async function createWorkspace(name: string): Promise<string> {
+    const answer = await context.request.post("/v1/manage/workspaces", {
+      headers: { origin: endpoints.base },
+      data: { name, base_currency: "USD" },
+    });
+    expect(answer.status(), await answer.text()).to.equal(201);
+    return (await answer.json()).data.id;
+  }
+
+  const at = (path: string): string =>
+    `${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+  const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
+  const link = (name: string) => page.getByRole("link", { name, exact: true });
+
+  it("should ask for nothing in vain when nobody is signed in", async () => {
+    if (browser === null) return;
+    const looked = await openPage(browser);
+    await looked.page.goto(`${endpoints.base}/mrr`);
+    await looked.page.waitForURL(/\/sign-in\?return_to=/);
+    await looked.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await looked.settle();
+    expect(looked.complaints).to.deep.equal([]);
+    await looked.page.context().close();
+  });
+
+  describe("when the file of a screen is missing", () => {
+    const file = "**/assets/retention-*.js";
+
+    it("should load the page anew, which knows its new name", async () => {
+      await page.goto(at("/overview"));
+      await page.route(file, (route) => route.fulfill({ status: 404 }), { times: 1 });
+      await link("Retention").click();
+      await heading("Retention").waitFor();
+      expect(page.url()).to.include("/retention");
+    });
+
+    it("should say so when that did not help, and load it when asked again", async () => {
+      let asked = 0;
+      await page.goto(at("/overview"));
+      await page.route(file, (route) => {
+        asked += 1;
+        return route.fulfill({ status: 404 });
+      });
+      await link("Retention").click();
+      await heading("This screen could not be loaded").waitFor();
+      expect(asked).to.equal(2);
+      await page.unroute(file);
+      await page.getByRole("button", { name: "Try again" }).click();
+      await heading("Retention").waitFor();
+    });
+
+    it("should wait for the network to come back", async () => {
+      await page.goto(at("/overview"));
+      await heading("Overview").waitFor();
+      await context.setOffline(true);
+      // One that no test opened before: the browser keeps their files.
+      await link("Transactions").click();
+      await heading("This screen could not be loaded").waitFor();
+      expect(await heading("Overview").count()).to.equal(0);
+      await context.setOffline(false);
+      await heading("Transactions").waitFor();
+    });
+  });
+
+  it("should say that the service does not answer, and ask again", async () => {
+    await page.route("**/v1/metrics/**", (route) => route.abort());
+    await page.goto(at("/overview"));
+    await page.getByText("The service cannot be reached.").waitFor();
+    expect(await page.locator(".figures .skeleton").first().isVisible()).to.equal(false);
+    await page.unroute("**/v1/metrics/**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".failure").waitFor({ state: "detached" });
+    await page.locator(".figures .skeleton").first().waitFor({ state: "detached" });
+  });
+
+  it("should say that the session cannot be read, and read it when it can", async () => {
+    await page.route("**/v1/session", (route) => route.abort());
+    await page.goto(at("/overview"));
+    await page.getByText("The service cannot be reached.").waitFor();
+    await page.unroute("**/v1/session");
+    await heading("Overview").waitFor();
+  });
+
+  it("should say that an answer takes long", async () => {
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    await page.route("**/v1/metrics/summary*", async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.goto(at("/overview"));
+    await page.getByText("Still waiting for the service").waitFor();
+    release();
+    await page.getByText("Still waiting for the service").waitFor({ state: "detached" });
+  });
+
+  it("should name a workspace of its own where the address names none", async () => {
+    await page.goto("/mrr?workspace=ws_nowhere");
+    await heading("No such workspace").waitFor();
+    await page.getByRole("link", { name: /^Open / }).click();
+    await heading("MRR").waitFor();
+    expect(page.url()).not.to.include("ws_nowhere");
+  });
+
+  const ranges: [range: string, said: RegExp][] = [
+    ["from=2026-05-01&to=2026-04-01", /ends before it begins/],
+    ["from=2026-05-01&to=2026-05-01", /ends before it begins/],
+    ["from=2999-01-01", /ends before it begins/],
+    ["from=2026-02-31&to=2026-04-01", /is not two days/],
+    ["from=yesterday", /is not two days/],
+  ];
+  for (const [range, said] of ranges) {
+    it(`should say what is wrong with ${range}, and show a range that can be`, async () => {
+      await page.goto(at(`/mrr?${range}`));
+      await page.getByText(said).waitFor();
+      await page.getByRole("button", { name: "Range: Last 12 months" }).waitFor();
+      await link("Forget that range").click();
+      await page.getByText(said).waitFor({ state: "detached" });
+      expect(page.url()).not.to.include("from=");
+    });
+  }
+
+  it("should refuse a last day before the first one, and say so", async () => {
+    await page.goto(at("/mrr"));
+    await page.getByRole("button", { name: /^Range/ }).click();
+    await page.getByLabel("First day").fill("2026-05-02");
+    await page.getByLabel("Last day").fill("2026-05-01");
+    await page.getByRole("button", { name: "Show these days" }).click();
+    expect(await page.locator("input[name=last]:invalid").count()).to.equal(1);
+    expect(page.url()).not.to.include("from=");
+    await page.getByLabel("Last day").fill("2026-05-02");
+    await page.getByRole("button", { name: "Show these days" }).click();
+    await page.waitForURL(/from=2026-05-02&to=2026-05-03/);
+  });
+
+  it("should hold an address that cannot be read at all", async () => {
+    await page.goto(at("/mrr?at=yesterday&known_at=never"));
+    await page.getByRole("alert").first().waitFor();
+    await link("Back to now").click();
+    await page.getByRole("link", { name: /^End:/ }).waitFor();
+  });
+
+  describe("The palette", () => {
+    const found: [text: string, first: string][] = [
+      ["revenue", "Revenue"],
+      ["retention", "Retention"],
+      ["settings", "Settings"],
+      ["freeze", "Freeze these figures"],
+      ["activity", "Workspace activity"],
+      ["live", "Live feed"],
+      ["months", "Last 3 months"],
+      ["around", "Around"],
+      ["in_1Nx40ZLkdIwHu7ix", "Transactions by a provider's id"],
+      ["evt_norm_1", "Open the event"],
+    ];
+    for (const [text, first] of found) {
+      it(`should offer “${first}” first for “${text}”`, async () => {
+        await openPalette(text);
+        const option = page.getByRole("option").first();
+        await option.getByText(first, { exact: true }).waitFor();
+        expect(await option.getAttribute("aria-selected")).to.equal("true");
+      });
+    }
+
+    it("should open what is chosen", async () => {
+      await openPalette("retention");
+      await page.keyboard.press("Enter");
+      await heading("Retention").waitFor();
+    });
+
+    it("should say that it finds nothing", async () => {
+      await openPalette("qwertyuiop");
+      await page.getByRole("status").getByText("Nothing is called “qwertyuiop”").waitFor();
+      expect(await page.getByRole("option").count()).to.equal(0);
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog").waitFor();
+    });
+
+    it("should name nothing twice", async () => {
+      await openPalette("");
+      const keys = await page.getByRole("option").allTextContents();
+      expect(new Set(keys).size).to.equal(keys.length);
+    });
+
+    async function openPalette(text: string): Promise<void> {
+      await page.goto(at("/overview"));
+      await heading("Overview").waitFor();
+      await page.keyboard.press("Control+k");
+      await page.keyboard.type(text);
+    }
+  });
+});
