@@ -1,6 +1,7 @@
 /** The lines and labels behind a chart. */
 import type { ScaleLinear } from "d3-scale";
-import type { Frame } from "./frame.js";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { type Frame, labelGapPx } from "./frame.js";
 
 const pxPerTick = 52;
 const pxPerLabel = 64;
@@ -8,13 +9,21 @@ const pxPerLabel = 64;
 export function ValueAxis(props: {
   readonly frame: Frame;
   readonly scale: ScaleLinear<number, number>;
+  /** Empty: there is no such value. */
   readonly format: (value: number) => string;
 }) {
   const { frame, scale, format } = props;
+  const axis = useRef<SVGGElement>(null);
   const ticks = scale.ticks(Math.max(2, Math.floor((frame.bottom - frame.top) / pxPerTick)));
+  useLayoutEffect(() => {
+    const labels = [...(axis.current?.querySelectorAll("text") ?? [])];
+    frame.makeRoom(Math.max(0, ...labels.map((label) => label.getComputedTextLength())));
+  });
   return (
-    <g aria-hidden="true">
+    <g aria-hidden="true" ref={axis}>
       {ticks.map((tick) => {
+        const label = format(tick);
+        if (label === "") return null;
         const y = Math.round(scale(tick)) + 0.5;
         return (
           <g key={tick}>
@@ -25,8 +34,8 @@ export function ValueAxis(props: {
               y1={y}
               y2={y}
             />
-            <text x={frame.left - 8} y={y} dy="0.32em" text-anchor="end">
-              {format(tick)}
+            <text x={frame.left - labelGapPx} y={y} dy="0.32em" text-anchor="end">
+              {label}
             </text>
           </g>
         );

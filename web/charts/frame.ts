@@ -10,11 +10,15 @@ export interface Frame {
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
+  /** Labels beside the drawing are as wide as the reader's language writes them. */
+  readonly makeRoom: (labelPx: number) => void;
 }
 
 /** Other than that of most charts; styles/charts.css has them. */
 export type ChartHeight = "low" | "high";
 
+/** Between a label and the drawing. */
+export const labelGapPx = 8;
 const margins = { left: 46, right: 8, top: 10, bottom: 24 };
 
 /** @param bottom the room below the drawing, in px */
@@ -24,6 +28,7 @@ export function useFrame(bottom = margins.bottom): {
 } {
   const holder = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
+  const [left, setLeft] = useState(margins.left);
   useLayoutEffect(() => {
     const element = holder.current;
     if (element === null) return undefined;
@@ -42,10 +47,11 @@ export function useFrame(bottom = margins.bottom): {
     holder,
     frame: {
       ...size,
-      left: margins.left,
-      right: Math.max(margins.left + 1, size.width - margins.right),
+      left,
+      right: Math.max(left + 1, size.width - margins.right),
       top: margins.top,
       bottom: Math.max(margins.top + 1, size.height - bottom),
+      makeRoom: (labelPx) => setLeft(Math.max(margins.left, Math.ceil(labelPx) + labelGapPx + 2)),
     },
   };
 }

@@ -11,8 +11,16 @@ export function signedMoney(amount: number, currency: string): string {
   return formatOf({ style: "currency", currency, signDisplay: "exceptZero" }).format(amount);
 }
 
-/** For axes and small places: 12.3K. */
+/** For axes and small places: 12.3K. Empty where the currency has no such amount: ¥0.2. */
 export function shortMoney(amount: number, currency: string): string {
+  if (!Number.isInteger(amount) && Math.abs(amount) < 1_000) {
+    const { maximumFractionDigits: digits = 0 } = formatOf({
+      style: "currency",
+      currency,
+    }).resolvedOptions();
+    const minor = amount * 10 ** digits;
+    return Math.abs(minor - Math.round(minor)) < 1e-6 ? money(amount, currency) : "";
+  }
   return formatOf({
     style: "currency",
     currency,
@@ -24,22 +32,27 @@ export function shortMoney(amount: number, currency: string): string {
 
 /** Large figures without a part of a unit; the whole amount stands in their title. */
 export function roundMoney(amount: number, currency: string): string {
-  const isSmall = Math.abs(amount) < 1_000;
-  return isSmall
+  return Math.abs(amount) < 1_000
     ? money(amount, currency)
-    : formatOf({ style: "currency", currency, maximumFractionDigits: 0 }).format(amount);
+    : formatOf({ style: "currency", currency, ...rounding(amount) }).format(amount);
 }
 
 export function signedRoundMoney(amount: number, currency: string): string {
-  const isSmall = Math.abs(amount) < 1_000;
-  return isSmall
+  return Math.abs(amount) < 1_000
     ? signedMoney(amount, currency)
     : formatOf({
         style: "currency",
         currency,
-        maximumFractionDigits: 0,
         signDisplay: "exceptZero",
+        ...rounding(amount),
       }).format(amount);
+}
+
+/** From a billion on a figure would not fit where it stands. */
+function rounding(amount: number): Intl.NumberFormatOptions {
+  return Math.abs(amount) < 1e9
+    ? { maximumFractionDigits: 0 }
+    : { notation: "compact", maximumSignificantDigits: 4 };
 }
 
 export function count(value: number): string {

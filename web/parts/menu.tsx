@@ -26,7 +26,7 @@ export function Menu(props: {
       >
         {name === undefined ? null : <span class="unseen">{name}: </span>}
         {icon === undefined ? null : <Icon name={icon} />}
-        {props.label}
+        {typeof props.label === "string" ? <span class="cut">{props.label}</span> : props.label}
         {hasChevron && !isPlain ? <Icon name="chevron" /> : null}
       </button>
       <div

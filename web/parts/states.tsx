@@ -49,7 +49,7 @@ export function Empty(props: {
       <p>{props.children}</p>
       {props.action === undefined ? null : (
         <a class="button" href={props.action.href}>
-          {props.action.label}
+          <span class="cut">{props.action.label}</span>
         </a>
       )}
     </div>

@@ -28,7 +28,7 @@ export function Table<Row>(props: {
           <tr>
             {columns.map((column) => (
               <th key={column.key} scope="col" class={classOf(column)}>
-                {column.head}
+                {cut(column.head)}
               </th>
             ))}
           </tr>
@@ -78,11 +78,11 @@ function Row<Data>(props: {
         {columns.map((column, index) =>
           index === 0 ? (
             <th key={column.key} scope="row" class={classOf(column)}>
-              {column.cell(row)}
+              {cut(column.cell(row))}
             </th>
           ) : (
             <td key={column.key} class={classOf(column)}>
-              {column.cell(row)}
+              {column.isNumber === true ? column.cell(row) : cut(column.cell(row))}
             </td>
           ),
         )}
@@ -90,6 +90,14 @@ function Row<Data>(props: {
     ),
     [row, columns, isCurrent],
   );
+}
+
+const longFrom = 32;
+
+/** Names may be of any length; a cell may not. */
+function cut(content: ComponentChildren): ComponentChildren {
+  const isLong = typeof content === "string" && content.length >= longFrom;
+  return isLong ? <span class="cut">{content}</span> : content;
 }
 
 function classOf({ isNumber }: { readonly isNumber?: boolean }): string | undefined {

@@ -67,7 +67,7 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
             href={view.with({ [name]: null })}
             aria-label={`Remove the filter ${nameOf(name, value)}`}
           >
-            {nameOf(name, value)}
+            <span class="cut">{nameOf(name, value)}</span>
             <Icon name="close" />
           </a>
         );

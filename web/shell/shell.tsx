@@ -5,6 +5,7 @@ import { useEffect } from "preact/hooks";
 import { openLive } from "../api/live.js";
 import { awaited, forgetAnswers, refreshAnswers } from "../api/use-answer.js";
 import { bothMoments, zoneName } from "../format/dates.js";
+import { tellWhole } from "../parts/cut.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { type Workspace, session, workspaceOf } from "../state/session.js";
@@ -29,6 +30,10 @@ export function Shell(props: {
   useEffect(() => {
     isSideOpen.value = false;
   }, [url]);
+  useEffect(() => {
+    addEventListener("pointerover", tellWhole);
+    return () => removeEventListener("pointerover", tellWhole);
+  }, []);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -100,7 +105,7 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
       </nav>
       <div class="foot">
         <p class="small">{zoneNote()}</p>
-        {now.is === "in" ? <p class="small">{now.session.user.name}</p> : null}
+        {now.is === "in" ? <p class="small cut">{now.session.user.name}</p> : null}
         <div class="foot-row">
           <SchemeButton />
           <button type="button" class="button plain" onClick={openPalette}>
