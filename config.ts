@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { pageRows } from "./schemas/http/pages.js";
+import { seriesGroupsMax } from "./schemas/http/series.js";
 import { issueText } from "./schemas/issues.js";
 import { jsonDepthMax } from "./schemas/json.js";
 
@@ -44,6 +45,8 @@ export const limits = {
   exportPageRows: 3_000,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
+  /** Groups of one series shown one by one; the smaller ones are added up. */
+  seriesGroupsMax,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 100_000,
   /**

@@ -15,6 +15,7 @@ import { eventsRoute } from "./events/route.js";
 import { accountRoute } from "./accounts/details.js";
 import { accountsRoute } from "./accounts/route.js";
 import { cohortsRoute } from "./cohorts/route.js";
+import { countriesRoute } from "./countries/route.js";
 import { movementsRoute } from "./movement-series/route.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
@@ -40,6 +41,7 @@ export const logUse: LogUse = {
 const readRoutes = [
   mrrRoute,
   cohortsRoute,
+  countriesRoute,
   movementsRoute,
   revenueRoute,
   summaryRoute,

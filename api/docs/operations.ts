@@ -8,6 +8,7 @@ import {
 import { z } from "zod";
 import { eventRecordShape, flatPayloadShape } from "../../providers/record.js";
 import { accountCohortsAnswer, cohortsAnswer, cohortsQueryParameters } from "../cohorts/schema.js";
+import { countriesAnswer, countriesQueryParameters } from "../countries/schema.js";
 import { eventAnswer } from "../events/schema.js";
 import { batchLine, ingestAnswer, webhookAnswer } from "../../schemas/http/ingest.js";
 import { movementsAnswer, movementsQueryParameters } from "../movement-series/schema.js";
@@ -92,6 +93,13 @@ export const operations: readonly Operation[] = [
     summaryQueryParameters,
     summaryAnswer,
     "Rates look back 30 days from `at`.",
+  ),
+  list(
+    "countries",
+    "Countries there are any figures of",
+    countriesQueryParameters,
+    countriesAnswer,
+    "What the filter `country` may be given.",
   ),
   list("products", "Unified products by revenue", productsQueryParameters, productsAnswer),
   list(

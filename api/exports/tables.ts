@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { account, timelineItem } from "../accounts/schema.js";
 import { type AccountCohort, type Cohort, accountCohort, cohort } from "../cohorts/schema.js";
+import { countryRow } from "../countries/schema.js";
 import {
   type MovementGroup,
   type MovementsAnswer,
@@ -66,6 +67,7 @@ export const tables = {
     columns: columnsOf(transactionVersion.omit({ events: true }), special),
   },
   accounts: { name: "accounts", columns: columnsOf(account, special) },
+  countries: { name: "countries", columns: columnsOf(countryRow) },
   timeline: { name: "account", columns: columnsOf(timelineItem) },
   accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortRow) },
 } as const satisfies Readonly<Record<string, Table>>;
@@ -76,13 +78,13 @@ export function mrrRows(data: MrrAnswer["data"]): ExportRow[] {
   return Object.entries(parts).map(([provider, mrr]) => ({ provider, mrr, currency: of }));
 }
 
-/** Without the totals: they would be counted twice. */
-export function movementsRows(data: MovementsAnswer["data"]): ExportRow[] {
-  return data.movements.map((row) => ({ ...row, currency: data.currency }));
+/** Without the totals: they would be counted twice. Last the rows of the other groups. */
+export function movementsRows({ currency: of, movements, others }: MovementsAnswer["data"]) {
+  return [...movements, ...(others?.rows ?? [])].map((row) => ({ ...row, currency: of }));
 }
 
-export function revenueRows(data: RevenueAnswer["data"]): ExportRow[] {
-  return data.revenue.map((row) => ({ ...row, currency: data.currency }));
+export function revenueRows({ currency: of, revenue, others }: RevenueAnswer["data"]) {
+  return [...revenue, ...(others?.rows ?? [])].map((row) => ({ ...row, currency: of }));
 }
 
 /** With the columns of the group that was asked for. */

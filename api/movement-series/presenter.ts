@@ -1,29 +1,25 @@
 /** The bridge from one balance of MRR to the next, in numbers that add up as they are shown. */
-import type { Catalogue } from "../../catalogue/view.js";
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
-import type { GroupFields } from "../../schemas/http/series.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";
-import { groupFields, groupKey } from "../reading/groups.js";
+import type { Groups } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";
 import {
   type Balance,
   type Sums,
   balanceAfter,
   balanceOf,
-  kindOf,
   sumsByStart,
   sumsOf,
 } from "../reading/movement-sums.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
 import { type MovementSeriesRow, beforeAll } from "./query.js";
 import {
-  type MovementGroup,
   type MovementKind,
   type MovementsAnswer,
   type MovementsRow,
@@ -34,118 +30,185 @@ export function presentMovements(
   rows: readonly MovementSeriesRow[],
   series: Series,
   { hasWholeAccounts }: Pick<Cell, "hasWholeAccounts">,
-  group: MovementGroup | undefined,
-  catalogue: Catalogue,
+  groups: Groups | undefined,
   currency: string,
 ): MovementsAnswer["data"] {
-  const whole = bridgeOf(rows, series, currency, hasWholeAccounts).map(({ shown }) => shown);
+  const whole = bridgeOf(rows, series, currency, hasWholeAccounts);
+  const shown = presentBridge(whole, series, currency);
   const before = sumsOf(rows.filter(({ start }) => start === beforeAll));
   const within = sumsOf(rows.filter(({ start }) => start !== beforeAll));
+  const totals = figuresOf(balanceOf(before), within, currency, hasWholeAccounts);
   return {
     currency,
     interval: series.interval,
-    ...(group === undefined
-      ? { movements: whole }
+    ...(groups === undefined
+      ? { movements: shown }
       : {
-          movements: groupRows(rows, series, hasWholeAccounts, group, catalogue, currency),
-          ungrouped: whole,
+          ...presentGroups(rows, series, hasWholeAccounts, groups, whole, currency),
+          ungrouped: shown,
         }),
-    totals: presentRow(series, balanceOf(before), within, currency, hasWholeAccounts),
+    totals: presentRow(series, totals, currency),
   };
 }
 
-/** Oldest first, then in the order of their keys; none of a group that has nothing. */
-function groupRows(
+/** Oldest first, then in the order of the groups; none of a group that has nothing. */
+function presentGroups(
   rows: readonly MovementSeriesRow[],
   series: Series,
   hasWholeAccounts: boolean,
-  group: MovementGroup,
-  catalogue: Catalogue,
+  groups: Groups,
+  whole: readonly Figures[],
   currency: string,
+): Pick<MovementsAnswer["data"], "movements" | "others"> {
+  if (groups.shown.size * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
+  const hasAccounts = hasWholeAccounts && (groups.by === "provider" || groups.by === "kind");
+  const byPlace = grouped(rows, ({ place }) => place);
+  const bridges = [...groups.shown].map(([place, fields]) => ({
+    fields,
+    bridge: bridgeOf(byPlace.get(place) ?? [], series, currency, hasAccounts),
+  }));
+  // Of figures as they are shown, so that all of them add up to the whole.
+  const others = whole.map((all, index) =>
+    bridges.reduce((left, { bridge }) => minus(left, bridge[index]), all),
+  );
+  return {
+    movements: series.parts.flatMap((part, index) =>
+      bridges.flatMap(({ bridge, fields }) => {
+        const figures = bridge[index];
+        if (figures === undefined || isEmpty(figures)) return [];
+        return [{ ...presentRow(part, figures, currency), ...fields }];
+      }),
+    ),
+    others: {
+      count: groups.others,
+      rows: presentBridge(others, series, currency, isEmpty),
+    },
+  };
+}
+
+/** Rows without a group. @param isLeftOut of what has nothing */
+function presentBridge(
+  bridge: readonly Figures[],
+  { parts }: Series,
+  currency: string,
+  isLeftOut: (figures: Figures) => boolean = () => false,
 ): MovementsRow[] {
-  const hasAccounts = hasWholeAccounts && (group === "provider" || group === "kind");
-  const placed = rows.map((row) => ({ row, fields: fieldsOf(row, group, catalogue) }));
-  const groups = [...grouped(placed, ({ fields }) => groupKey(fields))]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([, some]) => some);
-  if (groups.length * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
-  const bridges = groups.map((some) =>
-    bridgeOf(
-      some.map(({ row }) => row),
-      series,
-      currency,
-      hasAccounts,
-    ).map((place) => ({ ...place, fields: some[0]?.fields })),
-  );
-  return series.parts.flatMap((_part, index) =>
-    bridges.flatMap((bridge) => {
-      const place = bridge[index];
-      return place === undefined || place.isEmpty ? [] : [{ ...place.shown, ...place.fields }];
-    }),
+  return parts.flatMap((part, index) => {
+    const figures = bridge[index];
+    return figures === undefined || isLeftOut(figures) ? [] : [presentRow(part, figures, currency)];
+  });
+}
+
+/** Of one interval: minor units, and numbers of accounts where they are counted. */
+interface Figures {
+  readonly mrr: Readonly<Record<AmountName, bigint>>;
+  readonly accounts: Readonly<Record<CountName, number>> | null;
+}
+
+type AmountName = Extract<keyof MovementsRow, `${string}_mrr`>;
+type CountName = Extract<keyof MovementsRow, `${string}_accounts`>;
+
+function amountsBy<Value>(valueOf: (name: AmountName) => Value): Record<AmountName, Value> {
+  return {
+    start_mrr: valueOf("start_mrr"),
+    new_mrr: valueOf("new_mrr"),
+    expansion_mrr: valueOf("expansion_mrr"),
+    contraction_mrr: valueOf("contraction_mrr"),
+    churn_mrr: valueOf("churn_mrr"),
+    reactivation_mrr: valueOf("reactivation_mrr"),
+    switch_mrr: valueOf("switch_mrr"),
+    end_mrr: valueOf("end_mrr"),
+  };
+}
+
+function countsBy<Value>(valueOf: (name: CountName) => Value): Record<CountName, Value> {
+  return {
+    start_accounts: valueOf("start_accounts"),
+    new_accounts: valueOf("new_accounts"),
+    churned_accounts: valueOf("churned_accounts"),
+    reactivated_accounts: valueOf("reactivated_accounts"),
+    end_accounts: valueOf("end_accounts"),
+  };
+}
+
+/** @param less without accounts, where they are not counted in groups */
+function minus(all: Figures, less: Figures | undefined): Figures {
+  if (less === undefined) return all;
+  const { accounts } = less;
+  return {
+    mrr: amountsBy((name) => all.mrr[name] - less.mrr[name]),
+    accounts:
+      all.accounts && accounts && countsBy((name) => (all.accounts?.[name] ?? 0) - accounts[name]),
+  };
+}
+
+function isEmpty({ mrr, accounts }: Figures): boolean {
+  return (
+    Object.values(mrr).every((amount) => amount === 0n) &&
+    Object.values(accounts ?? {}).every((count) => count === 0)
   );
 }
 
-function fieldsOf(
-  row: MovementSeriesRow,
-  group: MovementGroup,
-  catalogue: Catalogue,
-): GroupFields & { readonly kind?: MovementKind } {
-  return group === "kind" ? { kind: kindOf(row) } : groupFields(row, group, catalogue);
-}
-
-/** A row for each interval, each from the balance the one before ended with. */
+/** Of each interval, each from the balance the one before ended with. */
 function bridgeOf(
   rows: readonly MovementSeriesRow[],
   series: Series,
   currency: string,
   hasAccounts: boolean,
-): { readonly shown: MovementsRow; readonly isEmpty: boolean }[] {
+): Figures[] {
   const sumsOfStart = sumsByStart(rows);
   let balance = balanceOf(sumsOfStart(beforeAll));
   return series.parts.map((part) => {
     const start = balance;
     const moved = sumsOfStart(utcDay(part.start));
     balance = balanceAfter(start, moved);
-    const isEmpty = [start, ...moved.values()].every(({ mrr, accounts }) => {
-      return mrr === 0n && accounts === 0;
-    });
-    return { shown: presentRow(part, start, moved, currency, hasAccounts), isEmpty };
+    return figuresOf(start, moved, currency, hasAccounts);
   });
 }
 
-function presentRow(
-  days: Pick<SeriesPart, "from" | "to">,
-  start: Balance,
-  moved: Sums,
-  currency: string,
-  hasAccounts: boolean,
-): MovementsRow {
+function figuresOf(start: Balance, moved: Sums, currency: string, hasAccounts: boolean): Figures {
   const end = balanceAfter(start, moved);
   const exponent = knownExponentOf(currency);
   const [startMinor, endMinor] = [mrrMinor(start.mrr, currency), mrrMinor(end.mrr, currency)];
   const exact = movementKinds.map((kind) => moved.get(kind)?.mrr ?? 0n);
   const shown = apportioned(endMinor - startMinor, exact, powerOfTen(mrrPlaces - exponent));
-  const money = (amount: bigint) => toJsonNumber(amount, exponent);
   const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n] = shown;
   const [reactivation = 0n, switched = 0n] = shown.slice(4);
   const accounts = (kind: MovementKind) => moved.get(kind)?.accounts ?? 0;
-  const orNull = (count: number) => (hasAccounts ? count : null);
+  return {
+    mrr: {
+      start_mrr: startMinor,
+      new_mrr: fresh,
+      expansion_mrr: expansion,
+      contraction_mrr: contraction,
+      churn_mrr: churn,
+      reactivation_mrr: reactivation,
+      switch_mrr: switched,
+      end_mrr: endMinor,
+    },
+    accounts: hasAccounts
+      ? {
+          start_accounts: start.accounts,
+          new_accounts: accounts("new"),
+          // Not -0 where none did.
+          churned_accounts: 0 - accounts("churn"),
+          reactivated_accounts: accounts("reactivation"),
+          end_accounts: end.accounts,
+        }
+      : null,
+  };
+}
+
+function presentRow(
+  days: Pick<SeriesPart, "from" | "to">,
+  { mrr, accounts }: Figures,
+  currency: string,
+): MovementsRow {
+  const exponent = knownExponentOf(currency);
   return {
     from: utcDay(days.from),
     to: utcDay(days.to),
-    start_mrr: money(startMinor),
-    new_mrr: money(fresh),
-    expansion_mrr: money(expansion),
-    contraction_mrr: money(contraction),
-    churn_mrr: money(churn),
-    reactivation_mrr: money(reactivation),
-    switch_mrr: money(switched),
-    end_mrr: money(endMinor),
-    start_accounts: orNull(start.accounts),
-    new_accounts: orNull(accounts("new")),
-    // Not -0 where none did.
-    churned_accounts: orNull(0 - accounts("churn")),
-    reactivated_accounts: orNull(accounts("reactivation")),
-    end_accounts: orNull(end.accounts),
+    ...amountsBy((name) => toJsonNumber(mrr[name], exponent)),
+    ...countsBy((name) => accounts?.[name] ?? null),
   };
 }

@@ -1,17 +1,20 @@
 /** Movements by interval and kind, with the balance before the first interval. */
 import type { MovementGroup } from "./schema.js";
+import { utcDay } from "../../schemas/money/rates.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { type GroupRow, groupColumns } from "../reading/groups.js";
+import { type Groups, memberSql, placeSql } from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
 import { sumMovementSeriesSql } from "../reading/movements.js";
 import { fromDaySql } from "../reading/parts.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
-export interface MovementSeriesRow extends GroupRow {
+export interface MovementSeriesRow {
   /** First day of the interval, `YYYY-MM-DD`; `beforeAll` for what happened before the series. */
   readonly start: string;
   readonly kind: string;
+  /** Of its group; only where groups are asked for. */
+  readonly place?: string;
   /** decimal text, base currency */
   readonly mrr: string;
   readonly accounts: string;
@@ -20,6 +23,8 @@ export interface MovementSeriesRow extends GroupRow {
 /** No movement is as old (`limits.eventEarliest`). */
 export const beforeAll = "1970-01-01";
 
+type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
+
 /**
  * @param asOf of the series, or a reading of it
  * @param rowsMax one more is read, to say that there are more
@@ -27,27 +32,63 @@ export const beforeAll = "1970-01-01";
 export function movementSeriesQuery(
   asOf: AsOf,
   series: Series,
-  cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
-  group: MovementGroup | undefined,
+  cell: Rows,
+  groups: Groups | undefined,
   rowsMax: number,
 ): Query {
-  const { interval, from } = series;
-  // A kind stands in every row.
-  const groups = group === undefined || group === "kind" ? [] : groupColumns[group];
+  const places = groups === undefined ? [] : [placeSql(groups)];
+  const sums = seriesSql(asOf, series, cell, groups?.by, places);
+  return {
+    sql: `${sums} ORDER BY start, kind LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
+    params: { ...paramsOf(asOf, series, cell), ...groups?.params, rows_max: rowsMax + 1 },
+  };
+}
+
+/** How large the members of groups are: the sum of their balances at the end of each interval. */
+export function movementSizesQuery(
+  asOf: AsOf,
+  series: Series,
+  cell: Rows,
+  by: MovementGroup,
+): Query {
+  const { interval, parts, to } = series;
+  // A movement counts in the interval in which it happened, and in all after it.
+  const endsAfter = `if(start = toDate(0), {intervals:UInt32},
+  dateDiff('${interval}', start, toDate({last_start:String})) + 1)`;
+  return {
+    sql: `SELECT member, sum(mrr * ${endsAfter}) AS size
+FROM (${seriesSql(asOf, series, cell, by, [memberSql(by)])})
+WHERE mrr != 0 OR accounts != 0
+GROUP BY member ORDER BY member ${sumSettingsSql}`,
+    params: {
+      ...paramsOf(asOf, series, cell),
+      intervals: parts.length,
+      last_start: utcDay(parts.at(-1)?.start ?? to),
+    },
+  };
+}
+
+function seriesSql(
+  asOf: AsOf,
+  series: Series,
+  cell: Rows,
+  by: MovementGroup | undefined,
+  groups: readonly string[],
+): string {
   const columnsOf = (day: string) => [
-    `if(${day} < ${fromDaySql}, toDate(0), ${intervalSql(interval, day)}) AS start`,
+    `if(${day} < ${fromDaySql}, toDate(0), ${intervalSql(series.interval, day)}) AS start`,
     "kind",
     ...groups,
   ];
-  const isOfSkus = cell.isOfSkus && group !== "currency" && group !== "country";
-  const sums = sumMovementSeriesSql(
+  const isOfSkus = cell.isOfSkus && by !== "currency" && by !== "country";
+  return sumMovementSeriesSql(
     columnsOf,
     { months: isOfSkus ? "by_month_and_sku" : "by_month", isOfMonths: isOfMonths(series) },
     asOf,
     { condition: cell.condition, measures: ["mrr", "accounts"] },
   );
-  return {
-    sql: `${sums} ORDER BY start, kind LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...asOfParams(asOf), ...cell.params, from, rows_max: rowsMax + 1 },
-  };
+}
+
+function paramsOf(asOf: AsOf, { from }: Series, cell: Rows): Query["params"] {
+  return { ...asOfParams(asOf), ...cell.params, from };
 }

@@ -7,8 +7,10 @@ import {
   cellQuery,
   groupByMeta,
   groupShape,
+  groupsQuery,
   intervalDays,
   intervals,
+  othersOf,
   seriesQuery,
   ungroupedMeta,
 } from "../../schemas/http/series.js";
@@ -38,6 +40,7 @@ export const movementsQueryParameters = z.object({
         `${groupByMeta.description} The row of a group is what its filter shows; of a kind, ` +
         "balances are the sum of all its movements before.",
     }),
+  ...groupsQuery,
   ...clocksQuery,
   ...formatQuery,
 });
@@ -76,6 +79,7 @@ export const movementsAnswer = figuresAnswer("MrrMovementsAnswer", {
     currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
     interval: z.enum(intervals),
     movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),
+    others: othersOf(movementsRow),
     ungrouped: z.array(movementsRow).optional().meta(ungroupedMeta),
     totals: movementsRow.meta({ description: "The whole time as one interval." }),
   }),

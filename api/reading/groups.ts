@@ -1,50 +1,119 @@
-/** Groups of the figures over time: what distinguishes them in the tables, and in answers. */
+/**
+ * Groups of the figures over time. The largest are shown one by one, all others added up by the
+ * engine: a series costs the same whether there are ten products or ten thousand.
+ */
 import type { Catalogue } from "../../catalogue/view.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
+import type { MovementGroup, MovementKind } from "../movement-series/schema.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
+import { skuSql } from "./metric-filters.js";
+import { kindOf } from "./movement-sums.js";
+import type { Query } from "./query.js";
 
-/** A product is grouped by its SKUs, which people may regroup. */
-export const groupColumns: Readonly<Record<CellGroup, readonly string[]>> = {
-  provider: ["provider"],
-  product: ["provider", "external_id"],
-  country: ["country"],
-  currency: ["currency"],
-};
+/** What distinguishes a group in answers. */
+type Fields = GroupFields & { readonly kind?: MovementKind };
 
-/** A group's own columns only where it is asked for. */
-export interface GroupRow {
-  readonly provider?: string;
-  readonly external_id?: string;
-  readonly country?: string;
-  readonly currency?: string;
+export interface Groups {
+  readonly by: MovementGroup;
+  /** One by one, by their place in queries; in the order of answers. */
+  readonly shown: ReadonlyMap<string, Fields>;
+  /** How many others there are. */
+  readonly others: number;
+  readonly params: Query["params"];
 }
 
-export function groupFields(
-  row: GroupRow,
-  group: CellGroup | undefined,
+/** SQL of what groups consist of. A product is grouped by its SKUs, which people may regroup. */
+const memberOf: Readonly<Record<MovementGroup, string>> = {
+  provider: "provider",
+  product: skuSql,
+  country: "country",
+  currency: "currency",
+  kind: "kind",
+};
+
+export function memberSql(by: MovementGroup): string {
+  return `${memberOf[by]} AS member`;
+}
+
+export interface MemberSize {
+  readonly member: string;
+  /** decimal text, in whatever unit: sizes are only compared */
+  readonly size: string;
+}
+
+/** @param sizes of all members that have any figures */
+export function largestGroups(
+  by: MovementGroup,
+  sizes: readonly MemberSize[],
+  groupsMax: number,
   catalogue: Catalogue,
-): GroupFields {
-  const { provider = "", external_id: externalId = "", country = "", currency = "" } = row;
-  switch (group) {
-    case undefined:
-      return {};
+): Groups {
+  const found = new Map<string, { fields: Fields; size: bigint; members: string[] }>();
+  for (const { member, size } of sizes) {
+    const fields = memberFields(member, by, catalogue);
+    const key = groupKey(fields);
+    const group = found.get(key) ?? { fields, size: 0n, members: [] };
+    found.set(key, group);
+    group.size += mrrOf(size);
+    group.members.push(member);
+  }
+  const shown = [...found]
+    .sort(([key, one], [otherKey, other]) => {
+      const [size, otherSize] = [sizeOf(one), sizeOf(other)];
+      if (size !== otherSize) return size > otherSize ? -1 : 1;
+      return key < otherKey ? -1 : 1;
+    })
+    .slice(0, groupsMax)
+    .sort(([key], [otherKey]) => (key < otherKey ? -1 : 1))
+    .map(([, group], index) => ({ ...group, place: String(index + 1) }));
+  return {
+    by,
+    shown: new Map(shown.map(({ place, fields }) => [place, fields])),
+    others: found.size - shown.length,
+    params: {
+      group_members: shown.flatMap(({ members }) => members),
+      group_places: shown.flatMap(({ members, place }) => members.map(() => place)),
+    },
+  };
+}
+
+function sizeOf({ size }: { readonly size: bigint }): bigint {
+  return size < 0n ? -size : size;
+}
+
+/** Of all that is not shown one by one. */
+export const placeOfOthers = "";
+
+/** SQL of which group a row belongs to, in terms of `params`. */
+export function placeSql({ by, shown }: Groups): string {
+  if (shown.size === 0) return `'${placeOfOthers}' AS place`;
+  const pairs = "{group_members:Array(String)}, {group_places:Array(String)}";
+  return `transform(${memberOf[by]}, ${pairs}, '${placeOfOthers}') AS place`;
+}
+
+export function memberFields(member: string, by: MovementGroup, catalogue: Catalogue): Fields {
+  switch (by) {
     case "provider":
-      return { provider: providerToken.parse(provider) };
+      return { provider: providerToken.parse(member) };
     case "product": {
-      const { id, name } = catalogue.productOf({ provider, externalId });
+      const end = member.indexOf(":");
+      const sku = { provider: member.slice(0, end), externalId: member.slice(end + 1) };
+      const { id, name } = catalogue.productOf(sku);
       return { product_id: id, product_name: name };
     }
     case "country":
-      return { country };
+      return { country: member };
     case "currency":
-      return { original_currency: currency };
+      return { original_currency: member };
+    case "kind":
+      return { kind: kindOf({ kind: member }) };
     default:
-      return group satisfies never;
+      return by satisfies never;
   }
 }
 
-/** Groups are in its order. */
-export function groupKey(fields: GroupFields): string {
+export function groupKey(fields: Fields): string {
   return Object.values(fields).join("\n");
 }
 

@@ -9,7 +9,8 @@ export interface CellQuery {
   /** Id of a unified product. */
   readonly product?: string | undefined;
   readonly currency?: string | undefined;
-  readonly country?: string | undefined;
+  /** Any of these. */
+  readonly country?: readonly string[] | undefined;
 }
 
 export interface Cell {
@@ -35,10 +36,14 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
   const { provider, product, currency, country } = query;
   const conditions: string[] = [];
   const params: Record<string, QueryParam> = {};
-  for (const [name, value] of Object.entries({ provider, currency, country })) {
+  for (const [name, value] of Object.entries({ provider, currency })) {
     if (value === undefined) continue;
     conditions.push(`${name} = {cell_${name}:String}`);
     params[`cell_${name}`] = value;
+  }
+  if (country !== undefined) {
+    conditions.push("country IN {cell_countries:Array(String)}");
+    params["cell_countries"] = country;
   }
   if (product !== undefined) {
     conditions.push(`${skuSql} IN {cell_skus:Array(String)}`);

@@ -1,10 +1,9 @@
 /** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
-import type { Catalogue } from "../../catalogue/view.js";
-import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
+import type { GroupFields } from "../../schemas/http/series.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
-import { groupFields, groupKey } from "../reading/groups.js";
+import { type Groups, placeOfOthers } from "../reading/groups.js";
 import type { Series, SeriesPart } from "../reading/series.js";
 import type { ReportedRow, RevenueCell, RevenueSumsRow } from "./query.js";
 import type { RevenueAnswer, RevenueRow } from "./schema.js";
@@ -13,72 +12,64 @@ export function presentRevenue(
   sums: readonly RevenueSumsRow[],
   reported: readonly ReportedRow[],
   series: Series,
-  group: CellGroup | undefined,
-  catalogue: Catalogue,
+  groups: Groups | undefined,
   currency: string,
 ): RevenueAnswer["data"] {
-  const cells = cellsOf(sums, reported, group, catalogue);
+  const cells = cellsOf(sums, reported);
   const exponent = knownExponentOf(currency);
-  const present = (days: Pick<SeriesPart, "from" | "to">, some: readonly Cell[]) => ({
+  const present = (days: Pick<SeriesPart, "from" | "to">, figures: Figures) => ({
     from: utcDay(days.from),
     to: utcDay(days.to),
-    ...presentFigures(some.map(({ figures }) => figures).reduce(plus, nothing), exponent),
+    ...presentFigures(figures, exponent),
   });
-  const cellsIn = (part: SeriesPart) => [...(cells.get(utcDay(part.start)) ?? [])];
-  const ofCells = ([, cell]: readonly [string, Cell]) => cell;
-  const whole: RevenueRow[] = series.parts.map((part) => present(part, cellsIn(part).map(ofCells)));
-  const ofGroups = (): RevenueRow[] =>
-    series.parts.flatMap((part) =>
-      cellsIn(part)
-        .sort(([one], [other]) => (one < other ? -1 : 1))
-        .map(([, cell]) => ({ ...present(part, [cell]), ...cell.fields })),
-    );
+  const cellsIn = (part: SeriesPart) => cells.get(utcDay(part.start)) ?? nowhere;
+  const whole = series.parts.map((part) => sumOf(cellsIn(part).values()));
+  const shown: RevenueRow[] = series.parts.map((part, index) =>
+    present(part, whole[index] ?? nothing),
+  );
+  const rowsOf = (place: string, fields: GroupFields = {}) =>
+    series.parts.map((part) => {
+      const figures = cellsIn(part).get(place);
+      return figures === undefined ? [] : [{ ...present(part, figures), ...fields }];
+    });
+  const ofGroups = ({ shown: places, others: count }: Groups) => {
+    const rows = Array.from(places, ([place, fields]) => rowsOf(place, fields));
+    return {
+      // Oldest first, then in the order of the groups.
+      revenue: series.parts.flatMap((_part, index) => rows.flatMap((of) => of[index] ?? [])),
+      others: { count, rows: rowsOf(placeOfOthers).flat() },
+    };
+  };
   return {
     currency,
     interval: series.interval,
-    ...(group === undefined ? { revenue: whole } : { revenue: ofGroups(), ungrouped: whole }),
-    totals: present(
-      series,
-      [...cells.values()].flatMap((some) => [...some.values()]),
-    ),
+    ...(groups === undefined ? { revenue: shown } : { ...ofGroups(groups), ungrouped: shown }),
+    totals: present(series, sumOf(whole)),
   };
 }
 
-type Cells = ReadonlyMap<string, ReadonlyMap<string, Cell>>;
+type Cells = ReadonlyMap<string, ReadonlyMap<string, Figures>>;
 
-interface Cell {
-  readonly fields: GroupFields;
-  readonly figures: Figures;
-}
+const nowhere: ReadonlyMap<string, Figures> = new Map();
 
-/** By the start of their interval, then by what distinguishes groups. */
-function cellsOf(
-  sums: readonly RevenueSumsRow[],
-  reported: readonly ReportedRow[],
-  group: CellGroup | undefined,
-  catalogue: Catalogue,
-): Cells {
-  const cells = new Map<string, Map<string, Cell>>();
-  for (const row of sums) {
-    const fields = groupFields(row, group, catalogue);
-    const key = groupKey(fields);
-    const cellsOfStart = cells.get(row.start) ?? new Map<string, Cell>();
-    cells.set(row.start, cellsOfStart);
-    const { gross, refunds, disputes, tax, fees, sales } = row;
-    const all = { gross, refunds, disputes, tax, fees, sales, with_tax: 0, with_fee: 0 };
-    const known = cellsOfStart.get(key)?.figures ?? nothing;
-    const figures = figuresBy((name) => known[name] + BigInt(all[name]));
-    cellsOfStart.set(key, { fields, figures });
+/** By the start of their interval, then by the place of their group. */
+function cellsOf(sums: readonly RevenueSumsRow[], reported: readonly ReportedRow[]): Cells {
+  const cells = new Map<string, Map<string, Figures>>();
+  for (const { start, place = placeOfOthers, ...row } of sums) {
+    const cellsOfStart = cells.get(start) ?? new Map<string, Figures>();
+    cells.set(start, cellsOfStart);
+    const all = { ...row, with_tax: 0, with_fee: 0 };
+    cellsOfStart.set(
+      place,
+      figuresBy((name) => BigInt(all[name])),
+    );
   }
-  for (const row of reported) {
-    const cellsOfStart = cells.get(row.start);
-    const key = groupKey(groupFields(row, group, catalogue));
-    const cell = cellsOfStart?.get(key);
-    if (cell === undefined) continue;
-    const { figures } = cell;
-    const with_tax = amongSales(figures, figures.with_tax + BigInt(row.tax));
-    const with_fee = amongSales(figures, figures.with_fee + BigInt(row.fee));
-    cellsOfStart?.set(key, { ...cell, figures: { ...figures, with_tax, with_fee } });
+  for (const { start, place = placeOfOthers, tax, fee } of reported) {
+    const figures = cells.get(start)?.get(place);
+    if (figures === undefined) continue;
+    const with_tax = amongSales(figures, BigInt(tax));
+    const with_fee = amongSales(figures, BigInt(fee));
+    cells.get(start)?.set(place, { ...figures, with_tax, with_fee });
   }
   return cells;
 }
@@ -108,8 +99,13 @@ function figuresBy(valueOf: (name: FigureName) => bigint): Figures {
 
 const nothing = figuresBy(() => 0n);
 
-function plus(one: Figures, other: Figures): Figures {
-  return figuresBy((name) => one[name] + other[name]);
+function sumOf(all: Iterable<Figures>): Figures {
+  let sum = nothing;
+  for (const one of all) {
+    const before = sum;
+    sum = figuresBy((name) => before[name] + one[name]);
+  }
+  return sum;
 }
 
 function presentFigures(figures: Figures, exponent: number) {

@@ -1,9 +1,10 @@
 /** Revenue by interval and group, and how many sales reported their tax and their fee. */
 import type { CellGroup } from "../../schemas/http/series.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { type GroupRow, groupColumns } from "../reading/groups.js";
+import { type Groups, memberSql, placeSql } from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
 import { ledgerPartsSql } from "../reading/ledger.js";
+import { namesOf } from "../reading/parts.js";
 import {
   type Query,
   allOf,
@@ -16,9 +17,11 @@ import {
 } from "../reading/query.js";
 
 /** What tells the cells of a series apart. */
-export interface RevenueCell extends GroupRow {
+export interface RevenueCell {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
+  /** Of its group; only where groups are asked for. */
+  readonly place?: string;
 }
 
 /** Minor units of base currency, as text. */
@@ -43,40 +46,64 @@ type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
 export function revenueQuery(
   series: Series,
   cell: Rows,
-  group: CellGroup | undefined,
+  groups: Groups | undefined,
   rowsMax: number,
 ): Query {
-  const groups = group === undefined ? [] : groupColumns[group];
-  const names = ["start", ...groups].join(", ");
-  const { interval, from, asOf } = series;
-  const isOfSkus = cell.isOfSkus && group !== "currency" && group !== "country";
+  const places = groups === undefined ? [] : [placeSql(groups)];
+  const sums = revenueSql(series, cell, groups?.by, places);
+  return {
+    sql: `${sums} ORDER BY start LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
+    params: { ...paramsOf(series, cell), ...groups?.params, rows_max: rowsMax + 1 },
+  };
+}
+
+/** How large the members of groups are: by their revenue in the whole time. */
+export function revenueSizesQuery(series: Series, cell: Rows, by: CellGroup): Query {
+  const sums = revenueSql(series, cell, by, [memberSql(by)]);
+  return {
+    sql: `SELECT member, sum(gross + refunds + disputes) AS size FROM (${sums})
+GROUP BY member ORDER BY member ${sumSettingsSql}`,
+    params: paramsOf(series, cell),
+  };
+}
+
+function revenueSql(
+  series: Series,
+  cell: Rows,
+  by: Groups["by"] | undefined,
+  groups: readonly string[],
+): string {
+  const { interval, asOf } = series;
+  const isOfSkus = cell.isOfSkus && by !== "currency" && by !== "country";
+  const columnsOf = (day: string) => [`${intervalSql(interval, day)} AS start`, "kind", ...groups];
+  const names = namesOf(["start", ...groups]);
   const parts = ledgerPartsSql(asOf, {
-    columnsOf: (day) => [`${intervalSql(interval, day)} AS start`, "kind", ...groups],
+    columnsOf,
     measures: ["amount", "tax", "fee", "sales"],
     condition: cell.condition,
     since: isOfSkus && isOfMonths(series) ? "month" : "day",
   });
-  return {
-    sql: `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
+  return `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
   sumIf(amount, kind = 'refund') AS refunds,
   sumIf(amount, kind IN ('dispute', 'dispute_won')) AS disputes,
   sum(tax) AS tax, sum(fee) AS fees, sum(sales) AS sales
 FROM ${parts}
 GROUP BY ${names}
 -- What was moved away by differences leaves sums of nothing behind.
-HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0
-ORDER BY ${names} LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...asOfParams(asOf), ...cell.params, from, rows_max: rowsMax + 1 },
-  };
+HAVING gross != 0 OR refunds != 0 OR disputes != 0 OR tax != 0 OR fees != 0 OR sales != 0`;
+}
+
+function paramsOf({ asOf, from }: Series, cell: Rows): Query["params"] {
+  return { ...asOfParams(asOf), ...cell.params, from };
 }
 
 /**
  * A tax or a fee once reported is never unsaid, so the newest version that has one is the newest of
  * all. Where no provider reports any, this reads two columns and finds nothing.
  */
-export function reportedQuery(series: Series, cell: Rows, group: CellGroup | undefined): Query {
-  const { asOf, from, interval } = series;
-  const names = ["start", ...(group === undefined ? [] : groupColumns[group])].join(", ");
+export function reportedQuery(series: Series, cell: Rows, groups: Groups | undefined): Query {
+  const { asOf, interval } = series;
+  const places = groups === undefined ? [] : [placeSql(groups)];
   const condition = allOf(
     tenantSql,
     `timestamp >= ${fromSql}`,
@@ -85,7 +112,8 @@ export function reportedQuery(series: Series, cell: Rows, group: CellGroup | und
     "(tax_amount IS NOT NULL OR fee_amount IS NOT NULL)",
   );
   return {
-    sql: `SELECT ${names}, countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
+    sql: `SELECT ${["start", ...places].join(", ")}, countIf(has_tax) AS tax, countIf(has_fee) AS fee
+FROM (
   SELECT ${intervalSql(interval, "toDate(timestamp)")} AS start,
     newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
     newest.5 AS has_tax, newest.6 AS has_fee
@@ -97,7 +125,7 @@ export function reportedQuery(series: Series, cell: Rows, group: CellGroup | und
     GROUP BY workspace, environment, timestamp, id
   )
 ) WHERE ${cell.condition}
-GROUP BY ${names} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
-    params: { ...asOfParams(asOf), ...cell.params, from },
+GROUP BY ${namesOf(["start", ...places])} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
+    params: { ...paramsOf(series, cell), ...groups?.params },
   };
 }

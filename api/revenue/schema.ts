@@ -8,8 +8,10 @@ import {
   cellQuery,
   groupByMeta,
   groupShape,
+  groupsQuery,
   intervalDays,
   intervals,
+  othersOf,
   seriesQuery,
   ungroupedMeta,
 } from "../../schemas/http/series.js";
@@ -18,6 +20,7 @@ export const revenueQueryParameters = z.object({
   ...seriesQuery,
   ...cellQuery,
   group_by: z.enum(cellGroups).optional().meta(groupByMeta),
+  ...groupsQuery,
   ...compareQuery,
   ...clocksQuery,
   ...formatQuery,
@@ -56,6 +59,7 @@ export const revenueAnswer = figuresAnswer("RevenueAnswer", {
     currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
     interval: z.enum(intervals),
     revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+    others: othersOf(revenueRow),
     ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
     totals: revenueTotals,
     compare: revenueTotals.nullable().optional().meta({

@@ -164,14 +164,23 @@ export function columnConditions(
 ): string[] {
   return columnFilters
     .filter(([name]) => wanted[name] !== undefined)
-    .map(([name, column]) => `${sqlOf(column)} = {${name}:String}`);
+    .map(([name, column]) =>
+      name === "country"
+        ? `${sqlOf(column)} IN {${name}:Array(String)}`
+        : `${sqlOf(column)} = {${name}:String}`,
+    );
 }
 
 /** Whether the version that is shown, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
   const { skus, ids } = wanted;
   return (
-    columnFilters.every(([name, column]) => [undefined, row[column]].includes(wanted[name])) &&
+    columnFilters.every(([name, column]) => {
+      const value = wanted[name];
+      return typeof value === "object"
+        ? value.includes(row[column])
+        : value === undefined || value === row[column];
+    }) &&
     (ids?.includes(row.id) ?? true) &&
     (skus?.includes(`${row.provider}:${row.external_id}`) ?? true)
   );

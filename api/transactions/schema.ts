@@ -3,7 +3,7 @@ import { z } from "zod";
 import { clocksQuery } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery } from "../../schemas/http/pages.js";
-import { accountId, countryCode, currencyCode, moment } from "../../schemas/http/series.js";
+import { accountId, countryCodes, currencyCode, moment } from "../../schemas/http/series.js";
 import { transactionStatuses, transactionTypes } from "../../schemas/http/transactions.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 
@@ -15,7 +15,9 @@ export const transactionsQueryParameters = z.object({
     description: "Id of a unified product, as SKUs are grouped today: that of the largest line.",
   }),
   currency: currencyCode.optional().meta({ description: "`original_currency`" }),
-  country: countryCode.optional().meta({ description: "`customer_country`" }),
+  country: countryCodes.optional().meta({
+    description: "`customer_country`: one or several, with commas: `DE,FR`.",
+  }),
   account: accountId.optional(),
   search: z
     .string()

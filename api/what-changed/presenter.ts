@@ -7,7 +7,7 @@ import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { movementKinds } from "../movement-series/schema.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";
-import { groupFields, groupKey } from "../reading/groups.js";
+import { groupKey, memberFields } from "../reading/groups.js";
 import { type Sums, balanceOf } from "../reading/movement-sums.js";
 import type { WhatChangedSum } from "./query.js";
 import type { WhatChangedAnswer, WhatChangedGroup, WhatChangedRow } from "./schema.js";
@@ -41,9 +41,9 @@ export function changesOf(
 }
 
 function nameOf(row: WhatChangedSum, by: WhatChangedGroup, catalogue: Catalogue): Change["name"] {
-  if (by !== "account") return groupFields(row, by, catalogue);
-  const { account = "" } = row;
-  return { account, ...groupFields(row, "provider", catalogue) };
+  const { member, provider } = row;
+  if (by !== "account") return memberFields(member, by, catalogue);
+  return { account: member, ...memberFields(provider, "provider", catalogue) };
 }
 
 function sizeOf({ kinds }: Change): bigint {

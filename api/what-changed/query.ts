@@ -1,6 +1,7 @@
 /** Movements between two moments, added up by what they are grouped by. */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import { movementKinds } from "../movement-series/schema.js";
+import { memberSql } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import {
@@ -19,22 +20,13 @@ export type WhatChangedSums = {
 
 /** Amounts are decimal text, base currency. */
 export interface WhatChangedSum extends WhatChangedSums {
-  readonly account?: string;
-  readonly provider?: string;
-  readonly external_id?: string;
-  readonly country?: string;
+  /** An account, or what its group consists of (`reading/groups.ts`). */
+  readonly member: string;
+  readonly provider: string;
   readonly movements: string;
   /** How many groups there are. */
   readonly groups: string;
 }
-
-/** A product is grouped by its SKUs, which people may regroup: all of them are read. */
-const columns: Readonly<Record<WhatChangedGroup, readonly string[]>> = {
-  account: ["account", "provider"],
-  product: ["provider", "external_id"],
-  country: ["country"],
-  provider: ["provider"],
-};
 
 /** @param rowsMax the largest of so many groups; null: all */
 export function whatChangedQuery(
@@ -44,18 +36,19 @@ export function whatChangedQuery(
   cell: Pick<Cell, "condition" | "params">,
   rowsMax: number | null,
 ): Query {
-  const names = columns[by].join(", ");
+  const member = by === "account" ? "account AS member" : memberSql(by);
   const kinds = movementKinds.map((kind) => `sumIf(mrr, kind = '${kind}') AS ${kind}_mrr`);
   const sums = movementKinds.map((kind) => `sum(${kind}_mrr) AS ${kind}_mrr`);
-  const rows = `SELECT ${names}, ${kinds.join(", ")}, countIf(mrr != 0) AS moved, sum(mrr) AS net
+  const rows = `SELECT ${member}, any(provider) AS owner, ${kinds.join(", ")},
+  countIf(mrr != 0) AS moved, sum(mrr) AS net
 FROM mrr_movements WHERE ${tenantSql} AND at >= ${fromSql} AND at < ${momentSql("to")}
   AND recorded_at <= ${knownAtSql} AND ${cell.condition}
-GROUP BY ${names}`;
+GROUP BY member`;
   return {
-    sql: `SELECT ${names}, ${sums.join(", ")}, sum(moved) AS movements, count() OVER () AS groups
+    sql: `SELECT member, any(owner) AS provider, ${sums.join(", ")}, sum(moved) AS movements, count() OVER () AS groups
 FROM ${eachShard(rows)}
-GROUP BY ${names} HAVING movements > 0
-ORDER BY abs(sum(net)) DESC, ${names} ${rowsMax === null ? "" : "LIMIT {rows_max:UInt32}"}`,
+GROUP BY member HAVING movements > 0
+ORDER BY abs(sum(net)) DESC, member ${rowsMax === null ? "" : "LIMIT {rows_max:UInt32}"}`,
     params: {
       ...asOfParams(asOf),
       ...cell.params,

@@ -3,12 +3,17 @@ import { z } from "zod";
 
 export const pageRows = { default: 50, max: 200 } as const;
 
-export const pageQuery = {
-  limit: z
+/** Of a query, 1 to `max`. */
+export function wholeNumber(max: number) {
+  return z
     .string()
     .regex(/^\d{1,9}$/, "must be a whole number")
     .transform(Number)
-    .pipe(z.number().min(1).max(pageRows.max))
+    .pipe(z.number().min(1).max(max));
+}
+
+export const pageQuery = {
+  limit: wholeNumber(pageRows.max)
     .optional()
     .meta({
       type: "integer",

@@ -1,6 +1,7 @@
 /** What every series over time is asked by: its days, its intervals, its cells. */
 import { z } from "zod";
 import { exponentOf } from "../money/currencies.js";
+import { wholeNumber } from "./pages.js";
 import { providerToken } from "./transactions.js";
 
 export const intervals = ["day", "week", "month", "quarter", "year"] as const;
@@ -47,14 +48,20 @@ export const currencyCode = z
   .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code: EUR")
   .refine((code) => exponentOf(code) !== null, "no such currency");
 
-export const countryCode = z.string().regex(/^[A-Z]{2}$/, "must be an ISO 3166 code: DE");
+/** One or several; there are no more codes than that. */
+export const countryCodes = z
+  .string()
+  .regex(/^[A-Z]{2}(?:,[A-Z]{2}){0,675}$/, "must be ISO 3166 codes: DE or DE,FR")
+  .transform((text): readonly string[] => [...new Set(text.split(","))]);
 
 /** Which part of the figures is asked for. */
 export const cellQuery = {
   provider: providerToken.optional(),
   product: z.string().min(1).max(100).optional().describe("Id of a unified product."),
   currency: currencyCode.optional().describe("In which customers pay."),
-  country: countryCode.optional().describe("`ZZ` where nobody reported it."),
+  country: countryCodes
+    .optional()
+    .describe("One or several, with commas: `DE,FR`. `ZZ` where nobody reported it."),
 };
 
 export const accountId = z.string().min(1).max(255).describe("Id of an account: a keyed hash.");
@@ -69,6 +76,36 @@ export const ungroupedMeta = {
 export const groupByMeta = {
   description: "One row for each interval and group that has any; else one for each.",
 };
+
+/** Groups of a series that are shown one by one. */
+export const seriesGroupsMax = 1_000;
+
+export const groupsQuery = {
+  groups: wholeNumber(seriesGroupsMax)
+    .optional()
+    .meta({
+      type: "integer",
+      minimum: 1,
+      maximum: seriesGroupsMax,
+      description:
+        "Of `group_by`: so many groups are shown one by one, the largest of the whole time; all " +
+        `others are added up in \`others\`. Default: ${seriesGroupsMax}.`,
+    }),
+};
+
+/** What the groups shown leave of the whole. */
+export function othersOf<Row extends z.ZodType>(row: Row) {
+  return z
+    .object({
+      count: z.int().describe("How many groups that are."),
+      rows: z.array(row).describe("One for each interval that has any."),
+    })
+    .optional()
+    .describe(
+      "Of `group_by`: what the groups shown leave of `ungrouped`. Together they add up to it, to " +
+        "the last digit: of MRR, cents that rounding each group leaves are in here, too.",
+    );
+}
 
 /** Which group a row is of; only the fields of the group that was asked for. */
 export const groupShape = {

@@ -6,11 +6,16 @@ import { presentCohorts } from "../../api/cohorts/presenter.js";
 import { presentMrr } from "../../api/mrr/presenter.js";
 import { type CohortRow, cohortsQuery } from "../../api/cohorts/query.js";
 import { movementKindsQuery } from "../../api/summary/movement-kinds.js";
-import { type MovementSeriesRow, movementSeriesQuery } from "../../api/movement-series/query.js";
+import {
+  type MovementSeriesRow,
+  movementSeriesQuery,
+  movementSizesQuery,
+} from "../../api/movement-series/query.js";
+import type { MovementGroup } from "../../api/movement-series/schema.js";
 import { mrrPairQuery } from "../../api/mrr/query.js";
 import { readMrr } from "../../api/mrr/reading.js";
 import type { Query } from "../../api/reading/query.js";
-import { type RevenueSumsRow, revenueQuery } from "../../api/revenue/query.js";
+import { type RevenueSumsRow, revenueQuery, revenueSizesQuery } from "../../api/revenue/query.js";
 import {
   type ProductSubscriptionsRow,
   type SkuRevenueRow,
@@ -19,9 +24,10 @@ import {
   skuRevenueQuery,
   skuSubscriptionsQuery,
 } from "../../api/products/query.js";
+import { type MemberSize, largestGroups } from "../../api/reading/groups.js";
 import { cellOf } from "../../api/reading/metric-filters.js";
 import { readSeries } from "../../api/reading/series.js";
-import { catalogueOf } from "../../catalogue/view.js";
+import { type Catalogue, catalogueOf } from "../../catalogue/view.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import {
@@ -49,6 +55,10 @@ describe("the queries of the metrics and lists", () => {
     at,
     knownAt: knownAt ?? null,
   });
+
+  /** One group, of one member. */
+  const groupsOf = (by: MovementGroup, member: string) =>
+    largestGroups(by, [{ member, size: "1" }], 9, catalogueOf([], "ws", "live"));
 
   describe("MRR", () => {
     it("should be the sum of the movements up to a moment and a month before", async () => {
@@ -109,9 +119,18 @@ describe("the queries of the metrics and lists", () => {
         const startOf = (moment: number): string =>
           utcDay(series.parts.findLast((part) => part.from <= moment)?.start ?? 0);
         for (const group of [undefined, "provider", "country"] as const) {
-          const cell = cellOf({}, catalogueOf([], tenant.workspace, "live"));
+          const catalogue = catalogueOf([], tenant.workspace, "live");
+          const cell = cellOf({}, catalogue);
+          const groups =
+            group &&
+            largestGroups(
+              group,
+              await rowsOf(movementSizesQuery(now, series, cell, group)),
+              1_000,
+              catalogue,
+            );
           const rows = await rowsOf<MovementSeriesRow>(
-            movementSeriesQuery(now, series, cell, group, 1_000),
+            movementSeriesQuery(now, series, cell, groups, 1_000),
           );
           const keyOf = (start: string, kind: string, of: { [name: string]: unknown }): string =>
             `${start} ${kind} ${group === undefined ? "" : String(of[group])}`;
@@ -121,12 +140,53 @@ describe("the queries of the metrics and lists", () => {
             expected.set(key, (expected.get(key) ?? 0n) + micros(movement.mrr));
           }
           const found = rows.map(
-            (row) => [keyOf(row.start, row.kind, { ...row }), row.mrr] as const,
+            (row) =>
+              [
+                keyOf(row.start, row.kind, { ...groups?.shown.get(row.place ?? "") }),
+                row.mrr,
+              ] as const,
           );
           expect(new Map(found.map(([key, mrr]) => [key, micros(mrr)]))).to.deep.equal(expected);
         }
       });
     }
+
+    it("should tell the size of a group by its balances at the end of each interval", async () => {
+      const tenant = newTenant();
+      const movement = (account: string, at: string, mrr: string, kind = "new") => ({
+        account,
+        at: day(`${at}T12:00`),
+        recorded_at: day(`${at}T12:00`),
+        vintage: "2025-01-01",
+        kind,
+        mrr,
+        external_id: account,
+      });
+      await insertMovements(clickhouse, tenant, [
+        movement("before", "2025-01-20", "3"),
+        movement("first", "2025-02-20", "5"),
+        movement("first", "2025-04-20", "-5", "churn"),
+        movement("last", "2025-04-30", "7"),
+        movement("after", "2025-05-02", "100"),
+      ]);
+      const cell = cellOf({}, catalogueOf([], tenant.workspace, "live"));
+      for (const [interval, from, before, first, last] of [
+        ["month", "2025-02-01", 9, 10, 7],
+        ["month", "2025-02-10", 9, 10, 7],
+        ["week", "2025-02-12", 36, 40, 7],
+        ["quarter", "2025-02-01", 6, 5, 7],
+        ["year", "2025-02-01", 3, 0, 7],
+      ] as const) {
+        const now = asOf(tenant, day("2025-04-30T23:59"));
+        const series = readSeries({ from: day(`${from}T00:00`), interval }, now);
+        const rows = await rowsOf<MemberSize>(movementSizesQuery(now, series, cell, "product"));
+        expect(rows.map(({ member, size }) => [member, Number(size)])).to.deep.equal([
+          ["stripe:before", before],
+          ["stripe:first", first],
+          ["stripe:last", last],
+        ]);
+      }
+    });
 
     it("should read whole days and months from the aggregate projections", async () => {
       const tenant = newTenant();
@@ -143,19 +203,31 @@ describe("the queries of the metrics and lists", () => {
         [mrrPairQuery(asOf(tenant, at, at), 0), "by_month_and_sku"],
         [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
         [movementKindsQuery(asOf(tenant, at), 0, cell({ provider: "apple" })), "by_month_and_sku"],
-        [movementKindsQuery(asOf(tenant, at), 0, cell({ country: "US" })), "by_month"],
+        [movementKindsQuery(asOf(tenant, at), 0, cell({ country: ["US"] })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), undefined, 9), "by_day"],
-        ...(["day", "quarter"] as const).map((interval): [Query, string] => [
-          movementSeriesQuery(asOf(tenant, at), series(interval), cell({}), "product", 9),
-          "by_month_and_sku",
+        ...(["day", "quarter"] as const).flatMap((interval): [Query, string][] => [
+          [
+            movementSizesQuery(asOf(tenant, at), series(interval), cell({}), "product"),
+            "by_month_and_sku",
+          ],
+          [
+            movementSeriesQuery(
+              asOf(tenant, at),
+              series(interval),
+              cell({}),
+              groupsOf("product", "stripe:prod_a"),
+              9,
+            ),
+            "by_month_and_sku",
+          ],
         ]),
         [
           movementSeriesQuery(
             asOf(tenant, at, at),
             series("quarter"),
-            cell({ country: "US" }),
-            "currency",
+            cell({ country: ["US"] }),
+            groupsOf("currency", "USD"),
             9,
           ),
           "by_month",
@@ -345,7 +417,7 @@ describe("the queries of the metrics and lists", () => {
       await clickhouse.write("OPTIMIZE TABLE ledger FINAL");
       const catalogue = catalogueOf([], tenant.workspace, "live");
       const read = [
-        { cell: { country: "US" }, groups: ["none", "product", "country"], of: "by_day" },
+        { cell: { country: ["US"] }, groups: ["none", "product", "country"], of: "by_day" },
         { cell: { provider: "stripe" }, groups: ["none", "product"], of: "by_month_and_sku" },
       ] as const;
       for (const { cell, groups, of } of read) {
@@ -353,10 +425,17 @@ describe("the queries of the metrics and lists", () => {
           const series = readSeries({ interval: "quarter" }, asOf(tenant, at));
           for (const name of groups) {
             const group = name === "none" ? undefined : name;
-            const query = revenueQuery(series, cellOf(cell, catalogue), group, 100);
-            const text = await planOf(clickhouse, query);
-            expect(text).to.include(`ReadFromMergeTree (${of})`);
-            expect(text).to.include("(by_time)");
+            const rows = cellOf(cell, catalogue);
+            const groups = group && groupsOf(group, "stripe:prod_a");
+            const queries = [
+              revenueQuery(series, rows, groups, 100),
+              ...(group === undefined ? [] : [revenueSizesQuery(series, rows, group)]),
+            ];
+            for (const query of queries) {
+              const text = await planOf(clickhouse, query);
+              expect(text).to.include(`ReadFromMergeTree (${of})`);
+              expect(text).to.include("(by_time)");
+            }
           }
         }
       }
@@ -367,7 +446,8 @@ describe("the queries of the metrics and lists", () => {
         const tenant = newTenant();
         const entries = scatteredEntries(600);
         await insertLedger(clickhouse, tenant, entries);
-        const cell = cellOf({}, catalogueOf([], tenant.workspace, "live"));
+        const catalogue = catalogueOf([], tenant.workspace, "live");
+        const cell = cellOf({}, catalogue);
         const from = day("2025-02-01T00:00");
         // Early and late in a month, at its beginning and its end.
         for (const moment of ["2025-09-05T12:00", "2025-09-25T12:00", "2025-09-01", "2025-10-01"]) {
@@ -375,17 +455,32 @@ describe("the queries of the metrics and lists", () => {
             for (const interval of ["month", "quarter", "year"] as const) {
               const at = moment.length > 10 ? day(moment) : day(`${moment}T00:00`) - 1;
               const series = readSeries({ from, interval }, asOf(tenant, at, knownAt));
-              const rows = await rowsOf<RevenueSumsRow>(revenueQuery(series, cell, group, 500));
-              const found = rows.map((row) => [cellName(row), row.gross, row.refunds, row.sales]);
+              // The largest by itself, and all others together; or each by itself.
+              const groups =
+                group &&
+                largestGroups(
+                  group,
+                  await rowsOf(revenueSizesQuery(series, cell, group)),
+                  interval === "year" ? 1 : 500,
+                  catalogue,
+                );
+              const rows = await rowsOf<RevenueSumsRow>(revenueQuery(series, cell, groups, 500));
+              const fieldsOf = (place = "") => groups?.shown.get(place) ?? {};
+              const found = rows.map((row) => [
+                cellName(row.start, fieldsOf(row.place)),
+                row.gross,
+                row.refunds,
+                row.sales,
+              ]);
+              const shown = new Set([...(groups?.shown.values() ?? [])].map(groupName));
               const sums = new Map<string, [gross: number, refunds: number, sales: number]>();
               for (const entry of entries) {
                 const { happened_at: happened, recorded_at: recorded, kind, amount } = entry;
                 if (happened < from || happened > at || recorded > (knownAt ?? recorded)) continue;
                 const part = series.parts.findLast((each) => each.from <= happened);
-                const name = cellName({
-                  ...columnsOf(entry, group),
-                  start: utcDay(part?.start ?? 0),
-                });
+                const fields = fieldsIn(entry, group, catalogue);
+                const isShown = shown.has(groupName(fields));
+                const name = cellName(utcDay(part?.start ?? 0), isShown ? fields : {});
                 const [gross, refunds, sales] = sums.get(name) ?? [0, 0, 0];
                 const [sold, returned] = kind === "sale" ? [amount, 0] : [0, amount];
                 sums.set(name, [gross + sold, refunds + returned, sales + entry.sales]);
@@ -398,21 +493,25 @@ describe("the queries of the metrics and lists", () => {
       });
     }
 
-    const columnsOf = (
+    const fieldsIn = (
       entry: TestEntry,
       group: "provider" | "product" | "currency" | undefined,
+      catalogue: Catalogue,
     ) => {
-      const { provider = "", external_id = "" } = entry;
+      const { provider = "", external_id: externalId = "" } = entry;
       if (group === "provider") return { provider };
-      if (group === "product") return { provider, external_id };
-      return group === undefined ? {} : { currency: "USD" };
+      if (group === "product")
+        return { product_id: catalogue.productOf({ provider, externalId }).id };
+      return group === undefined ? {} : { original_currency: "USD" };
     };
-    const cellName = (row: {
-      readonly start: string;
-      readonly provider?: string;
-      readonly external_id?: string;
-      readonly currency?: string;
-    }) => [row.start, row.provider, row.external_id, row.currency].join(" ");
+    interface NamedFields {
+      readonly provider?: string | undefined;
+      readonly product_id?: string | undefined;
+      readonly original_currency?: string | undefined;
+    }
+    const groupName = (fields: NamedFields) =>
+      fields.provider ?? fields.product_id ?? fields.original_currency ?? "";
+    const cellName = (start: string, fields: NamedFields) => `${start} ${groupName(fields)}`;
 
     it("should be right where sums are beyond 64 bits", async () => {
       const tenant = newTenant();

@@ -4,6 +4,7 @@ import type { z } from "zod";
 import { openSkus } from "../../catalogue/skus.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { recordMovements } from "../../processors/book/subscriptions/movements.js";
+import { countriesAnswer } from "../../api/countries/schema.js";
 import { type MovementsRow, movementsAnswer } from "../../api/movement-series/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { productId } from "../../schemas/ids.js";
@@ -156,6 +157,47 @@ describe("series over time", () => {
         }
       });
     }
+
+    it("should add up all but the largest groups, so that together they are the whole", async () => {
+      await insert(story);
+      for (const group of groups) {
+        for (const count of ["1", "2"]) {
+          const asked = { ...year, group_by: group, groups: count };
+          const { movements, others, ungrouped = [] } = await bridge(asked);
+          for (const whole of ungrouped) {
+            const parts = [...movements, ...(others?.rows ?? [])].filter(
+              ({ from }) => from === whole.from,
+            );
+            for (const [name, amount] of Object.entries(whole)) {
+              if (!name.endsWith("_mrr")) continue;
+              const cents = parts.map((row) => Math.round(100 * Number({ ...row }[name])));
+              const sum = cents.reduce((all, one) => all + one, 0);
+              expect(sum, `${group} ${name}`).to.equal(Math.round(100 * Number(amount)));
+            }
+          }
+        }
+      }
+      const { movements, others } = await bridge({ ...year, group_by: "provider", groups: "1" });
+      expect(new Set(movements.map(({ provider }) => provider))).to.deep.equal(new Set(["stripe"]));
+      expect(others?.count).to.equal(1);
+      expectBridge(
+        others?.rows ?? [],
+        `
+        from       | start | new   | more  | less | churn  | back | end   | accounts
+        2026-01-01 |  0.00 | 20.01 |  0.00 | 0.00 |   0.00 | 0.00 | 20.01 | 0 +1 -0 +0 = 1
+        2026-02-01 | 20.01 |  0.00 | -0.01 | 0.00 | -20.00 | 0.00 |  0.00 | 1 +0 -1 +0 = 0
+        2026-03-01 |  0.00 |  0.00 |  0.00 | 0.00 |   0.00 | 1.50 |  1.50 | 0 +0 -0 +1 = 1
+        `,
+      );
+    });
+
+    it("should export the other groups as rows without a group", async () => {
+      await insert(story);
+      const query = { ...year, interval: "year", group_by: "currency", groups: "1", format: "csv" };
+      const lines = (await get(path, query)).text.trim().split("\r\n");
+      const place = lines[0]?.split(",").indexOf("original_currency") ?? -1;
+      expect(lines.slice(1).map((line) => line.split(",")[place])).to.deep.equal(["EUR", ""]);
+    });
 
     it("should keep the balance of a group in an interval that moved nothing", async () => {
       await insert(story);
@@ -383,6 +425,25 @@ describe("series over time", () => {
       }
     });
 
+    it("should add up all but the largest groups", async () => {
+      const span = { from: "2026-01-01", to: "2026-05-01", group_by: "country", groups: "1" };
+      const { revenue: rows, others, ungrouped = [] } = await revenue(span);
+      expect(new Set(rows.map(({ country }) => country))).to.deep.equal(new Set(["US"]));
+      expect(others?.count).to.equal(1);
+      const { revenue: germany } = await revenue({ ...span, country: "DE" });
+      const shown = (row: object) => ({ ...row, country: undefined });
+      expect(others?.rows.map(shown)).to.deep.equal(germany.map(shown));
+      for (const whole of ungrouped) {
+        const parts = [...rows, ...(others?.rows ?? [])].filter(({ from }) => from === whole.from);
+        const sum = parts.reduce((all, { revenue: one }) => all + one, 0);
+        expect(sum).to.equal(whole.revenue);
+      }
+      expect((await revenue({ ...span, groups: "2" })).others).to.deep.equal({
+        count: 0,
+        rows: [],
+      });
+    });
+
     it("should report how many sales nobody reported the tax", async () => {
       const { totals } = await revenue({ from: "2026-01-01" });
       expect(totals.sales_without_tax).to.equal(2);
@@ -430,6 +491,10 @@ describe("series over time", () => {
       expect([totals.revenue, rest.revenue]).to.deep.equal([50, 59.5]);
       expect([totals.sales_without_fee, rest.sales_without_fee]).to.deep.equal([1, 0]);
       expect((await revenue({ ...span, country: "FR" })).revenue).to.deep.equal([]);
+      const { totals: both } = await revenue({ ...span, country: "DE,FR,US,DE" });
+      expect(both).to.deep.equal((await revenue(span)).totals);
+      const { totals: some } = await revenue({ ...span, country: "DE,FR" });
+      expect(some).to.deep.equal(totals);
     });
 
     it("should not count the fee of a sale before the sale", async () => {
@@ -459,6 +524,25 @@ describe("series over time", () => {
     });
   });
 
+  describe("countries", () => {
+    it("should be those of the ledger and of movements, of this environment", async () => {
+      const { clickhouse } = endpoints.service;
+      const movement = { account: "a", at: 0, recorded_at: 0, kind: "new", mrr: "1" };
+      const times = { at: momentOf("2026-01-10"), recorded_at: momentOf("2026-01-10") };
+      const of = (country: string) => ({ ...movement, ...times, vintage: "2026-01-01", country });
+      await insertMovements(clickhouse, tenant, [of("JP"), of("ZZ"), of("JP")]);
+      await insertMovements(clickhouse, { ...tenant, environment: "test" }, [of("FR")]);
+      const { at: happened_at, recorded_at } = times;
+      const sale = { payment: "p", kind: "sale" as const, happened_at, recorded_at };
+      await insertLedger(clickhouse, tenant, [{ ...sale, amount: 5, sales: 1, country: "DE" }]);
+      const { data } = await read(countriesAnswer, "/v1/countries", {});
+      expect(data.map(({ country }) => country)).to.deep.equal(["DE", "JP", "ZZ"]);
+      expect((await get("/v1/countries", { format: "csv" })).text).to.equal(
+        "country\r\nDE\r\nJP\r\nZZ\r\n",
+      );
+    });
+  });
+
   describe("what is asked for", () => {
     for (const path of ["mrr/movements", "revenue"]) {
       describe(path, () => {
@@ -470,6 +554,8 @@ describe("series over time", () => {
             ["to=1767225600000", 400, "parameter_invalid", "to"],
             ["interval=fortnight", 400, "parameter_invalid", "interval"],
             ["surprise=1", 400, "parameter_unknown", "surprise"],
+            ["group_by=product&groups=0", 400, "parameter_invalid", "groups"],
+            ["group_by=product&groups=1001", 400, "parameter_invalid", "groups"],
             ["from=2026-02-01&to=2026-02-01", 422, "series_empty", "from"],
             ["from=2999-01-01", 422, "series_empty", "from"],
             ["from=1969-12-31", 422, "from_too_early", "from"],
@@ -489,6 +575,8 @@ describe("series over time", () => {
         ["/mrr/movements?currency=euro", 400, "parameter_invalid", "currency"],
         ["/mrr/movements?currency=QQQ", 400, "parameter_invalid", "currency"],
         ["/mrr/movements?country=Germany", 400, "parameter_invalid", "country"],
+        ["/mrr/movements?country=DE,", 400, "parameter_invalid", "country"],
+        ["/mrr/movements?country=DE&country=FR", 400, "parameter_repeated", "country"],
         ["/mrr/movements?group_by=account", 400, "parameter_invalid", "group_by"],
         ["/revenue?compare=known_then", 400, "parameter_missing", "compare_known_at"],
         ["/revenue?group_by=kind", 400, "parameter_invalid", "group_by"],

@@ -38,27 +38,28 @@ describe("Filters of transactions", () => {
     ["a type", { type: "refund" }],
     ["a type most versions once had", { type: "one_time" }],
     ["a currency", { currency: "JPY" }],
-    ["a country few have", { country: "IS" }],
-    ["a country nobody has", { country: "AQ" }],
+    ["a country few have", { country: ["IS"] }],
+    ["a country nobody has", { country: ["AQ"] }],
+    ["several countries", { country: ["IS", "AQ", "US"] }],
     ["the products of two providers", { skus: ["stripe:prod_b", "apple:prod_a"] }],
     ["what no product was reported", { skus: ["stripe:", "apple:"] }],
     ["an account", { account: "acc_1" }],
     ["an account only later versions know", { account: "acc_late" }],
     ["some ids", { ids: ["tx_0919_1", "tx_0838_2", "tx_none"] }],
-    ["some ids of a country", { ids: ["tx_0919_1", "tx_0838_2"], country: "US" }],
+    ["some ids of a country", { ids: ["tx_0919_1", "tx_0838_2"], country: ["US"] }],
     ["a status", { status: "disputed" }],
     ["the time from a moment on", { from: first + 100 * hourMs }],
     ["the time before a moment", { to: first + 100 * hourMs }],
     ["one moment", { from: first + 100 * hourMs, to: first + 100 * hourMs + 1 }],
     ["no time at all", { from: first + 100 * hourMs, to: first + 100 * hourMs }],
-    ["a country and a status", { country: "US", status: "refunded" }],
+    ["a country and a status", { country: ["US"], status: "refunded" }],
     [
       "all at once",
       {
         provider: "stripe",
         type: "subscription",
         currency: "USD",
-        country: "US",
+        country: ["US"],
         status: "succeeded",
         skus: ["stripe:prod_a", "stripe:prod_c"],
         from: first + 20 * hourMs,
@@ -124,8 +125,8 @@ describe("Filters of transactions", () => {
     later: number,
   ])[] = [
     ["many pass", { type: "subscription" }, 1, 1],
-    ["few pass", { country: "IS" }, 3, 2],
-    ["nobody passes", { country: "AQ" }, 2, 1],
+    ["few pass", { country: ["IS"] }, 3, 2],
+    ["nobody passes", { country: ["AQ"] }, 2, 1],
     ["versions do not differ in", { provider: "apple" }, 1, 1],
   ];
   for (const [title, wanted, atFirst, later] of statements) {
@@ -158,7 +159,7 @@ describe("Filters of transactions", () => {
       },
     };
     const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
-    const wanted = { country: "IS", isPast: false };
+    const wanted = { country: ["IS"], isPast: false };
     const passing = new PassingRows();
     passing.learn(listKey(tenant, wanted), 0, 1);
     for (const _page of [1, 2]) await readTransactions(clickhouse, asOf, wanted, null, 20, passing);
@@ -213,7 +214,13 @@ describe("Filters of transactions", () => {
       { id: "tx_1", timestamp: first - 1, recorded_at: first, version: 1 },
       { id: "tx_2", timestamp: first, recorded_at: first, version: 1 },
       { id: "tx_3", timestamp: first + 1, recorded_at: first, version: 1 },
-      { id: "tx_4", timestamp: first + 2, recorded_at: first, version: 1, customer_country: "FR" },
+      {
+        id: "tx_4",
+        timestamp: first + 2,
+        recorded_at: first,
+        version: 1,
+        customer_country: "FR",
+      },
       { id: "tx_5", timestamp: first + 24 * hourMs, recorded_at: first, version: 1 },
     ]);
     const ids = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id);

@@ -20,12 +20,15 @@ export type Tone =
   | "group-5"
   | "group-6"
   | "group-7"
-  | "group-8";
+  | "others";
 
-const groups = [1, 2, 3, 4, 5, 6, 7, 8] as const;
-export const groupsMax = groups.length;
-
-/** The eighth and all after it share one. */
-export function groupTone(index: number): Tone {
-  return `group-${groups[Math.min(index, groups.length - 1)] ?? 8}`;
-}
+/** Of the groups of a chart, the largest first; what remains is one of its own. */
+export const groupTones = [
+  "group-1",
+  "group-2",
+  "group-3",
+  "group-4",
+  "group-5",
+  "group-6",
+  "group-7",
+] as const satisfies readonly Tone[];

@@ -1,6 +1,8 @@
 /** Breakdowns of a series by provider, product, currency or country. */
 import type { GroupFields } from "../../schemas/http/series.js";
+import { type Tone, groupTones } from "../charts/tones.js";
 import { countryName, providerName } from "../format/names.js";
+import { count } from "../format/numbers.js";
 import type { FilterName } from "../state/view.js";
 
 export const groupNames = ["provider", "product", "currency", "country"] as const;
@@ -27,23 +29,46 @@ export function groupKey(row: GroupFields, group: GroupName): { key: string; lab
 }
 
 export interface Group {
+  /** What filters by it; empty for the others. */
   readonly key: string;
   readonly label: string;
+  readonly tone: Tone;
 }
 
-/** Those with the most first, so that colours go to those that matter. */
-export function groupsBySize<Row extends GroupFields>(
-  rows: readonly Row[],
+/** A breakdown is asked for so many groups: each has a colour. The service adds up all others. */
+export const groupsAsked = String(groupTones.length);
+
+interface Answered<Row> {
+  readonly rows: readonly Row[];
+  readonly others: { readonly count: number; readonly rows: readonly Row[] } | undefined;
+}
+
+/**
+ * The groups with the most first, so that colours go to those that matter, then the others; and
+ * the rows of all of them, oldest first.
+ */
+export function breakdownOf<Row extends GroupFields & { readonly from: string }>(
+  { rows, others }: Answered<Row>,
   group: GroupName,
   size: (row: Row) => number,
-): readonly Group[] {
+): { readonly groups: readonly Group[]; readonly rows: readonly Row[] } {
   const sums = new Map<string, { label: string; sum: number }>();
   for (const row of rows) {
     const { key, label } = groupKey(row, group);
     const before = sums.get(key)?.sum ?? 0;
     sums.set(key, { label, sum: before + Math.abs(size(row)) });
   }
-  return [...sums]
+  const largest = [...sums]
     .sort(([, one], [, other]) => other.sum - one.sum)
-    .map(([key, { label }]) => ({ key, label }));
+    .map(([key, { label }], index): Group => ({ key, label, tone: groupTones[index] ?? "others" }));
+  if (others === undefined || others.count === 0) return { groups: largest, rows };
+  return {
+    groups: [...largest, { key: "", label: `Others (${count(others.count)})`, tone: "others" }],
+    rows: [...rows, ...others.rows].sort((one, other) => one.from.localeCompare(other.from)),
+  };
+}
+
+/** The filter of a group; none of the others, which are no part that can be asked for. */
+export function filterOf(key: string, group: GroupName): Partial<Record<GroupName, string>> {
+  return key === "" ? {} : { [group]: key };
 }

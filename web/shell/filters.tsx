@@ -1,12 +1,15 @@
 /** Filters: a menu that adds one, and a chip for each that holds. */
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import { useAnswer } from "../api/use-answer.js";
+import type { CountriesAnswer } from "../../api/countries/schema.js";
+import { urlOf } from "../api/client.js";
+import { useAnswer, useUrl } from "../api/use-answer.js";
 import { countryName, providerName, providerTokens } from "../format/names.js";
 import { fieldOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { Choice, Menu } from "../parts/menu.js";
 import { type FilterName, useView } from "../state/view.js";
+import { CountryList } from "./country-list.js";
 
 export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   const view = useView();
@@ -19,12 +22,9 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
       : null,
     { period: "lifetime", limit: "200" },
   ).answer?.data;
-  const nameOf = (name: FilterName, value: string): string => {
-    if (name === "provider") return providerName(value);
-    if (name === "country") return countryName(value);
-    if (name === "product") return products?.find(({ id }) => id === value)?.name ?? "One product";
-    return value;
-  };
+  const countries = useUrl<CountriesAnswer>(
+    isWanted && names.includes("country") ? urlOf("/v1/countries", view.tenant) : null,
+  ).answer?.data;
   return (
     <>
       <Menu label="Filter" icon="filter" hasChevron={false} onOpen={() => setWanted(true)}>
@@ -45,66 +45,86 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
         {names.includes("product") && products !== undefined && products.length > 0 ? (
           <>
             <h3>Product</h3>
-            {products.map(({ id, name }) => (
-              <Choice key={id} href={view.with({ product: id })} isCurrent={filters.product === id}>
-                {name}
-              </Choice>
-            ))}
+            <div class="menu-list">
+              {products.map(({ id, name }) => (
+                <Choice
+                  key={id}
+                  href={view.with({ product: id })}
+                  isCurrent={filters.product === id}
+                >
+                  {name}
+                </Choice>
+              ))}
+            </div>
           </>
         ) : null}
-        {names.includes("currency") ? (
-          <CodeForm name="currency" label="Currency" length={3} />
+        {names.includes("country") && countries !== undefined ? (
+          <CountryList codes={countries.map(({ country }) => country)} />
         ) : null}
-        {names.includes("country") ? <CodeForm name="country" label="Country" length={2} /> : null}
+        {names.includes("currency") ? <CurrencyForm /> : null}
       </Menu>
-      {names.map((name) => {
-        const value = filters[name];
-        if (value === undefined) return null;
-        return (
-          <a
-            key={name}
-            class="chip"
-            href={view.with({ [name]: null })}
-            aria-label={`Remove the filter ${nameOf(name, value)}`}
-          >
-            <span class="cut">{nameOf(name, value)}</span>
-            <Icon name="close" />
-          </a>
-        );
-      })}
+      {chips().map(({ label, href }) => (
+        <a key={label} class="chip" href={href} aria-label={`Remove the filter ${label}`}>
+          <span class="cut">{label}</span>
+          <Icon name="close" />
+        </a>
+      ))}
     </>
   );
+
+  function chips(): readonly { readonly label: string; readonly href: string }[] {
+    return names.flatMap((name) => {
+      const value = filters[name];
+      if (value === undefined) return [];
+      if (name === "country") return countryChips(value.split(","));
+      return [{ label: nameOf(name, value), href: view.with({ [name]: null }) }];
+    });
+  }
+
+  /** One for each, while there is room. */
+  function countryChips(codes: readonly string[]) {
+    if (codes.length > chipsMax) {
+      return [{ label: `${codes.length} countries`, href: view.with({ country: null }) }];
+    }
+    return codes.map((code) => ({
+      label: countryName(code),
+      href: view.with({ country: codes.filter((other) => other !== code).join(",") || null }),
+    }));
+  }
+
+  function nameOf(name: FilterName, value: string): string {
+    if (name === "provider") return providerName(value);
+    if (name === "product") return products?.find(({ id }) => id === value)?.name ?? "One product";
+    return value;
+  }
 }
 
-/** Codes are short to type, and their lists long. */
-function CodeForm(props: {
-  readonly name: "currency" | "country";
-  readonly label: string;
-  readonly length: number;
-}) {
+const chipsMax = 3;
+
+/** Currencies are known by their codes. */
+function CurrencyForm() {
   const view = useView();
   const { route } = useLocation();
-  const { name, length } = props;
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
         const code = fieldOf(event.currentTarget, "code").toUpperCase();
         event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
-        route(view.with({ [name]: code }));
+        route(view.with({ currency: code }));
       }}
     >
       <label>
-        <span class="soft small">{props.label}</span>
+        <span class="soft small">Currency</span>
         <br />
         <input
           type="text"
           name="code"
           size={6}
-          minLength={length}
-          maxLength={length}
+          minLength={3}
+          maxLength={3}
           pattern="[A-Za-z]+"
-          placeholder={name === "currency" ? "EUR" : "DE"}
+          placeholder="EUR"
           required
         />
       </label>

@@ -1,20 +1,20 @@
 /** MRR at the end of each interval, stacked by group. */
-import type { MovementsRow } from "../../../api/movement-series/schema.js";
+import type { MovementsAnswer, MovementsRow } from "../../../api/movement-series/schema.js";
 import type { Interval } from "../../../schemas/http/series.js";
 import type { Params } from "../../api/client.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
-import { groupTone, groupsMax } from "../../charts/tones.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { useView } from "../../state/view.js";
-import { type GroupName, groupKey, groupsBySize } from "../groups.js";
+import { type GroupName, breakdownOf, filterOf, groupKey } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 
 export function Balances(props: {
   readonly rows: readonly MovementsRow[];
+  readonly others: MovementsAnswer["data"]["others"];
   readonly group: GroupName;
   readonly interval: Interval;
   readonly currency: string;
@@ -22,8 +22,8 @@ export function Balances(props: {
   readonly params: Params;
 }) {
   const view = useView();
-  const { rows, group, interval, currency } = props;
-  const groups = groupsBySize(rows, group, (row) => row.end_mrr);
+  const { group, interval, currency } = props;
+  const { groups, rows } = breakdownOf(props, group, (row) => row.end_mrr);
   const columns = Map.groupBy(rows, (row) => row.from);
   const valueOf = (from: string, key: string): number =>
     columns.get(from)?.find((row) => groupKey(row, group).key === key)?.end_mrr ?? 0;
@@ -32,9 +32,7 @@ export function Balances(props: {
       title={<Term of="mrr" label={`MRR by ${group}`} />}
       name={`mrr-by-${group}`}
       isStale={props.isStale}
-      legend={groups
-        .slice(0, groupsMax)
-        .map(({ label }, index) => ({ label, tone: groupTone(index) }))}
+      legend={groups}
       exports={<SeriesExports path="/v1/metrics/mrr/movements" params={props.params} />}
       table={
         <Table
@@ -62,12 +60,15 @@ export function Balances(props: {
           tick: intervalTick(from, interval),
           label: intervalName(from, interval),
           href: view.to("/mrr/movements", { from, to: first?.to, range: null }),
-          segments: groups.map(({ key, label }, index) => ({
+          segments: groups.map(({ key, label, tone }) => ({
             key,
             label,
             value: valueOf(from, key),
-            tone: groupTone(index),
-            href: view.to("/mrr/movements", { from, to: first?.to, range: null, [group]: key }),
+            tone,
+            href: view.to("/mrr/movements", {
+              ...{ from, to: first?.to, range: null },
+              ...filterOf(key, group),
+            }),
           })),
         }))}
       />

@@ -10,7 +10,7 @@ import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
 import { GroupMenu } from "../group-menu.js";
-import { groupOf } from "../groups.js";
+import { groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { Balances } from "./balances.js";
 import { MovementBars } from "./movement-bars.js";
@@ -25,6 +25,7 @@ export default function Mrr() {
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
     group_by: group,
+    groups: group && groupsAsked,
   });
   const data = answer?.data;
   const movements = data?.ungrouped ?? data?.movements ?? [];
@@ -131,6 +132,7 @@ export default function Mrr() {
       {group === null ? null : (
         <Balances
           rows={data?.ungrouped === undefined ? [] : data.movements}
+          others={data?.others}
           group={group}
           interval={interval}
           currency={currency}

@@ -6,7 +6,7 @@ import { words } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { useView } from "../../state/view.js";
-import { type GroupName, groupKey } from "../groups.js";
+import { type Group, type GroupName, filterOf, groupKey } from "../groups.js";
 
 /** Tax and fees are subtracted; refunds and disputes are below 0 by themselves. */
 const amounts = [
@@ -25,10 +25,11 @@ export function RevenueTable(props: {
   /** Left out: rows are ranges of their own. */
   readonly interval?: Interval;
   readonly group?: GroupName | null;
+  readonly groups?: readonly Group[];
   readonly currency: string;
 }) {
   const view = useView();
-  const { rows, totals, interval, group = null, currency } = props;
+  const { rows, totals, interval, group = null, groups = [], currency } = props;
   const amount = (value: number | null, sign: number): string =>
     value === null ? "–" : money(sign * value, currency);
   return (
@@ -47,7 +48,7 @@ export function RevenueTable(props: {
                 from: row.from,
                 to: row.to,
                 range: null,
-                ...(group === null ? {} : { [group]: groupKey(row, group).key }),
+                ...(group === null ? {} : filterOf(groupKey(row, group).key, group)),
               })}
             >
               {interval === undefined ? range(row) : intervalName(row.from, interval)}
@@ -61,7 +62,8 @@ export function RevenueTable(props: {
               {
                 key: "group",
                 head: words(group),
-                cell: (row: RevenueRow) => groupKey(row, group).label,
+                cell: (row: RevenueRow) =>
+                  groups.find(({ key }) => key === groupKey(row, group).key)?.label,
               },
             ]),
         ...amounts.map(({ field, head, sign }) => ({

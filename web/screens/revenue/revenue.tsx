@@ -3,7 +3,6 @@ import type { RevenueAnswer } from "../../../api/revenue/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
-import { groupTone, groupsMax } from "../../charts/tones.js";
 import { Waterfall } from "../../charts/waterfall.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { count, money, percent, shortMoney } from "../../format/numbers.js";
@@ -12,7 +11,7 @@ import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { GroupMenu } from "../group-menu.js";
-import { groupKey, groupOf, groupsBySize } from "../groups.js";
+import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { RevenueTable } from "./revenue-table.js";
 import { stepsOf } from "./steps.js";
@@ -24,7 +23,11 @@ export default function Revenue() {
   const { range, interval, filters } = view;
   const group = groupOf(view.get("group_by"));
   const params = { ...range, interval, ...filters };
-  const { answer, error, isStale } = useAnswer(path, { ...params, group_by: group });
+  const { answer, error, isStale } = useAnswer(path, {
+    ...params,
+    group_by: group,
+    groups: group && groupsAsked,
+  });
   const data = answer?.data;
   const intervals = data?.ungrouped ?? data?.revenue ?? [];
   const currency = data?.currency ?? "USD";
@@ -83,18 +86,21 @@ export default function Revenue() {
   );
 
   function revenueBars() {
-    const byGroup = data?.ungrouped === undefined ? [] : data.revenue;
-    const rows = group === null ? intervals : byGroup;
-    const groups = group === null ? [] : groupsBySize(rows, group, (row) => row.revenue);
+    const answered = {
+      rows: data?.ungrouped === undefined ? [] : data.revenue,
+      others: data?.others,
+    };
+    const { rows, groups } =
+      group === null
+        ? { rows: intervals, groups: [] }
+        : breakdownOf(answered, group, (row) => row.revenue);
     const columns = Map.groupBy(rows, (row) => row.from);
     return (
       <Figure
         title={<Term of="revenue" label={group === null ? "Revenue" : `Revenue by ${group}`} />}
         name="revenue"
         isStale={isStale}
-        legend={groups
-          .slice(0, groupsMax)
-          .map(({ label }, index) => ({ label, tone: groupTone(index) }))}
+        legend={groups}
         exports={
           <SeriesExports path={path} params={group ? { ...params, group_by: group } : params} />
         }
@@ -103,6 +109,7 @@ export default function Revenue() {
             rows={rows.toReversed()}
             interval={interval}
             group={group}
+            groups={groups}
             currency={currency}
           />
         }
@@ -126,7 +133,7 @@ export default function Revenue() {
                     tone: "accent" as const,
                     href: href(row),
                   }))
-                : groups.flatMap(({ key, label }, index) => {
+                : groups.flatMap(({ key, label, tone }) => {
                     const row = cells.find((cell) => groupKey(cell, group).key === key);
                     if (row === undefined) return [];
                     const days = { from: row.from, to: row.to, range: null };
@@ -135,8 +142,8 @@ export default function Revenue() {
                         key,
                         label,
                         value: row.revenue,
-                        tone: groupTone(index),
-                        href: view.to("/transactions", { ...days, [group]: key }),
+                        tone,
+                        href: view.to("/transactions", { ...days, ...filterOf(key, group) }),
                       },
                     ];
                   }),
