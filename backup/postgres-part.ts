@@ -18,6 +18,7 @@ export const postgresTables = [
   "integrations",
   "products",
   "skus",
+  "product_merges",
   "ingest_receipts",
   "rate_editions",
   "rate_quotes",

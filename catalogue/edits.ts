@@ -6,7 +6,7 @@
  * SKU goes, unless a person had named it.
  */
 import type { ChangedProduct } from "../schemas/http/manage.js";
-import type { Category } from "../schemas/products.js";
+import { type Category, slugOf } from "../schemas/products.js";
 import type { Environment } from "../schemas/records/records.js";
 import { lockCatalogue } from "./lock.js";
 import type { ListPage } from "../workspaces/list-page.js";
@@ -92,34 +92,6 @@ export async function changeProduct(
   });
 }
 
-/**
- * All SKUs of `from` move to the product, and `from` is no more.
- * @returns the product as it is then; null: it is there no more
- */
-export async function mergeProducts(
-  postgres: Postgres,
-  workspace: string,
-  { id, environment }: Pick<ProductRecord, "id" | "environment">,
-  from: readonly string[],
-): Promise<ProductRecord | null> {
-  return postgres.transaction(async (sql) => {
-    await lockCatalogue(sql, workspace, environment);
-    if ((await findProduct(sql, workspace, id)) === null) return null;
-    const values = [workspace, environment, from, id];
-    await sql.query(
-      `UPDATE skus SET product = $4
-       WHERE workspace = $1 AND environment = $2 AND product = ANY ($3::text[])`,
-      values,
-    );
-    await sql.query(
-      `DELETE FROM products
-       WHERE workspace = $1 AND environment = $2 AND id = ANY ($3::text[]) AND id <> $4`,
-      values,
-    );
-    return findProduct(sql, workspace, id);
-  });
-}
-
 /** A SKU that was sold but never named has no row yet. */
 async function moveHere(
   sql: Sql,
@@ -142,7 +114,10 @@ async function moveHere(
   );
 }
 
-/** What the product had and shall not have becomes a product of its own, which nothing joins. */
+/**
+ * What the product had and shall not have becomes a product of its own, which nothing joins. It is
+ * called as its provider calls it, and so is what remains of a product that was called so.
+ */
 async function splitOff(
   sql: Sql,
   workspace: string,
@@ -151,17 +126,13 @@ async function splitOff(
 ): Promise<void> {
   const isKept = (sku: SkuKey) =>
     kept.some((one) => one.provider === sku.provider && one.external_id === sku.external_id);
+  const made: string[] = [];
   for (const sku of product.skus.filter((one) => !isKept(one))) {
-    const values = [
-      `prod_unf_${randomBase62(27)}`,
-      workspace,
-      product.environment,
-      sku.provider,
-      sku.external_id,
-    ];
+    const id = `prod_unf_${randomBase62(27)}`;
+    const values = [id, workspace, product.environment, sku.provider, sku.external_id];
     await sql.query(
       `INSERT INTO products (id, workspace, environment, name)
-       SELECT $1, workspace, environment, coalesce(name, external_id) FROM skus
+       SELECT $1, workspace, environment, ${skuName} FROM skus s
        WHERE workspace = $2 AND environment = $3 AND provider = $4 AND external_id = $5`,
       values,
     );
@@ -170,10 +141,48 @@ async function splitOff(
        WHERE workspace = $2 AND environment = $3 AND provider = $4 AND external_id = $5`,
       values,
     );
+    made.push(id);
   }
+  await nameRest(sql, product.id, made);
+  await tellApart(sql, made);
 }
 
-async function removeEmpty(
+/** Its own name; its id until a provider names it. */
+const skuName = "coalesce(s.name, s.external_id)";
+
+/** The product is called as what was split off, and nobody wanted it so: as what is left, then. */
+async function nameRest(sql: Sql, product: string, made: readonly string[]): Promise<void> {
+  const isCalledSo = (products: string) =>
+    `EXISTS (SELECT 1 FROM skus s WHERE s.product = ${products} AND ${skuName} = p.name)`;
+  const [rest] = await sql.query<{ name: string; own: string | null }>(
+    `SELECT ${skuName} AS name, s.name AS own FROM products p JOIN skus s ON s.product = p.id
+     WHERE p.id = $1 AND NOT p.named_by_person
+       AND NOT ${isCalledSo("p.id")} AND ${isCalledSo("ANY ($2::text[])")}
+     ORDER BY s.provider, s.external_id LIMIT 1`,
+    [product, made],
+  );
+  if (rest === undefined) return;
+  await sql.query(
+    `UPDATE products p SET name = $2, slug = (SELECT $3::text WHERE NOT EXISTS (
+       SELECT 1 FROM products o WHERE o.workspace = p.workspace
+         AND o.environment = p.environment AND o.slug = $3 AND o.id <> p.id))
+     WHERE id = $1`,
+    [product, rest.name, rest.own === null ? null : slugOf(rest.own) || null],
+  );
+}
+
+/** Providers may call two SKUs alike: in lists and charts nobody could tell them apart. */
+async function tellApart(sql: Sql, made: readonly string[]): Promise<void> {
+  await sql.query(
+    `UPDATE products p SET name = p.name || ' (' || s.external_id || ')' FROM skus s
+     WHERE p.id = ANY ($1::text[]) AND s.product = p.id AND EXISTS (
+       SELECT 1 FROM products o WHERE o.workspace = p.workspace
+         AND o.environment = p.environment AND o.name = p.name AND o.id <> p.id)`,
+    [made],
+  );
+}
+
+export async function removeEmpty(
   sql: Sql,
   workspace: string,
   environment: Environment,

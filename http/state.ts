@@ -10,6 +10,8 @@ declare module "koa" {
     caller?: Caller;
     /** Set by `requireKey`. */
     access?: Access;
+    /** Of its row in the activity log, set by a change that can be undone. */
+    activity?: string;
   }
 }
 

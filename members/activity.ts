@@ -1,4 +1,5 @@
 /** The activity log: one row for each change, appended and never edited. Never a secret or name. */
+import { type MergeUndo, mergeUndoSql } from "../catalogue/merges.js";
 import { insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { type ListPage, newestFirst } from "../workspaces/list-page.js";
@@ -7,6 +8,8 @@ import { randomBase62 } from "../vault/random.js";
 type Sql = Pick<Postgres, "query">;
 
 export interface Activity {
+  /** Where something else refers to it. */
+  readonly id?: string | undefined;
   /** Null: of the installation. */
   readonly workspace: string | null;
   /** A user's id, or `administrator`. */
@@ -18,15 +21,20 @@ export interface Activity {
   readonly requestId: string;
 }
 
-export interface ActivityRecord extends Omit<Activity, "requestId"> {
+export interface ActivityRecord extends Omit<Activity, "id" | "requestId"> {
   readonly id: string;
   readonly created_at: Date;
   readonly request_id: string;
+  /** Null: it cannot be undone, or not any more. */
+  readonly undo: MergeUndo | null;
+}
+
+export function newActivityId(): string {
+  return `act_${randomBase62(20)}`;
 }
 
 export async function recordActivity(sql: Sql, done: Activity, now: Date): Promise<void> {
-  const { requestId: request_id, ...rest } = done;
-  const id = `act_${randomBase62(20)}`;
+  const { requestId: request_id, id = newActivityId(), ...rest } = done;
   await insertRow(sql, "activity", { id, created_at: now, request_id, ...rest });
 }
 
@@ -36,7 +44,8 @@ export function listActivity(
   workspace: string | null,
   page: ListPage,
 ): Promise<ActivityRecord[]> {
-  const from = `SELECT id, workspace, created_at, actor, action, object, request_id FROM activity
-     WHERE workspace IS NOT DISTINCT FROM $4`;
+  const from = `SELECT id, workspace, created_at, actor, action, object, request_id,
+       ${mergeUndoSql("activity.id")} AS undo
+     FROM activity WHERE workspace IS NOT DISTINCT FROM $4`;
   return newestFirst<ActivityRecord>(postgres, page, from, [workspace]);
 }

@@ -101,6 +101,7 @@ function recordOf({ postgres }: Pick<Service, "postgres">, action: string): Midd
       workspace: action === "workspace.created" ? id : workspace,
       actor: actorOf(ctx),
       action,
+      id: ctx.state.activity,
       object: Object.values(things).at(-1) ?? id ?? workspace ?? "installation",
     };
     await recordActivity(postgres, { ...done, requestId: ctx.state.requestId }, new Date());

@@ -4,12 +4,13 @@ import {
   changeProduct,
   findProduct,
   listProducts,
-  mergeProducts,
 } from "../../catalogue/edits.js";
+import { mergeProducts, undoMerge } from "../../catalogue/merges.js";
 import type { CatalogueView } from "../../catalogue/view.js";
 import { readJson } from "../../http/body.js";
-import { notFound, unprocessable } from "../../http/errors.js";
+import { conflict, notFound, unprocessable } from "../../http/errors.js";
 import { readQuery } from "../../http/query.js";
+import { newActivityId } from "../../members/activity.js";
 import type { Service } from "../../runtime/service.js";
 import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
@@ -60,10 +61,27 @@ export function productRoutes(
         );
       }
     }
-    const merged = await mergeProducts(postgres, workspace.id, product, from);
+    const activity = newActivityId();
+    const merged = await mergeProducts(postgres, workspace.id, product, from, activity);
     if (merged === null) throw unknownProduct();
+    ctx.state.activity = activity;
     catalogues.forget();
-    return productView(merged);
+    return { ...productView(merged), activity };
+  });
+
+  const undo = { right: "manage", action: "product.merge_undone" } as const;
+  calls.write("POST", "/activity/:activity/undo", undo, async (ctx, workspace) => {
+    const product = await undoMerge(
+      postgres,
+      workspace.id,
+      String(ctx.params.activity),
+      new Date(),
+    );
+    if (product === null) {
+      throw conflict("nothing_to_undo", "This cannot be undone, or was undone already.");
+    }
+    catalogues.forget();
+    return productView(product);
   });
 
   /** @throws ApiError 404 */

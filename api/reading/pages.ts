@@ -7,6 +7,7 @@
  * The price: the lists show an event once all received before it are booked. The metrics do not
  * wait.
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Context } from "koa";
 import { z } from "zod";
 import type { Access } from "../../workspaces/keys.js";
@@ -133,7 +134,9 @@ function continued<Query extends WalkQuery>(
   for (const [name, value] of Object.entries(query)) {
     const isOfPage = name === "limit" || name === "cursor" || name === "format";
     if (isOfPage || value === undefined) continue;
-    if (value !== asked.get(name) && value !== pinned.get(name)) throw cursorInvalid();
+    if (!isDeepStrictEqual(value, asked.get(name)) && value !== pinned.get(name)) {
+      throw cursorInvalid();
+    }
   }
   return first.data;
 }

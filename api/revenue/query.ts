@@ -112,8 +112,8 @@ export function reportedQuery(series: Series, cell: Rows, groups: Groups | undef
     "(tax_amount IS NOT NULL OR fee_amount IS NOT NULL)",
   );
   return {
-    sql: `SELECT ${["start", ...places].join(", ")}, countIf(has_tax) AS tax, countIf(has_fee) AS fee
-FROM (
+    sql: `SELECT ${["start", ...places].join(", ")},
+  countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
   SELECT ${intervalSql(interval, "toDate(timestamp)")} AS start,
     newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
     newest.5 AS has_tax, newest.6 AS has_fee

@@ -195,6 +195,10 @@ export const managedProduct = z.object({
   created_at: timestamp,
 });
 export type ManagedProduct = z.infer<typeof managedProduct>;
+export const mergedProduct = managedProduct.extend({
+  activity: z.string().describe("Its row in the activity list, by which the merge can be undone"),
+});
+export type MergedProduct = z.infer<typeof mergedProduct>;
 
 export const rejectStates = ["open", "replayed", "resolved"] as const;
 export const rejectsQuery = z.object({

@@ -41,6 +41,20 @@ export const activity = z.object({
   action: z.string().describe("`key.created`, `member.changed` …"),
   object: z.string().describe("The id of what it was done to"),
   request_id: z.string(),
+  undo: z
+    .object({
+      product: z.string().describe("The name of the product that the SKUs leave"),
+      merged: z.array(
+        z.object({
+          name: z.string().describe("Of a product that comes back"),
+          skus: z
+            .array(z.object({ provider: z.string(), external_id: z.string() }))
+            .describe("Those that go back to it"),
+        }),
+      ),
+    })
+    .nullable()
+    .describe("Of a merge of products that can be undone: what would change"),
 });
 
 const viewPath = z

@@ -52,7 +52,7 @@ export const currencyCode = z
 export const countryCodes = z
   .string()
   .regex(/^[A-Z]{2}(?:,[A-Z]{2}){0,675}$/, "must be ISO 3166 codes: DE or DE,FR")
-  .transform((text): readonly string[] => [...new Set(text.split(","))]);
+  .transform((text): readonly string[] => [...new Set(text.split(","))].sort());
 
 /** Which part of the figures is asked for. */
 export const cellQuery = {

@@ -158,7 +158,7 @@ describe("series over time", () => {
       });
     }
 
-    it("should add up all but the largest groups, so that together they are the whole", async () => {
+    it("should add up all but the largest groups, so that all of them are the whole", async () => {
       await insert(story);
       for (const group of groups) {
         for (const count of ["1", "2"]) {

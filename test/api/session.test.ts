@@ -209,6 +209,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "PATCH /workspaces/:workspace/members/:member": "admin",
   "DELETE /workspaces/:workspace/members/:member": "viewer",
   "GET /workspaces/:workspace/activity": "viewer",
+  "POST /workspaces/:workspace/activity/:activity/undo": "admin",
   "POST /workspaces/:workspace/views": "viewer",
   "GET /workspaces/:workspace/views": "viewer",
   "PATCH /workspaces/:workspace/views/:view": "viewer",

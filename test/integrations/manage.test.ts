@@ -361,7 +361,7 @@ describe("Managed products", () => {
     }
     return id;
   }
-  const listed = async (): Promise<{ id: string; name: string; skus: unknown[] }[]> =>
+  const listed = async (): Promise<{ id: string; name: string; skus: object[] }[]> =>
     (await endpoints.manage("GET", `${path}/products?limit=200`)).json.data;
 
   it("should rename and re-categorise, and keep the slug", async () => {
@@ -413,6 +413,87 @@ describe("Managed products", () => {
     expect(products.map(({ id }) => id)).to.not.include(other);
     const split = products.find(({ name }) => name === "Name of d1");
     expect(split?.skus).to.deep.equal(skus("d1"));
+  });
+
+  const product = async (id: string) => (await listed()).find((one) => one.id === id);
+  const patch = (id: string, change: object) =>
+    endpoints.manage("PATCH", `${path}/products/${id}`, change);
+  const nameOf = async (sku: string) =>
+    (await listed()).find((one) => JSON.stringify(one.skus) === JSON.stringify(skus(sku)))?.name;
+
+  it("should call what remains by its own name when its namesake is split off", async () => {
+    const [one, other] = [await newProduct("Name of h1", "h1"), await newProduct("Other", "h2")];
+    await endpoints.manage("POST", `${path}/products/${one}/merge`, { from: [other] });
+    await patch(one, { skus: skus("h2") });
+    expect(await nameOf("h1")).to.equal("Name of h1");
+    expect(await product(one)).to.deep.include({ name: "Name of h2", slug: "name-of-h2" });
+  });
+
+  it("should leave the name that a person gave", async () => {
+    const one = await newProduct("X", "i1", "i2");
+    await patch(one, { name: "Name of i1" });
+    await patch(one, { skus: skus("i2") });
+    expect(await product(one)).to.deep.include({ name: "Name of i1" });
+    expect(await nameOf("i1")).to.equal("Name of i1 (i1)");
+  });
+
+  it("should tell SKUs apart that their providers call the same", async () => {
+    const one = await newProduct("Pro", "j1", "j2");
+    const { postgres } = endpoints.service;
+    await postgres.query("UPDATE skus SET name = 'Pro' WHERE external_id IN ('j1', 'j2')");
+    await patch(one, { skus: skus("j1") });
+    expect([await nameOf("j1"), await nameOf("j2")]).to.deep.equal(["Pro", "Pro (j2)"]);
+  });
+
+  it("should undo a merge from the activity list, once", async () => {
+    const [into, from] = [await newProduct("Into", "k1"), await newProduct("From", "k2", "k3")];
+    await patch(from, { name: "Mine", category: "Desktop App" });
+    const before = await product(from);
+    const merge = { from: [from] };
+    const answer = await endpoints.manage("POST", `${path}/products/${into}/merge`, merge);
+    const { activity } = answer.json.data;
+    const listedUndo = async () => {
+      const { json } = await endpoints.manage("GET", `${path}/activity?limit=200`);
+      return json.data.find(({ id }: { id: string }) => id === activity).undo;
+    };
+    expect(await listedUndo()).to.deep.equal({
+      product: "Into",
+      merged: [{ name: "Mine", skus: skus("k2", "k3") }],
+    });
+    // What was split off since stays where it is.
+    await patch(into, { skus: skus("k1", "k3") });
+    const undo = `${path}/activity/${activity}/undo`;
+    const undone = await endpoints.manage("POST", undo);
+    expect(undone.status, undone.text).to.equal(200);
+    expect(undone.json.data).to.deep.include({ id: into, skus: skus("k1") });
+    expect(await product(from)).to.deep.equal({ ...before, skus: skus("k3") });
+    expect(await nameOf("k2")).to.equal("Name of k2");
+    expect(await listedUndo()).to.equal(null);
+    expectError(await endpoints.manage("POST", undo), "409 nothing_to_undo");
+    const { json } = await endpoints.manage("GET", `${path}/activity`);
+    expect(json.data[0]).to.include({ action: "product.merge_undone", object: activity });
+  });
+
+  it("should undo merges of merges from the last one on", async () => {
+    const [a, b, c] = [
+      await newProduct("A", "l1"),
+      await newProduct("B", "l2"),
+      await newProduct("C", "l3"),
+    ];
+    const merge = async (into: string, from: string) => {
+      const { json } = await endpoints.manage("POST", `${path}/products/${into}/merge`, {
+        from: [from],
+      });
+      return `${path}/activity/${json.data.activity}/undo`;
+    };
+    const first = await merge(a, b);
+    const second = await merge(c, a);
+    expectError(await endpoints.manage("POST", first), "409 nothing_to_undo");
+    await endpoints.manage("POST", second);
+    expect(await product(a)).to.deep.include({ name: "A", skus: skus("l1", "l2") });
+    await endpoints.manage("POST", first);
+    expect(await product(b)).to.deep.include({ name: "B", skus: skus("l2") });
+    expect(await product(c)).to.deep.include({ name: "C", skus: skus("l3") });
   });
 
   it("should refuse a SKU of no provider there is, and still list the products", async () => {
