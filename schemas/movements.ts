@@ -1,6 +1,12 @@
-/** Recorded MRR movements, as booking, the audit and the interface read them. */
+/** MRR movements and what they are made from, as booking and the interface read them. */
 import { movementId } from "./ids.js";
 import type { MovementRecord } from "./records/records.js";
+
+/**
+ * How the id of a change ends that says only that the subscription is another account's from then
+ * on: an end, whatever its phase, which gives it its place among changes of one moment.
+ */
+export const transferSuffix = ":transferred";
 
 export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 

@@ -34,7 +34,7 @@ export function accountRoute(api: ReadApi): void {
     const catalogue = await asked.catalogue();
     const found = await readAccount(service, asOf, account);
     if (found === null) throw notFound("account_not_found", "There is no such account as of then.");
-    const of = { asOf, account, catalogue, currency };
+    const of = { asOf, account, catalogue, currency, provider: found.provider };
     const shown = found.row === undefined ? null : presentAccount(found.row, currency);
     const dataOf = (timeline: TimelineItem[]): AccountAnswer["data"] => ({
       id: account,

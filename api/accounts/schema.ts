@@ -75,35 +75,60 @@ const timelineTypes = [
   "refund",
   "dispute",
   "dispute_won",
-  "event",
+  "country",
 ] as const;
 export type TimelineType = (typeof timelineTypes)[number];
 
+const timelineChanges = ["started", "changed", "ended", "expired", "transferred"] as const;
+export type TimelineChange = (typeof timelineChanges)[number];
+
+const movementPart = z
+  .object({
+    subscription: z.string(),
+    external_id: z.string().meta({ description: "The SKU, as the provider names it." }),
+    product_id: z.string(),
+    product_name: z.string(),
+    mrr: z.number().meta({ description: "Signed, base currency." }),
+  })
+  .meta({ id: "TimelineMovementPart" });
+export type MovementPart = z.output<typeof movementPart>;
+
 export const timelineItem = z
   .object({
-    happened_at: z.iso.datetime().meta({ description: "Of an event: when it was received." }),
-    type: z.enum(timelineTypes),
+    happened_at: z.iso.datetime(),
+    type: z.enum(timelineTypes).meta({
+      description:
+        "`movement`: all that one moment did to the account's MRR; `change`: a subscription began " +
+        "or ended without MRR (a trial); `country`: the account's country became known, an hour " +
+        "or more after its first MRR.",
+    }),
     id: z.string().meta({
-      description: "Of the movement, change, payment, entry or event.",
+      description: "Of the payment, entry or change; of a movement its moment.",
     }),
     detail: z.string().meta({
       description:
-        "The kind of a movement, the phase of a change, the status of a payment, the provider's " +
-        "type of an event; of money back the id of the transaction.",
+        "The kind of a movement (`switch` where gains and losses are equal), the phase of a " +
+        "change, the status of a payment, a country; of money back the id of the transaction.",
     }),
-    event_id: z.string().nullable().meta({ description: "The raw event it was recorded under." }),
-    subscription: z.string().nullable(),
+    change: z.enum(timelineChanges).nullable().meta({
+      description:
+        "What the subscription of a movement did; null: what was announced earlier came true.",
+    }),
+    event_id: z.string().nullable().meta({
+      description: "The raw event that reported it; of a payment the first that did.",
+    }),
+    subscription: z.string().nullable().meta({ description: "Of a movement: of its first part." }),
     product_id: z.string().nullable(),
     product_name: z.string().nullable(),
-    amount: z
-      .number()
-      .nullable()
-      .meta({
-        description:
-          "Signed: MRR gained or lost, MRR after a change (both in the base currency), money " +
-          "paid or returned.",
-      }),
+    amount: z.number().nullable().meta({
+      description: "Signed: MRR gained or lost (base currency), money paid or returned.",
+    }),
     currency: z.string().nullable().meta({ description: "Of `amount`." }),
+    parts: z.array(movementPart).meta({
+      description:
+        "Of a movement: what each SKU gained or lost, the largest part of its direction first. " +
+        "Corrections recorded later are included.",
+    }),
   })
   .meta({ id: "TimelineItem" });
 export type TimelineItem = z.output<typeof timelineItem>;
@@ -121,7 +146,11 @@ export const accountAnswer = completeAnswer("AccountAnswer", {
       subscriptions: z.array(accountSubscription).meta({
         description: "One for each subscription and what it is for; the newest first.",
       }),
-      timeline: z.array(timelineItem).meta({ description: "Newest first, in pages." }),
+      timeline: z.array(timelineItem).meta({
+        description:
+          "One line for each thing that happened, newest first, in pages. Of one moment what ended " +
+          "comes before money, changes, and what started.",
+      }),
     })
     .meta({ id: "AccountDetails" }),
   pagination,

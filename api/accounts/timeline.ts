@@ -1,26 +1,24 @@
 /** The time line of an account: what each table has of it, merged, newest first. */
-import type { Catalogue } from "../../catalogue/view.js";
 import type { Service } from "../../runtime/service.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { transactionId } from "../../schemas/ids.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { timeText } from "../events/evidence.js";
-import { showMrr } from "../reading/amounts.js";
-import { mrrOf } from "../../schemas/money/monthly.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
-import { readRecordedMovements } from "../recorded-movements/pages.js";
-import { presentRecordedMovement } from "../recorded-movements/presenter.js";
 import { PassingRows } from "../transactions/filter-selectivity.js";
 import { readTransactions } from "../transactions/pages.js";
 import { presentTransactionRow } from "../transactions/presenter.js";
 import { type TimelineItem, type TimelineType, timelineItem } from "./schema.js";
+import { type MomentOf, nothing, presentMoment } from "./timeline-moments.js";
 import {
-  type AccountChangeRow,
-  type AccountEventRow,
+  type AccountCountryRow,
+  type AccountMomentRow,
+  type FirstEventRow,
   type MoneyBackRow,
-  accountChangesQuery,
-  accountEventsQuery,
+  accountCountryQuery,
+  accountMomentsQuery,
+  firstEventsQuery,
   moneyBackQuery,
 } from "./timeline-query.js";
 
@@ -31,12 +29,9 @@ export interface TimelinePosition {
   readonly items: number;
 }
 
-export interface TimelineOf {
+export interface TimelineOf extends MomentOf {
   readonly asOf: PinnedAsOf;
   readonly account: string;
-  readonly catalogue: Catalogue;
-  /** ISO 4217, of the workspace. */
-  readonly currency: string;
 }
 
 /** @returns up to `limit` items, and where the next page begins; null at the end */
@@ -52,12 +47,9 @@ export async function readTimeline(
   const until = { ...of.asOf, at: after?.at ?? of.asOf.at };
   const wanted = { ...of, service, until, rowsMax };
   const sources = await Promise.all(
-    [movements, changes, payments, moneyBack, events].map((read) => read(wanted)),
+    [moments, payments, moneyBack, country].map((read) => read(wanted)),
   );
-  // The sort is stable: what happened at one moment stays in the order of its source.
-  const all = sources
-    .flat()
-    .sort((one, other) => Date.parse(other.happened_at) - Date.parse(one.happened_at));
+  const all = sources.flat().sort(newestFirst);
   const items = all.slice(shown, shown + limit);
   const last = items.at(-1);
   if (last === undefined || all.length <= shown + limit) return { items, last: null };
@@ -73,62 +65,11 @@ interface Wanted extends TimelineOf {
   readonly rowsMax: number;
 }
 
-const nothing = {
-  event_id: null,
-  subscription: null,
-  product_id: null,
-  product_name: null,
-  amount: null,
-  currency: null,
-} as const;
-
-async function movements({
-  service,
-  account,
-  catalogue,
-  currency,
-  until,
-  rowsMax,
-}: Wanted): Promise<TimelineItem[]> {
-  const wanted = { account, cell: { condition: "true", params: {} } };
-  const { clickhouse } = service;
-  const { rows } = await readRecordedMovements(clickhouse, until, wanted, null, rowsMax);
-  return rows
-    .map((row) => presentRecordedMovement(row, catalogue, currency))
-    .map(({ at, id, kind, event_id, subscription, product_id, product_name, mrr }) => ({
-      happened_at: at,
-      type: "movement",
-      id,
-      detail: kind,
-      event_id,
-      subscription,
-      product_id,
-      product_name,
-      amount: mrr,
-      currency,
-    }));
-}
-
-async function changes({
-  service,
-  account,
-  currency,
-  until,
-  rowsMax,
-}: Wanted): Promise<TimelineItem[]> {
-  const query = accountChangesQuery(until, account, rowsMax);
-  const rows = await rowsOf<AccountChangeRow>(service, query);
-  return rows.map(({ at_ms: at, change_id: id, phase, event_id, subscription, mrr }) => ({
-    ...nothing,
-    happened_at: timeText(at),
-    type: "change",
-    id,
-    detail: phase,
-    event_id,
-    subscription,
-    amount: showMrr(mrrOf(mrr), currency),
-    currency,
-  }));
+async function moments(wanted: Wanted): Promise<TimelineItem[]> {
+  const { service, account, until, rowsMax } = wanted;
+  const query = accountMomentsQuery(until, account, rowsMax);
+  const rows = await rowsOf<AccountMomentRow>(service, query);
+  return rows.flatMap((row) => presentMoment(row, wanted));
 }
 
 async function payments({
@@ -144,47 +85,77 @@ async function payments({
   const passing = new PassingRows();
   const { clickhouse } = service;
   const { rows } = await readTransactions(clickhouse, asOf, wanted, null, rowsMax, passing);
+  const shown = rows.map((row) => presentTransactionRow(row, catalogue));
+  const found =
+    shown.length === 0 ? [] : await rowsOf<FirstEventRow>(service, firstEventsQuery(asOf, shown));
+  const events = new Map(found.map(({ id, event_id: event }) => [id, event]));
+  return shown.map((row) => ({
+    ...nothing,
+    happened_at: row.timestamp,
+    id: row.id,
+    event_id: events.get(row.id) ?? null,
+    product_id: row.product_id,
+    product_name: row.product_name,
+    currency: row.original_currency,
+    // A refund of no known sale is money that went back.
+    ...(row.type === "refund"
+      ? { type: "refund", detail: row.id, amount: -row.gross_amount }
+      : { type: "payment", detail: row.status, amount: row.gross_amount }),
+  }));
+}
+
+async function moneyBack(wanted: Wanted): Promise<TimelineItem[]> {
+  const { service, account, until, rowsMax, catalogue } = wanted;
+  const rows = await rowsOf<MoneyBackRow>(service, moneyBackQuery(until, account, rowsMax));
+  const { workspace, environment } = until;
+  return rows.map((row) => {
+    const { provider, payment, currency } = row;
+    const product = catalogue.productOf({ provider, externalId: row.external_id });
+    return {
+      ...nothing,
+      happened_at: timeText(row.at_ms),
+      type: typeOf(row.kind),
+      id: row.entry,
+      detail: transactionId(workspace, environment, provider, payment.slice(provider.length + 1)),
+      event_id: row.event_id,
+      product_id: product.id,
+      product_name: product.name,
+      amount: toJsonNumber(BigInt(row.amount), knownExponentOf(currency)),
+      currency,
+    };
+  });
+}
+
+/** A customer told where they are within the hour of their start: nothing that happened later. */
+const countryNewsMs = 60 * 60 * 1000;
+
+async function country({ service, account, until }: Wanted): Promise<TimelineItem[]> {
+  const rows = await rowsOf<AccountCountryRow>(service, accountCountryQuery(until, account));
   return rows
-    .map((row) => presentTransactionRow(row, catalogue))
+    .map((row) => ({ ...row, at: Number(row.at_ms), firstMrrAt: Number(row.first_mrr_at_ms) }))
+    .filter(({ at, firstMrrAt }) => firstMrrAt > 0 && at - firstMrrAt >= countryNewsMs)
+    .filter(({ at }) => at <= until.at)
     .map((row) => ({
       ...nothing,
-      happened_at: row.timestamp,
-      type: "payment",
-      id: row.id,
-      detail: row.status,
-      product_id: row.product_id,
-      product_name: row.product_name,
-      // A refund of no known sale is money that went back.
-      amount: row.type === "refund" ? -row.gross_amount : row.gross_amount,
-      currency: row.original_currency,
+      happened_at: timeText(row.at_ms),
+      type: "country",
+      id: row.change_id,
+      detail: row.country,
+      event_id: row.event_id,
     }));
 }
 
-async function moneyBack({ service, account, until, rowsMax }: Wanted): Promise<TimelineItem[]> {
-  const rows = await rowsOf<MoneyBackRow>(service, moneyBackQuery(until, account, rowsMax));
-  const { workspace, environment } = until;
-  return rows.map(({ at_ms: at, kind, entry, provider, payment, event_id, currency, amount }) => ({
-    ...nothing,
-    happened_at: timeText(at),
-    type: typeOf(kind),
-    id: entry,
-    detail: transactionId(workspace, environment, provider, payment.slice(provider.length + 1)),
-    event_id,
-    amount: toJsonNumber(BigInt(amount), knownExponentOf(currency)),
-    currency,
-  }));
+/** Newest first: of one moment what ended, then money, then what changed, then what started. */
+function newestFirst(one: TimelineItem, other: TimelineItem): number {
+  return Date.parse(other.happened_at) - Date.parse(one.happened_at) || rank(other) - rank(one);
 }
 
-async function events({ service, account, until, rowsMax }: Wanted): Promise<TimelineItem[]> {
-  const rows = await rowsOf<AccountEventRow>(service, accountEventsQuery(until, account, rowsMax));
-  return rows.map(({ at_ms: at, event_id: id, native_type: detail }) => ({
-    ...nothing,
-    happened_at: timeText(at),
-    type: "event",
-    id,
-    detail,
-    event_id: id,
-  }));
+function rank({ type, detail }: TimelineItem): number {
+  if (type === "country") return 0;
+  if (["new", "reactivation", "started"].includes(detail)) return 1;
+  if (type === "payment") return 3;
+  if (type === "movement") return detail === "churn" ? 5 : 2;
+  return type === "change" ? 5 : 4;
 }
 
 /** The tables hold it as text of few words; anything else is our own mistake. */

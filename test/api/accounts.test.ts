@@ -165,6 +165,10 @@ describe("Accounts", () => {
           occurred_at: day(12),
           transaction_id: "two",
         },
+        // Later than its start: its MRR moves there.
+        { event_type: "transaction.sale", occurred_at: day(15), customer_country: "DE" },
+        // Of a payment nobody reported.
+        { event_type: "transaction.refund", amount: 3, occurred_at: day(16) },
         { event_type: "subscription.churn", occurred_at: day(20) },
       ];
       for (const [index, event] of reported.entries()) {
@@ -182,9 +186,7 @@ describe("Accounts", () => {
       return accountAnswer.parse(answer.json);
     }
     const texts = (timeline: AccountAnswer["data"]["timeline"]) =>
-      timeline
-        .filter(({ type }) => type !== "event")
-        .map((item) => [item.happened_at, item.type, item.detail, item.amount].join(" "));
+      timeline.map((item) => [item.happened_at, item.type, item.detail, item.amount].join(" "));
 
     it("should be never the name its sender chose", () => {
       expect(id)
@@ -200,18 +202,82 @@ describe("Accounts", () => {
       const shown = texts(data.timeline).map((text) => text.replace(/tx_norm_\S+/, "tx"));
       expect(shown).to.deep.equal([
         `${day(20)} movement churn -10`,
-        `${day(20)} change ended 0`,
+        `${day(16)} refund tx -3`,
+        `${day(15)} payment succeeded 10`,
+        `${day(15)} country DE `,
         `${day(12)} refund tx -4`,
         `${day(10)} payment succeeded 10`,
-        `${day(0)} movement new 10`,
-        `${day(0)} change started 10`,
         `${day(0)} payment succeeded 10`,
+        `${day(0)} movement new 10`,
       ]);
-      const events = data.timeline.filter(({ type }) => type === "event");
-      expect(events.length).to.be.within(3, 4);
-      for (const { event_id: event } of data.timeline) {
-        if (event !== null) expect((await get(`events/${event}`)).status).to.equal(200);
+    });
+
+    it("should lead from each line to the event that reported it", async () => {
+      const { timeline } = (await details()).data;
+      const events = timeline.map(({ event_id: event }) => event ?? "none");
+      // Start and payment are one event, and so are the payment and the country it told.
+      expect(new Set(events).size).to.equal(6);
+      for (const event of events) expect((await get(`events/${event}`)).status).to.equal(200);
+      const [churned, , , , , , , started] = timeline;
+      expect([churned?.change, started?.change]).to.deep.equal(["ended", "started"]);
+    });
+
+    it("should show what moved at one moment as one line, however it is called", async () => {
+      const upgraded = `
+        at         | account  | kind      | mrr     | accounts | sku   | provider | currency
+        2026-01-10 | upgraded | new       |  20.000 |        1 | team  | stripe   | EUR
+        2026-02-10 | upgraded | switch    | -20.000 |        0 | team  | stripe   | EUR
+        2026-02-10 | upgraded | switch    |  20.000 |        0 | firm  | stripe   | EUR
+        2026-02-10 | upgraded | expansion |  40.000 |        0 | firm  | stripe   | EUR
+        2026-03-10 | upgraded | expansion | -60.000 |        0 | firm  | stripe   | EUR
+        2026-03-10 | upgraded | expansion |  75.000 |        0 | group | stripe   | EUR
+        2026-04-10 | upgraded | switch    | -75.000 |        0 | group | stripe   | EUR
+        2026-04-10 | upgraded | switch    |  75.000 |        0 | firm  | stripe   | EUR
+        2026-05-10 | upgraded | churn     | -75.000 |       -1 | firm  | stripe   | EUR
+      `;
+      const { service, tenant } = endpoints;
+      const rows = movementsIn(upgraded);
+      // Its country became known later: what was recorded without it is taken back.
+      const moved = rows.slice(0, 1).flatMap((row) => [
+        { ...row, country: "ZZ" },
+        { ...row, country: "ZZ", mrr: "-20.000" },
+      ]);
+      await insertMovements(service.clickhouse, tenant, [...rows, ...moved]);
+      const { json } = await get("accounts/upgraded", { at: august });
+      const { timeline } = accountAnswer.parse(json).data;
+      const shown = timeline.map(({ happened_at: at, type, detail, amount, parts }) => {
+        const moves = parts.map(({ external_id: sku, mrr }) => `${sku} ${mrr}`).join(", ");
+        return `${at.slice(0, 10)} ${type} ${detail} ${amount}: ${moves}`;
+      });
+      expect(shown).to.deep.equal([
+        "2026-05-10 movement churn -75: prod_firm -75",
+        "2026-04-10 movement switch 0: prod_firm 75, prod_group -75",
+        "2026-03-10 movement expansion 15: prod_group 75, prod_firm -60",
+        "2026-02-10 movement expansion 40: prod_firm 60, prod_team -20",
+        "2026-01-10 movement new 20: prod_team 20",
+      ]);
+    });
+
+    it("should show what began and ended without MRR, each once", async () => {
+      const trial = { subscription_id: "trial", customer_id: "on trial", product_id: "plan" };
+      const plain = { provider: "custom", currency: "EUR", amount: 0, ...trial };
+      for (const [index, event] of [
+        { event_type: "subscription.new", occurred_at: day(1) },
+        { event_type: "subscription.churn", occurred_at: day(3) },
+        { event_type: "subscription.churn", occurred_at: day(4) },
+        { event_type: "transaction.sale", amount: 5, occurred_at: day(3), product_id: "poster" },
+      ].entries()) {
+        await endpoints.ingest({ ...plain, event_id: `trial ${index}`, ...event });
       }
+      await endpoints.booked();
+      const { json } = await get("transactions", { provider: "custom", limit: "200" });
+      const paid = json.data.find((row: { gross_amount: number }) => row.gross_amount === 5);
+      const answer = await get(`accounts/${paid.account}`);
+      expect(texts(accountAnswer.parse(answer.json).data.timeline)).to.deep.equal([
+        `${day(3)} change ended `,
+        `${day(3)} payment succeeded 5`,
+        `${day(1)} change started `,
+      ]);
     });
 
     it("should be the same page by page, and as an export", async () => {
@@ -234,9 +300,8 @@ describe("Accounts", () => {
       expect(then.data).to.include({ mrr: 10, active: true });
       expect(texts(then.data.timeline).map((text) => text.split(" ")[1])).to.deep.equal([
         "payment",
-        "movement",
-        "change",
         "payment",
+        "movement",
       ]);
     });
 

@@ -348,6 +348,26 @@ describe("The dashboard", function () {
     for (const path of paths) await looked.findNothingWrong(at(path));
   });
 
+  it("should say in words what happened to an account, with the webhook behind each line", async () => {
+    const [churn] = (await read("/v1/mrr-movements?kind=churn")).data;
+    await page.goto(at(`/accounts/${churn.account}`));
+    const lines = page.locator(".timeline > li");
+    await lines.first().waitFor();
+    const name = '<img src=x onerror="document.title=1">';
+    const shown = (await lines.allInnerTexts()).map((text) => text.replaceAll(/\s+/g, " "));
+    expect(shown).to.have.length(3);
+    for (const [index, words] of [
+      `Cancelled ${name}, -$25.00 a month`,
+      `Paid $25.00 for ${name}`,
+      `Started ${name} at $25.00 a month`,
+    ].entries()) {
+      expect(shown[index]).to.match(/webhook$/);
+      expect(shown[index]?.slice(0, words.length)).to.equal(words);
+    }
+    const webhook = lines.first().getByRole("link", { name: "webhook" });
+    expect(await webhook.getAttribute("href")).to.contain(`/events/${churn.event_id}`);
+  });
+
   it("should keep a chart that was turned into a table as one when figures change", async () => {
     await page.goto(at("/revenue"));
     const toggle = page.getByRole("button", { name: "Show as a table" }).last();

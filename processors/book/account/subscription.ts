@@ -10,7 +10,8 @@
 import { placeIn } from "../../../runtime/order.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 import { announcedBefore } from "../../../schemas/fact-bounds.js";
-import { type Change, timeOf, transferSuffix } from "../subscriptions/change.js";
+import { transferSuffix } from "../../../schemas/movements.js";
+import { type Change, timeOf } from "../subscriptions/change.js";
 
 /** What one SKU of a subscription gains (or loses, below 0) in one currency at a moment. */
 export interface Part {

@@ -32,12 +32,6 @@ export interface Change {
   }[];
 }
 
-/**
- * How the id of a change ends that says only that the subscription is another account's from then
- * on: an end, whatever its phase, which gives it its place among changes of one moment.
- */
-export const transferSuffix = ":transferred";
-
 /** The order in which changes of one subscription count; the last of one moment does. */
 export function timeOf({
   at,

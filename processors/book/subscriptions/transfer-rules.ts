@@ -4,7 +4,8 @@
  * removed: a superfluous end changes nothing. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
-import { type Change, timeOf, transferSuffix } from "./change.js";
+import { transferSuffix } from "../../../schemas/movements.js";
+import { type Change, timeOf } from "./change.js";
 
 /** Of a change, what its place among those of its subscription needs. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;

@@ -5,14 +5,15 @@ import type { AccountAnswer, TimelineItem } from "../../../api/accounts/schema.j
 import { CallError, call, urlOf } from "../../api/client.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { moment, shortMoment, vintageName } from "../../format/dates.js";
-import { countryName, providerName, shortId, words } from "../../format/names.js";
-import { money, signedMoney } from "../../format/numbers.js";
+import { countryName, providerName, shortId } from "../../format/names.js";
+import { money } from "../../format/numbers.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { type View, useView } from "../../state/view.js";
 import { kindOf } from "../mrr/kinds.js";
+import { sentenceOf } from "./sentence.js";
 
 export default function Account() {
   const view = useView();
@@ -93,10 +94,7 @@ export default function Account() {
             <h2>What happened</h2>
             <ol class="timeline">
               {[...shown.timeline, ...more.items].map((item) => (
-                <li
-                  key={`${item.type} ${item.id}`}
-                  class={["churn", "dispute", "refund"].includes(markOf(item)) ? "bad" : ""}
-                >
+                <li key={`${item.type} ${item.id}`} class={isLoss(item) ? "bad" : ""}>
                   <Item item={item} view={view} />
                 </li>
               ))}
@@ -115,56 +113,35 @@ export default function Account() {
 }
 
 function Item({ item, view }: { readonly item: TimelineItem; readonly view: View }) {
-  const { type, detail, amount, currency, event_id: event } = item;
-  const kind = kindOf(detail);
-  const texts: Readonly<Record<TimelineItem["type"], string>> = {
-    movement: kind === null ? "Movement" : words(kind),
-    change: `Subscription ${detail}`,
-    payment: `Payment, ${detail}`,
-    refund: "Refund",
-    dispute: "Dispute",
-    dispute_won: "Dispute won",
-    event: detail,
-  };
-  const isMoney = amount !== null && currency !== null;
+  const { type, detail, event_id: event } = item;
+  const kind = type === "movement" ? kindOf(detail) : null;
+  const transaction = transactionOf(item);
   return (
-    <>
-      <p>
-        {type === "movement" && kind !== null ? <span class={`mark tone-${kind}`} /> : null}
-        <strong>{texts[type]}</strong>{" "}
-        {isMoney ? (type === "change" ? "to " : "") + amountText(item) : ""}{" "}
-        <time class="soft" dateTime={item.happened_at}>
-          {moment(item.happened_at)}
-        </time>
-      </p>
-      <p class="soft">
-        {item.product_name ?? ""}{" "}
-        {type === "payment" ? (
-          <a href={view.to("/transactions", { open: item.id })}>the transaction</a>
-        ) : null}
-        {["refund", "dispute", "dispute_won"].includes(type) ? (
-          <a href={view.to("/transactions", { open: detail })}>the transaction</a>
-        ) : null}{" "}
+    <p>
+      {kind === null ? null : <span class={`mark tone-${kind}`} />}
+      {type === "movement" ? <strong>{sentenceOf(item)}</strong> : sentenceOf(item)}{" "}
+      <span class="soft small">
+        <time dateTime={item.happened_at}>{moment(item.happened_at)}</time>
+        {transaction === null ? null : (
+          <a href={view.to("/transactions", { open: transaction })}>transaction</a>
+        )}
         {event === null ? null : (
-          <a href={view.to(`/events/${event}`)}>
-            event <span class="code">{shortId(event)}</span>
+          <a href={view.to(`/events/${event}`)} title={event}>
+            webhook
           </a>
         )}
-      </p>
-    </>
+      </span>
+    </p>
   );
 }
 
-function amountText({ type, amount, currency }: TimelineItem): string {
-  if (amount === null || currency === null) return "";
-  const text = type === "change" || type === "payment" ? money : signedMoney;
-  return type === "change" || type === "movement"
-    ? `${text(amount, currency)} MRR`
-    : text(amount, currency);
+function transactionOf({ type, id, detail }: TimelineItem): string | null {
+  if (type === "payment") return id;
+  return ["refund", "dispute", "dispute_won"].includes(type) ? detail : null;
 }
 
-function markOf({ type, detail }: TimelineItem): string {
-  return type === "movement" ? detail : type;
+function isLoss({ type, detail }: TimelineItem): boolean {
+  return type === "dispute" || type === "refund" || (type === "movement" && detail === "churn");
 }
 
 /** Earlier pages of the time line. */
