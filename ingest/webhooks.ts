@@ -13,6 +13,7 @@ import {
   unauthenticated,
   unavailable,
   unprocessable,
+  wrongContentType,
 } from "../http/errors.js";
 import { contentTypes, parseBody } from "../http/webhook-body.js";
 import { type IntegrationCalls, takenVerdict } from "../workspaces/integration-calls.js";
@@ -26,6 +27,7 @@ import {
   type Refusal,
   type Verdict,
 } from "../providers/provider.js";
+import { LogThrottle } from "../runtime/log-throttle.js";
 import type { WebhookAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
 import { type IngestService, take } from "./append-sealed.js";
@@ -38,6 +40,7 @@ export function webhookRoute(
   providers: Providers,
   calls?: IntegrationCalls,
 ): Middleware {
+  const refusalsLogged = new LogThrottle();
   return async (ctx: Context) => {
     let provider = "unknown";
     let verdict = "error";
@@ -52,6 +55,7 @@ export function webhookRoute(
       verdict = takenVerdict;
     } catch (error) {
       if (error instanceof ApiError) verdict = error.code;
+      if (error instanceof NotBelieved) reportRefusal(error, ctx, known);
       throw error;
     } finally {
       service.metrics.webhooks.inc({ provider, verdict });
@@ -59,6 +63,26 @@ export function webhookRoute(
       if (known !== null && verdict !== "error") calls?.count(known.id, verdict);
     }
   };
+
+  /** The caller learns the code only: who forges a call need not know how far it came. */
+  function reportRefusal({ code, detail }: NotBelieved, ctx: Context, known: Integration | null) {
+    const suppressed = refusalsLogged.turn(detail);
+    if (suppressed === null) return;
+    const { provider, id: integration } = known ?? {};
+    const more = suppressed > 0 ? { alike_before: suppressed } : {};
+    const where = { request_id: ctx.state.requestId, provider, integration };
+    service.logger.warn({ ...where, code, detail, ...more }, "webhook call not believed");
+  }
+}
+
+/** A 401 whose code stands for many checks, with the one that failed. */
+class NotBelieved extends ApiError {
+  constructor(
+    { status, type, code, message, headers }: ApiError,
+    readonly detail: string,
+  ) {
+    super(status, type, code, message, { headers });
+  }
 }
 
 async function receive(
@@ -71,15 +95,13 @@ async function receive(
   if (provider === undefined) throw new Error(`no adapter for ${integration.provider}`);
 
   // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
-  const type = contentTypes[provider.bodyType ?? "json"];
-  requireContentType(ctx, type, contentTypes.json);
-  const body = await readBytes(ctx, limits.bodyBytesMax);
+  const body = await bytesOf(provider, ctx);
 
   // 3. Before anything is read into the body: did the provider send it? A forged call costs one
   //    HMAC and never reaches the log.
   const delivery = { headers: headersOf(ctx), body };
   const verdict = await verdictOn(provider, delivery, integration);
-  if (!verdict.ok) throw unauthenticated(verdict.reason, refusals[verdict.reason]);
+  if (!verdict.ok) throw refusalOf(verdict);
 
   // 4. One meaning only, and an identity: every redelivery gets the same event id.
   const heading = headingOf(provider, bodyOf(provider, body), delivery);
@@ -112,6 +134,20 @@ async function receive(
 
   // 7. Only now may the provider forget it.
   return { status: "success", event_id };
+}
+
+/** @throws ApiError 415 for another format, 413 */
+async function bytesOf(provider: Provider, ctx: Context): Promise<Buffer> {
+  if (provider.unsupportedForm !== undefined && ctx.request.type === contentTypes.form) {
+    const form = parseBody({ bodyType: "form" }, await readBytes(ctx, limits.bodyBytesMax));
+    const other = form.ok ? provider.unsupportedForm(form.value) : null;
+    if (other !== null) throw wrongContentType(other.code, other.message);
+  }
+  requireContentType(
+    ctx,
+    ...new Set([contentTypes[provider.bodyType ?? "json"], contentTypes.json]),
+  );
+  return readBytes(ctx, limits.bodyBytesMax);
 }
 
 /** Where the provider separates them, what contradicts the integration is a reject of its own. */
@@ -156,6 +192,11 @@ function bodyOf(provider: Provider, bytes: Buffer): unknown {
   const parsed = parseBody(provider, bytes);
   if (!parsed.ok) throw malformed(parsed.code, parsed.message);
   return parsed.value;
+}
+
+function refusalOf({ reason, detail }: Refusal): ApiError {
+  const error = unauthenticated(reason, refusals[reason]);
+  return detail === undefined ? error : new NotBelieved(error, detail);
 }
 
 const refusals: Readonly<Record<Refusal["reason"], string>> = {

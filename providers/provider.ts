@@ -31,6 +31,8 @@ export interface Refusal {
     | "signature_malformed"
     | "signature_stale"
     | "signature_mismatch";
+  /** For the log: which check failed, where `reason` stands for many. Never what a call holds. */
+  readonly detail?: string;
 }
 export type Verdict = { readonly ok: true; readonly verdict: string } | Refusal;
 
@@ -223,6 +225,13 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   sign(body: Buffer, signer: Signer, now: number): Signed;
   /** How a body is written; JSON by default. A form becomes an object of strings. */
   readonly bodyType?: "form";
+  /**
+   * Of a provider that writes JSON: whether a form is a call of another product of the provider,
+   * and what its sender is answered (415).
+   */
+  readonly unsupportedForm?: (
+    form: unknown,
+  ) => { readonly code: string; readonly message: string } | null;
   /**
    * @param body the parsed body
    * @param headers of the delivery; absent where the body came by the ingest endpoint

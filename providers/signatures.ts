@@ -125,6 +125,7 @@ export function anyEqual(expected: readonly Buffer[], given: readonly Buffer[]):
   return found;
 }
 
-export function refused(reason: Refusal["reason"]): Refusal {
-  return { ok: false, reason };
+/** @param detail see `Refusal` */
+export function refused(reason: Refusal["reason"], detail?: string): Refusal {
+  return { ok: false, reason, ...(detail === undefined ? {} : { detail }) };
 }

@@ -31,8 +31,8 @@ interface Chain extends Validity {
 export interface Claim {
   readonly root: string;
   readonly key: KeyObject;
-  /** Null when a signature in it is wrong. */
-  readonly chain: Promise<Chain | null>;
+  /** What is wrong with it instead, in words for the log. */
+  readonly chain: Promise<Chain | string>;
 }
 
 /** Apple signs with a few keys at a time, under fewer intermediates. */
@@ -53,16 +53,17 @@ export class VerifiedChains {
 
   /**
    * @param trusted roots, DER in base64
-   * @returns null for what needs no look at a signature to be refused
+   * @returns what is wrong with it, where that needs no look at a signature
    */
-  find({ headerText }: Jws, trusted: ReadonlySet<string>): Claim | null {
+  find({ headerText }: Jws, trusted: ReadonlySet<string>): Claim | string {
     const kept = this.#claims.get(headerText);
     if (kept !== undefined && trusted.has(kept.root)) return kept;
     const checking = this.#checking.get(headerText);
     if (checking !== undefined && trusted.has(checking.root)) return checking;
     const certificates = chainOf(headerText);
-    const claim = certificates && this.#claim(certificates, trusted);
-    if (claim !== null) void this.#check(headerText, claim);
+    if (certificates === null) return "its header is not ES256 with a chain of three certificates";
+    const claim = this.#claim(certificates, trusted);
+    if (typeof claim !== "string") void this.#check(headerText, claim);
     return claim;
   }
 
@@ -73,26 +74,29 @@ export class VerifiedChains {
   #claim(
     [leafDer, intermediateDer, rootDer]: readonly [Buffer, Buffer, Buffer],
     trusted: ReadonlySet<string>,
-  ): Claim | null {
+  ): Claim | string {
     const root = rootDer.toString("base64");
-    if (!trusted.has(root) || !hasExtension(leafDer, leafMark)) return null;
+    if (!trusted.has(root)) return "the root of its chain is not trusted";
+    if (!hasExtension(leafDer, leafMark)) return "its leaf certificate lacks Apple's mark";
     const authority = this.#rootOf(root, rootDer);
-    if (authority === null) return null;
+    if (authority === null) return "the root of its chain cannot be read";
     const name = `${root} ${intermediateDer.toString("base64")}`;
     const known = this.#issuers.get(name);
     const isIssuerSigned = known !== undefined || isIssuedBy(intermediateDer, authority.key);
     const issuer = known ?? readIssuer(intermediateDer, authority);
-    if (issuer === null) return null;
+    if (issuer === null) return "its intermediate certificate lacks Apple's mark or may not issue";
     const isLeafSigned = isIssuedBy(leafDer, issuer.key);
     const leaf = readCertificate(leafDer);
-    if (!leaf?.x509.checkIssued(issuer.x509)) return null;
+    if (!leaf?.x509.checkIssued(issuer.x509)) {
+      return "its leaf certificate is not the intermediate's, or cannot be read";
+    }
     const { key } = leaf;
     // ES256 is over P-256 and nothing else.
-    if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") return null;
+    if (key.asymmetricKeyDetails?.namedCurve !== "prime256v1") return "its key is not over P-256";
     const held = { root, key, ...validityOf([issuer, leaf]) };
     const chain = Promise.all([isLeafSigned, isIssuerSigned]).then(([isLeaf, isIssuer]) => {
       if (isIssuer) this.#issuers.set(name, issuer);
-      return isLeaf && isIssuer ? held : null;
+      return isLeaf && isIssuer ? held : "a certificate is not signed by the one above it";
     });
     return { root, key, chain };
   }
@@ -106,9 +110,9 @@ export class VerifiedChains {
   /** Only what holds is kept, so a stranger cannot push out Apple's. */
   async #check(headerText: string, claim: Claim): Promise<void> {
     this.#checking.set(headerText, claim);
-    const chain = await claim.chain.catch(() => null); // the caller gets the error
+    const chain = await claim.chain.catch(() => ""); // the caller gets the error
     this.#checking.delete(headerText);
-    if (chain !== null) this.#claims.set(headerText, claim);
+    if (typeof chain !== "string") this.#claims.set(headerText, claim);
   }
 }
 

@@ -18,6 +18,7 @@ import {
   isSubscription,
   paymentFacts,
   replacedFacts,
+  revokedFact,
   subscriptionFact,
   type Transaction,
   transactionShape,
@@ -115,23 +116,23 @@ const status = { active: 1, revoked: 5 } as const;
 
 /**
  * The transaction shows what of it is revoked by now, so a second refund includes the first. It
- * ends the subscription only when the App Store says so: an older period's refund does not.
+ * stops the subscription only when the App Store says so: an older period's refund does not.
  */
 function readRefund(transaction: Transaction, { data, signedDate }: Notification): Reported {
   const price = priceOf(transaction);
   if (price === null) return unpriced;
   const at = transaction.revocationDate ?? signedDate;
-  const ends = isSubscription(transaction) && data?.status === status.revoked;
-  const end = ends ? [endFact(transaction, at)] : [];
-  if (price.amount === 0n) return end;
+  const stops = isSubscription(transaction) && data?.status === status.revoked;
+  const stop = stops ? [revokedFact(transaction, at)] : [];
+  if (price.amount === 0n) return stop;
   if (transaction.revocationPercentage === 0) {
     return contradictory("A refund, but of no part of the price");
   }
   const { transactionId: payment } = transaction;
-  return [{ RefundTotal: { payment, at, ...revokedPart(price, transaction) } }, ...end];
+  return [{ RefundTotal: { payment, at, ...revokedPart(price, transaction) } }, ...stop];
 }
 
-/** The money is back, and so is the subscription if the refund had ended it in its own period. */
+/** The money is back, and so is the subscription if the refund had stopped it in its own period. */
 function readReversal(transaction: Transaction, { data, signedDate: at }: Notification): Reported {
   const price = priceOf(transaction);
   if (price === null) return unpriced;

@@ -104,6 +104,14 @@ export function endFact(transaction: Transaction, at: number): FactBody {
   return stateOf(transaction, { phase: "ended", ...nothingFrom(at) });
 }
 
+/**
+ * Nothing from `at` on, but no end: Apple may reverse the refund, and then the price counts again
+ * at the rate it had, as after a pause.
+ */
+export function revokedFact(transaction: Transaction, at: number): FactBody {
+  return stateOf(transaction, { phase: "changed", ...nothingFrom(at) });
+}
+
 /** The subscription that this one replaced: it is over in the moment this one is paid for. */
 export function replacedFacts(transaction: Transaction): FactBody[] {
   const { originalTransactionId: id, previousOriginalTransactionId: replaced } = transaction;

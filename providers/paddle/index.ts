@@ -70,10 +70,18 @@ export function createPaddle(settings: {
       requestsPerSecond: 4,
     }),
     decode,
+    unsupportedForm: (form) => (classicShape.safeParse(form).success ? classic : null),
     // The ingest endpoint does not take Paddle (`definitions.md`, Ingest).
     flatTypes: {},
   };
 }
+
+/** Paddle Classic posts forms, and signs them with a key of its own kind. */
+const classicShape = z.object({ alert_name: z.string(), p_signature: z.string() });
+const classic = {
+  code: "paddle_classic_unsupported",
+  message: "Paddle Classic is not supported, only Paddle Billing.",
+};
 
 const hint = z.string().optional().catch(undefined);
 const headingShape = compiled(

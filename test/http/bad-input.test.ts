@@ -106,6 +106,22 @@ describe("Bad webhooks", () => {
     });
   }
 
+  it("should name each content type once", async () => {
+    const { json } = await post({ "content-type": "text/plain" });
+    expect(json.error.message).to.equal("Send application/json.");
+  });
+
+  it("should say of a call of Paddle Classic that it is not supported", async () => {
+    const { webhook_path: path } = await endpoints.integrate("paddle", { signing_secret: "pdl_1" });
+    const form = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
+    const call = (body: string) => refusing(() => post(form, Buffer.from(body), path));
+    const answer = await call("alert_name=subscription_created&alert_id=1&p_signature=YQ%3D%3D");
+    expectError(answer, { status: 415, code: "paddle_classic_unsupported" });
+    expect(answer.json.error.message).to.match(/^Paddle Classic is not supported/);
+    expectError(await call("alert_name=subscription_created"), "415 content_type_unsupported");
+    expectError(await call("a=1&a=2"), "415 content_type_unsupported");
+  });
+
   it("should say which method the path knows", async () => {
     expect((await endpoints.call(endpoints.webhook)).headers.get("allow")).to.equal("POST");
   });

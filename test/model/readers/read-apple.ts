@@ -81,7 +81,8 @@ function readRefund(transaction: unknown, isRevoked: boolean): BareFact[] {
   const amount = rounded(times(fraction(amountOf(transaction)), percent));
   const facts = totalOf(transaction, time, amount);
   if (isRevoked && isSubscription(transaction)) {
-    facts.push(changeOf(transaction, time, "ended", []));
+    // No end yet: what a reversal brings back has the rate it had.
+    facts.push(changeOf(transaction, time, "changed", []));
   }
   return facts;
 }

@@ -302,6 +302,42 @@ describe("Apple's signature", () => {
     expect(await verdictOf(made(), [])).to.equal("signature_mismatch");
   });
 
+  const reported: readonly [detail: string, delivery: Delivery][] = [
+    ["signedPayload: it is no JWS with a signature of ES256", delivered("e30.e30")],
+    [
+      "signedPayload: its header is not ES256 with a chain of three certificates",
+      headed({ alg: "ES384" }),
+    ],
+    ["signedPayload: the root of its chain is not trusted", made({ signer: foreign })],
+    ["signedPayload: its leaf certificate lacks Apple's mark", shown(intermediate, leaf, root)],
+    [
+      "signedPayload: a certificate is not signed by the one above it",
+      shown(leaf, changed(intermediate, "signature"), root),
+    ],
+    ["signedPayload: its signature is not its key's", headed({})],
+    ["signedTransactionInfo: the root of its chain is not trusted", made({ innerSigner: foreign })],
+    ["signedTransactionInfo: bundleId is another app's", made({ inner: otherApp })],
+    ["signedTransactionInfo: environment is not the notification's", made({ inner: sandbox })],
+    ["bundleId is not the integration's bundle_id", made({ app: otherApp })],
+    ["appAppleId is not the integration's app_apple_id", made({ app: { ...app, appAppleId: 1 } })],
+    [
+      "environment: neither Production nor Sandbox, as Xcode signs",
+      delivered(signJws(xcode("Xcode"), ours)),
+    ],
+  ];
+  for (const [detail, delivery] of reported) {
+    it(`should report for the log: ${detail}`, async () => {
+      const verdict = await apple.verify(delivery, [credentialsOf()], at);
+      expect(verdict).to.include({ ok: false, detail });
+    });
+  }
+
+  it("should report for the log when a certificate was not valid at signing", async () => {
+    const verdict = await apple.verify(made({ signer: expired }), trusting(expired), at);
+    const detail = "signedPayload: a certificate of its chain was not valid when it was signed";
+    expect(verdict).to.include({ ok: false, detail });
+  });
+
   it("should trust Apple alone unless other roots are given", async () => {
     const plainCredentials = [apple.credentials.parse({ bundle_id: app.bundleId })];
     expect(await verdictOf(made(), plainCredentials)).to.equal("signature_mismatch");
@@ -326,6 +362,12 @@ const [appleLeaf = "", appleIntermediate = ""] = readFileSync(
   .map((text) => text.replaceAll("\n", ""))
   .filter((text) => text !== "");
 
+/** Null: it does not hold. */
+async function chainIn(claim: ReturnType<VerifiedChains["find"]>) {
+  const chain = typeof claim === "string" ? claim : await claim.chain;
+  return typeof chain === "string" ? null : chain;
+}
+
 describe("Apple's root", () => {
   const trusted = new Set([appleRootG3]);
   const jws = (x5c: string[]) => must(readJws(signJws({}, { key: ours.key, x5c })), "a JWS");
@@ -336,7 +378,7 @@ describe("Apple's root", () => {
   });
 
   const found = async (chains: VerifiedChains, x5c: string[], roots = trusted) =>
-    (await chains.find(jws(x5c), roots)?.chain) ?? null;
+    chainIn(chains.find(jws(x5c), roots));
 
   it("should hold the chain Apple published", async () => {
     const chain = await found(new VerifiedChains(), [appleLeaf, appleIntermediate, appleRootG3]);
@@ -370,9 +412,9 @@ describe("Apple's root", () => {
 
   it("should verify a chain once that several parts show at once", async () => {
     const chains = new VerifiedChains();
-    const [one, other] = [1, 2].map(() => chains.find(jws([...ours.x5c]), new Set([root])));
+    const [one = "", other] = [1, 2].map(() => chains.find(jws([...ours.x5c]), new Set([root])));
     expect(one).to.equal(other);
-    expect(await one?.chain).not.to.equal(null);
+    expect(await chainIn(one)).not.to.equal(null);
   });
 
   it("should be remembered with few chains, whatever headers come", async () => {
@@ -380,7 +422,7 @@ describe("Apple's root", () => {
     for (let kid = 0; kid <= chainsMax; kid += 1) {
       const { signedPayload } = JSON.parse(headed({ kid: String(kid) }).body.toString());
       const claim = chains.find(must(readJws(signedPayload), "a JWS"), new Set([root]));
-      expect(await claim?.chain).to.have.property("root", root);
+      expect(await chainIn(claim)).to.have.property("root", root);
     }
     expect(chains.size).to.equal(chainsMax);
   });

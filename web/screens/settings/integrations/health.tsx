@@ -22,6 +22,9 @@ const refusals: Readonly<Record<string, string>> = {
     "The signature does not match the secret entered here. Rotate the credentials with the " +
     "secret that the provider shows for this endpoint.",
   content_type_unsupported: "The call was not in the provider's format. Did the provider call?",
+  paddle_classic_unsupported:
+    "The call came from Paddle Classic, which is not supported. Enter the URL as a notification " +
+    "destination of Paddle Billing.",
   body_too_large: "The body was larger than 1 MiB.",
   internal_error: "The service failed on it; its log has the reason. The provider sends it again.",
 };
