@@ -2,7 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { LRUCache } from "lru-cache";
 import { accountHasher } from "../vault/account-hash.js";
-import { lagGauge, rejectsGauge } from "../runtime/gauges.js";
+import { lackingEventsGauge, lagGauge, rejectsGauge } from "../runtime/gauges.js";
 import { answersOf, forgetOldAnswers } from "../provider-api/stored-answers.js";
 import type { ConsumeOptions, LogUse } from "../log/log.js";
 import { shareOf } from "../postgres/connection-share.js";
@@ -11,6 +11,7 @@ import type { Service } from "../runtime/service.js";
 import { openSkus } from "../catalogue/skus.js";
 import { keepCatalogueCopy } from "../catalogue/clickhouse-copy.js";
 import { groups } from "../watermark/watermark.js";
+import { lackingByProvider } from "../workspaces/needed-events.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
@@ -18,6 +19,7 @@ import { type Topic, topics } from "../schemas/records/records.js";
 import { HeldMessages } from "./book/money/held-messages.js";
 import { AccountSizes } from "./book/subscriptions/account-quota.js";
 import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
+import { runPaymentLookups } from "./backfill/missing-payments.js";
 import { type BookingService, bookMoney, openSoleWriter } from "./book/money/book-money.js";
 import { bookSubscriptions } from "./book/subscriptions/book-subscriptions.js";
 import { ConsumerHealth } from "./consumer-health.js";
@@ -73,6 +75,7 @@ export async function start(service: Service): Promise<void> {
     answered: (workspace, provider) => rejects.answered(workspace, provider),
     hashAccount: await accountHasher(service.postgres, service.vault),
   };
+  lackingEventsGauge(service, () => lackingByProvider(enriching));
   forgetOldAnswers(service);
   const soleWriter = await openSoleWriter(service);
   const accountSizes = AccountSizes.over(service);
@@ -146,6 +149,8 @@ export async function start(service: Service): Promise<void> {
   }
   const backfills = runBackfills(enriching);
   service.releases.push("backfills", () => backfills);
+  const lookups = runPaymentLookups(enriching);
+  service.releases.push("payment lookups", () => lookups);
   service.releases.push("questions to providers", () => stopping.abort());
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalize(enriching, records),

@@ -3,6 +3,30 @@
  * the events its webhook would have sent. The next provider's backfill is one file in its folder.
  */
 
+/** How the payment of a purchase is asked for that no event reported. */
+export interface PaymentLookup {
+  /** Native types that report what was bought by a payment which another type reports. */
+  readonly purchasesIn: readonly string[];
+  /** Paths still to ask, given what is answered (parsed JSON by path); none: all is known. */
+  asks(unpaid: UnpaidPurchase, answers: ReadonlyMap<string, unknown>): readonly string[];
+  /**
+   * The same events a backfill reads, with the same ids.
+   * @param asOf ms since 1970, surely before the answers were made
+   */
+  events(
+    unpaid: UnpaidPurchase,
+    answers: ReadonlyMap<string, unknown>,
+    asOf: number,
+  ): readonly HistoryEvent[];
+}
+
+/** As facts name them. */
+export interface UnpaidPurchase {
+  readonly purchase: string;
+  /** Payments that it names and nothing reported. */
+  readonly payments: readonly string[];
+}
+
 export interface Backfill {
   /** In the order they are read: what names things before what refers to them. */
   readonly lists: readonly HistoryList[];

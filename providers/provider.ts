@@ -3,9 +3,10 @@
  * adapter knows no database, no clock and no workspace; it is registered by one line in index.ts.
  */
 import type { z } from "zod";
+import type { NeededEvents } from "../schemas/http/manage.js";
 import type { ProviderToken } from "../schemas/provider-tokens.js";
 import type { Environment, FactBody } from "../schemas/records/records.js";
-import type { Backfill } from "./backfill.js";
+import type { Backfill, PaymentLookup } from "./backfill.js";
 import type { EventRecord } from "./record.js";
 
 export type { ProviderToken };
@@ -184,6 +185,24 @@ export interface ProviderApi<Credentials> {
   readonly absentStatus?: number;
 }
 
+/** Event types that a figure rests on. Any of them is enough. */
+export interface NeededTypes {
+  readonly for: NeededEvents["for"];
+  readonly types: readonly string[];
+  /**
+   * What proves that they should have come. Left out where nothing does: they come only when
+   * something happens, which in a young account it may not have.
+   */
+  readonly proof?: {
+    /** These types report what was bought, and an hour later nobody has paid for it. */
+    readonly purchasesIn?: readonly string[];
+    /** There has been MRR for so many days. */
+    readonly mrrDays?: number;
+    /** Payments of subscriptions came. */
+    readonly subscriptionsSold?: true;
+  };
+}
+
 /** @typeParam Signer what signs a delivery, where the credentials only verify (a private key) */
 export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly token: ProviderToken;
@@ -207,6 +226,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly makes?: Readonly<Record<string, (random: Buffer) => string>>;
   /** Provider event types a merchant should subscribe the webhook to. */
   readonly subscribeTo: readonly string[];
+  /** Of those, the ones without which figures are not whole. */
+  readonly neededTypes: readonly NeededTypes[];
   /**
    * True when the untouched bytes were sent by the provider. Constant time in the digests; several
    * signatures and several credentials (a rotation) may be given and any may match.
@@ -259,6 +280,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly asks?: (body: unknown, known: Known) => readonly Question[];
   /** How its history is read through its API; left out where it cannot be. */
   readonly backfill?: Backfill;
+  /** Left out where one event reports both what was bought and its payment. */
+  readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */
   decode(body: unknown, known?: Known): Decoded;
   /**

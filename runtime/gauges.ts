@@ -2,6 +2,7 @@
 import { statfs } from "node:fs/promises";
 import type { Config } from "../config.js";
 import type { Topic } from "../schemas/records/records.js";
+import { ExpiringCache } from "./expiring-cache.js";
 import { eachShard } from "../clickhouse/cluster/shard-statements.js";
 import type { Service } from "./service.js";
 import { type Figures, passages } from "../watermark/watermark.js";
@@ -74,6 +75,22 @@ export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log
     );
   }
 }
+
+/** Looked for once in a while, however often somebody scrapes. */
+export function lackingEventsGauge(
+  { metrics }: Pick<Service, "metrics">,
+  lacking: () => Promise<Readonly<Record<string, number>>>,
+) {
+  const cache = new ExpiringCache({ ttlMs: lackingFreshMs, entriesMax: 1, load: lacking });
+  metrics.gauge(
+    "integrations_lacking_events",
+    "Integrations that evidently lack event types which figures need, by provider",
+    "provider",
+    () => cache.get(""),
+  );
+}
+
+const lackingFreshMs = 10 * 60 * 1000;
 
 /** A gauge, not a counter: what waits for a person stays visible over a restart. */
 export function rejectsGauge({ clickhouse, metrics }: Pick<Service, "clickhouse" | "metrics">) {

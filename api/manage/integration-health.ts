@@ -4,27 +4,34 @@
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
 import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";
+import type { openNeededEvents } from "../../workspaces/needed-events.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
-import type { IntegrationHealth } from "../../schemas/http/manage.js";
+import type { IntegrationHealth, NeededEvents } from "../../schemas/http/manage.js";
 
-/** @param now ms since 1970 */
+/**
+ * @param neededOf what the integrations of a workspace need
+ * @param now ms since 1970
+ */
 export async function healthOf(
   { postgres, clickhouse }: Pick<Service, "postgres" | "clickhouse">,
+  neededOf: ReturnType<typeof openNeededEvents>,
   workspace: string,
   integrations: readonly { readonly id: string }[],
   now: number,
 ): Promise<(integration: string) => IntegrationHealth> {
   const ids = integrations.map(({ id }) => id);
-  if (ids.length === 0) return () => health([], undefined, now);
-  const [calls, rejects] = await Promise.all([
+  if (ids.length === 0) return () => health([], undefined, [], now);
+  const [calls, rejects, needed] = await Promise.all([
     callsOf(postgres, ids),
     openRejectsOf(clickhouse, workspace, ids),
+    neededOf(workspace),
   ]);
   return (id) =>
     health(
       calls.filter(({ integration }) => integration === id),
       rejects.find(({ integration }) => integration === id),
+      needed.get(id) ?? [],
       now,
     );
 }
@@ -32,13 +39,14 @@ export async function healthOf(
 function health(
   calls: readonly CallsRow[],
   rejects: IntegrationRejects | undefined,
+  needed: readonly NeededEvents[],
   now: number,
 ): IntegrationHealth {
   const taken = calls.find(({ verdict }) => verdict === takenVerdict);
   const refusals = calls.filter(({ verdict }) => verdict !== takenVerdict);
   const refused = refusals.toSorted((one, other) => timeOf(other) - timeOf(one))[0];
   return {
-    state: stateOf(taken, refused, now),
+    state: stateOf(taken, refused, needed, now),
     deliveries: Number(taken?.calls ?? 0n),
     last_delivery_at: taken?.last_at.toISOString() ?? null,
     refused: Number(refusals.reduce((sum, row) => sum + row.calls, 0n)),
@@ -47,18 +55,21 @@ function health(
     open_rejects: Number(rejects?.open ?? 0),
     last_reject_at: rejects === undefined ? null : `${rejects.last_at.replace(" ", "T")}Z`,
     last_reject_reason: rejects?.last_reason ?? null,
+    needed_events: [...needed],
   };
 }
 
 function stateOf(
   taken: CallsRow | undefined,
   refused: CallsRow | undefined,
+  needed: readonly NeededEvents[],
   now: number,
 ): IntegrationHealth["state"] {
   if (refused !== undefined && (taken === undefined || timeOf(refused) > timeOf(taken))) {
     return "refused";
   }
   if (taken === undefined) return "waiting";
+  if (needed.some(({ state }) => state === "missing")) return "incomplete";
   return now - timeOf(taken) > limits.integrationQuietMs ? "quiet" : "receiving";
 }
 

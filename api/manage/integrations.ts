@@ -13,6 +13,7 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../workspaces/integration-records.js";
+import { openNeededEvents } from "../../workspaces/needed-events.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
@@ -37,6 +38,7 @@ export function integrationRoutes(
   providers: Providers,
 ): void {
   const { postgres, vault } = service;
+  const neededOf = openNeededEvents({ ...service, providers });
   const right = "manage";
   const view = (ctx: Context) => {
     const { PUBLIC_URL } = service.config;
@@ -74,7 +76,7 @@ export function integrationRoutes(
   calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
     const list = openList(ctx, { cursors, name: path, query: readQuery(ctx, listQuery) });
     const rows = await listIntegrations(postgres, vault, id, pageOf(list));
-    const health = await healthOf(service, id, rows, Date.now());
+    const health = await healthOf(service, neededOf, id, rows, Date.now());
     const shown = view(ctx);
     return list.answer(rows, markOf, (row) => ({ ...shown(row), health: health(row.id) }));
   });

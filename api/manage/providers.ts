@@ -22,6 +22,7 @@ function providerView(provider: Provider): ProviderView {
     subscribe_to: [...provider.subscribeTo],
     asks_api: provider.api !== undefined,
     history: provider.backfill !== undefined,
+    fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,
   };
 }

@@ -3,7 +3,7 @@
  */
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored, malformed, rejected, type Unreported } from "../outcomes.js";
-import type { Decoded } from "../provider.js";
+import type { Decoded, NeededTypes } from "../provider.js";
 import {
   appOf,
   isOfAppStore,
@@ -44,6 +44,15 @@ const readers: ReadonlyMap<string, Reader> = new Map([
 
 /** A merchant cannot choose: Apple sends all types. These are the ones that move anything. */
 export const knownTypes: readonly string[] = [...readers.keys()];
+
+/** Apple sends all, and one is both payment and MRR: nothing proves that one is missing. */
+export const neededTypes: readonly NeededTypes[] = [
+  { for: "payments", types: ["SUBSCRIBED", "DID_RENEW"] },
+  { for: "renewals", types: ["DID_RENEW"] },
+  { for: "one_time", types: ["ONE_TIME_CHARGE"] },
+  { for: "ends", types: ["EXPIRED"] },
+  { for: "refunds", types: ["REFUND"] },
+];
 
 export function decode(body: unknown): Decoded {
   const read = readNotification(body);

@@ -8,7 +8,7 @@ import { idText } from "../fields.js";
 import type { Provider } from "../provider.js";
 import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
-import { decode, knownTypes } from "./decode.js";
+import { decode, knownTypes, neededTypes } from "./decode.js";
 import { type Signer, signNotification } from "./jws.js";
 import { appOf, readNotification, readPayload } from "./notification.js";
 import { verifySignature } from "./signature.js";
@@ -21,6 +21,7 @@ export function createApple(): Provider<AppleCredentials, Signer> {
     credentials,
     credentialHelp,
     subscribeTo: knownTypes,
+    neededTypes,
     verify: (delivery, given) => verifySignature(delivery, given, chains),
     sign: (body, signer) => ({
       headers: { "content-type": "application/json" },

@@ -29,6 +29,13 @@ export function createCustom(settings: {
     },
     makes: { signing_secret: makeSecret },
     subscribeTo: eventTypes,
+    // Each reports its money and its MRR itself: none proves that another should have come.
+    neededTypes: [
+      { for: "payments", types: ["transaction.sale", "subscription.new"] },
+      { for: "subscriptions", types: ["subscription.new"] },
+      { for: "ends", types: ["subscription.churn"] },
+      { for: "refunds", types: ["transaction.refund"] },
+    ],
     verify: (delivery, given, now) =>
       verifySignature(
         delivery,

@@ -1,7 +1,13 @@
 /** From a notification and what Google answers about it to facts. */
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, isUnreported, malformed, rejected, type Unreported } from "../outcomes.js";
-import { type Decoded, type KeptObject, type Known, nothingKnown } from "../provider.js";
+import {
+  type Decoded,
+  type KeptObject,
+  type Known,
+  type NeededTypes,
+  nothingKnown,
+} from "../provider.js";
 import { nameIn } from "./catalogue.js";
 import { chainOf, keptChain, keptId } from "./chain.js";
 import { type PurchaseNotification, purchaseNotification, readPush } from "./notification.js";
@@ -22,6 +28,15 @@ import {
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
 import { readPurchase } from "./subscriptions.js";
+
+/** Any of a purchase makes all of it be read, so none proves that another should have come. */
+export const neededTypes: readonly NeededTypes[] = [
+  { for: "payments", types: ["SUBSCRIPTION_PURCHASED", "SUBSCRIPTION_RENEWED"] },
+  { for: "renewals", types: ["SUBSCRIPTION_RENEWED"] },
+  { for: "one_time", types: ["ONE_TIME_PRODUCT_PURCHASED"] },
+  { for: "ends", types: ["SUBSCRIPTION_EXPIRED", "SUBSCRIPTION_REVOKED"] },
+  { for: "refunds", types: ["VOIDED_PURCHASE"] },
+];
 
 export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const notification = readPush(body)?.notification;

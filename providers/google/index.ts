@@ -8,7 +8,7 @@ import { jsonValue } from "../../schemas/json.js";
 import type { Delivery, Provider, Verdict } from "../provider.js";
 import { googleApi, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";
-import { decode, keepsAnswered, needs } from "./decode.js";
+import { decode, keepsAnswered, neededTypes, needs } from "./decode.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
 import { namedTypes, readPush } from "./notification.js";
 import { asks } from "./questions.js";
@@ -56,6 +56,7 @@ export function createGoogle(
       jwks: "Leave it out: Google's own keys are used. A JSON Web Key Set replaces them in tests",
     },
     subscribeTo: namedTypes,
+    neededTypes,
     verify: (delivery, given, now) => verifyPush(delivery, given, now, published),
     sign: (body, signer, now) => ({
       headers: {

@@ -7,6 +7,7 @@ import {
   type Decoded,
   type KeptObject,
   type Known,
+  type NeededTypes,
   nothingKnown,
   type Question,
 } from "../provider.js";
@@ -42,6 +43,15 @@ const membershipReaders: ReadonlyMap<string, MembershipReader> = new Map([
 
 /** What a merchant should subscribe to. */
 export const knownTypes: readonly string[] = [...saleReaders.keys(), ...membershipReaders.keys()];
+
+/** A sale is both payment and MRR, so none of them proves that another should have come. */
+export const neededTypes: readonly NeededTypes[] = [
+  { for: "payments", types: ["sale"] },
+  { for: "subscriptions", types: ["subscription_updated", "subscription_restarted"] },
+  { for: "ends", types: ["subscription_ended"] },
+  { for: "refunds", types: ["refund"] },
+  { for: "disputes", types: ["dispute", "dispute_won"] },
+];
 
 export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const fields = fieldsOf(body) ?? {};

@@ -8,7 +8,7 @@ import { jsonValue } from "../../schemas/json.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
-import { asks, decode, keepsAnswered, knownTypes, needs } from "./decode.js";
+import { asks, decode, keepsAnswered, knownTypes, neededTypes, needs } from "./decode.js";
 import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
@@ -30,6 +30,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
         "Applications > your application > Generate access token, with view_sales",
     },
     subscribeTo: [...knownTypes, "cancellation"],
+    neededTypes,
     bodyType: "form",
     verify: ({ body }, given) => verifySeller(body, given),
     sign: (body, { seller_id: seller }) => ({

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, isUnreported, malformed } from "../outcomes.js";
-import type { Decoded, Known } from "../provider.js";
+import type { Decoded, Known, NeededTypes } from "../provider.js";
 import { envelopeShape, factsAt, field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { readOrder } from "./orders.js";
@@ -27,6 +27,19 @@ const readers: ReadonlyMap<string, Reader> = new Map([
 
 /** What a merchant should subscribe the webhook to. */
 export const knownTypes: readonly string[] = [...readers.keys()];
+
+export const neededTypes: readonly NeededTypes[] = [
+  // Each subscription comes with an order.
+  { for: "payments", types: ["order_created"], proof: { mrrDays: 2 } },
+  { for: "renewals", types: ["subscription_payment_success"] },
+  {
+    for: "subscriptions",
+    types: ["subscription_created", "subscription_updated"],
+    proof: { subscriptionsSold: true },
+  },
+  { for: "ends", types: ["subscription_expired"] },
+  { for: "refunds", types: ["order_refunded", "subscription_payment_refunded"] },
+];
 
 const noneKnown: Known = { kept: new Map(), answers: new Map() };
 

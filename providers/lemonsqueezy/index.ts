@@ -7,7 +7,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
-import { decode, knownTypes } from "./decode.js";
+import { decode, knownTypes, neededTypes } from "./decode.js";
 import { envelopeShape } from "./event.js";
 import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
@@ -34,6 +34,7 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
         "payments and refunds are booked all the same",
     },
     subscribeTo: knownTypes,
+    neededTypes,
     verify,
     sign,
     heading: (body) => {

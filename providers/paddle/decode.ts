@@ -4,7 +4,7 @@ import { compiled } from "../compiled.js";
 import { anyObject } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
-import type { Decoded, KeptObject, Known } from "../provider.js";
+import type { Decoded, KeptObject, Known, NeededTypes } from "../provider.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
 import { field, type Reader, reader } from "./event.js";
@@ -53,6 +53,18 @@ const discountTypes = ["discount.created", "discount.updated", "discount.importe
 
 /** What a merchant should subscribe the destination to. */
 export const knownTypes: readonly string[] = [...readers.keys(), ...discountTypes];
+
+export const neededTypes: readonly NeededTypes[] = [
+  // Subscriptions begin with a transaction, which is completed within minutes.
+  { for: "payments", types: ["transaction.completed"], proof: { mrrDays: 2 } },
+  {
+    for: "subscriptions",
+    types: ["subscription.created", "subscription.activated", "subscription.updated"],
+    proof: { subscriptionsSold: true },
+  },
+  { for: "ends", types: ["subscription.canceled"] },
+  { for: "refunds", types: ["adjustment.created", "adjustment.updated"] },
+];
 
 const envelopeShape = compiled(
   z.object({ event_type: z.string(), occurred_at: field.time, data: anyObject }),

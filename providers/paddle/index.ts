@@ -6,7 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
-import { decode, keeps, knownTypes } from "./decode.js";
+import { decode, keeps, knownTypes, neededTypes } from "./decode.js";
 import { asks, needs } from "./questions.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
@@ -43,6 +43,7 @@ export function createPaddle(settings: {
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },
     subscribeTo: knownTypes,
+    neededTypes,
     ...timedSignatures(signature, settings.toleranceSeconds),
     heading: (body) => {
       const parsed = headingShape.safeParse(body);

@@ -5,7 +5,7 @@ import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
-import type { Decoded, ProviderToken } from "../provider.js";
+import type { Decoded, NeededTypes, ProviderToken } from "../provider.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
 import {
   countryOf,
@@ -34,6 +34,14 @@ const readers: ReadonlyMap<string, Reader> = new Map([
 ]);
 
 export const knownTypes: readonly string[] = [...readers.keys()];
+
+/** One event is both payment and MRR, so none of them proves that another should have come. */
+export const neededTypes: readonly NeededTypes[] = [
+  { for: "payments", types: ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"] },
+  { for: "renewals", types: ["RENEWAL"] },
+  { for: "ends", types: ["EXPIRATION"] },
+  { for: "refunds", types: ["CANCELLATION"] },
+];
 
 /** Who may report the same sale by itself (`definitions.md`, Providers: mirrored). */
 const storesOfProviders: Readonly<Record<string, ProviderToken>> = {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
-import { decode, knownTypes } from "./decode.js";
+import { decode, knownTypes, neededTypes } from "./decode.js";
 import { signTimed } from "../signatures.js";
 import { signature, verifyDelivery } from "./signature.js";
 
@@ -34,6 +34,7 @@ export function createRevenueCat(settings: {
         "your webhook > signing secret, once signing is turned on there",
     },
     subscribeTo: knownTypes,
+    neededTypes,
     verify: (delivery, given, now) =>
       verifyDelivery(delivery, given, settings.toleranceSeconds, now),
     sign: (body, { authorization, signing_secret: key }, now) => ({

@@ -4,7 +4,7 @@ import { compiled } from "../compiled.js";
 import { anyObject, isObject } from "../fields.js";
 import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
-import type { Decoded, KeptObject, Known, Question } from "../provider.js";
+import type { Decoded, KeptObject, Known, NeededTypes, Question } from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
@@ -71,6 +71,38 @@ export const knownTypes: readonly string[] = [
   "customer.discount.updated",
   "coupon.created",
   "coupon.updated",
+];
+
+/** Reports what was bought: an invoice or a session; the charge is the payment. */
+export const purchaseTypes: readonly string[] = [
+  "invoice.paid",
+  "invoice.payment_succeeded",
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+];
+
+/** An invoice may be open for a month, so MRR without a payment proves something only then. */
+const invoiceOpenDays = 35;
+
+export const neededTypes: readonly NeededTypes[] = [
+  {
+    for: "payments",
+    types: ["charge.succeeded", "charge.captured", "charge.updated"],
+    proof: { purchasesIn: purchaseTypes, mrrDays: invoiceOpenDays },
+  },
+  { for: "purchases", types: ["invoice.paid", "invoice.payment_succeeded"] },
+  { for: "purchase_links", types: ["invoice_payment.paid"] },
+  {
+    for: "subscriptions",
+    types: ["customer.subscription.created", "customer.subscription.updated"],
+    proof: { subscriptionsSold: true },
+  },
+  { for: "ends", types: ["customer.subscription.deleted"] },
+  { for: "refunds", types: ["refund.created", "refund.updated", "charge.refunded"] },
+  {
+    for: "disputes",
+    types: ["charge.dispute.funds_withdrawn", "charge.dispute.created", "charge.dispute.closed"],
+  },
 ];
 
 export const thinEvent = "v2.core.event";

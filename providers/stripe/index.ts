@@ -7,7 +7,8 @@ import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeBackfill } from "./history/backfill.js";
-import { asks, decode, keeps, knownTypes, needs, thinEvent } from "./decode.js";
+import { stripePaymentLookup } from "./history/payments.js";
+import { asks, decode, keeps, knownTypes, neededTypes, needs, thinEvent } from "./decode.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
 
@@ -32,6 +33,7 @@ export function createStripe(settings: {
         "Optional. Stripe dashboard > Developers > API keys: a restricted key with read access",
     },
     subscribeTo: knownTypes,
+    neededTypes,
     ...timedSignatures(signature, settings.toleranceSeconds),
     heading: (body) => {
       const parsed = headingShape.safeParse(body);
@@ -49,6 +51,7 @@ export function createStripe(settings: {
     api: stripeApi,
     asks,
     backfill: stripeBackfill,
+    paymentLookup: stripePaymentLookup,
     decode,
     flatTypes: {
       "checkout.session.completed": "transaction.sale",

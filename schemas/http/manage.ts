@@ -87,9 +87,10 @@ export const integration = z.object({
 export type IntegrationView = z.infer<typeof integration>;
 const integrationHealth = z.object({
   state: z
-    .enum(["waiting", "receiving", "refused", "quiet"])
+    .enum(["waiting", "receiving", "refused", "incomplete", "quiet"])
     .describe(
-      "waiting: no call yet; refused: the last call was refused; quiet: no call for a week",
+      "waiting: no call yet; refused: the last call was refused; incomplete: event types that " +
+        "figures need evidently do not come; quiet: no call for a week",
     ),
   deliveries: z.int().describe("Calls taken, redeliveries too; up to a minute behind"),
   last_delivery_at: timestamp.nullable(),
@@ -99,8 +100,34 @@ const integrationHealth = z.object({
   open_rejects: z.int().describe("Events taken that are not booked"),
   last_reject_at: timestamp.nullable().describe("When the newest of them was received"),
   last_reject_reason: z.string().nullable(),
+  needed_events: z
+    .array(
+      z.object({
+        for: z.enum([
+          "payments",
+          "renewals",
+          "purchases",
+          "purchase_links",
+          "one_time",
+          "subscriptions",
+          "ends",
+          "refunds",
+          "disputes",
+        ]),
+        types: z.array(z.string()).describe("By the provider's names; any of them is enough"),
+        state: z
+          .enum(["received", "not_seen", "missing"])
+          .describe(
+            "not_seen: none has come, perhaps because nothing happened; missing: other events " +
+              "prove that they should have come",
+          ),
+        last_at: timestamp.nullable(),
+      }),
+    )
+    .describe("What figures rest on, and whether its events come; up to minutes behind"),
 });
 export type IntegrationHealth = z.infer<typeof integrationHealth>;
+export type NeededEvents = IntegrationHealth["needed_events"][number];
 export const listedIntegration = integration.extend({ health: integrationHealth });
 export const createdIntegration = integration.extend({
   credentials: z
@@ -127,6 +154,9 @@ export const provider = z.object({
   subscribe_to: z.array(z.string()).describe("Events to choose at the provider, by its names"),
   asks_api: z.boolean().describe("Whether the provider's API is asked, given credentials for it"),
   history: z.boolean().describe("Whether a backfill can read what was before"),
+  fetches_payments: z
+    .boolean()
+    .describe("Whether a payment that no event reports is fetched, given credentials for its API"),
   docs_path: z.string().describe("How to connect it, as text"),
 });
 export type ProviderView = z.infer<typeof provider>;

@@ -64,6 +64,7 @@ function page(
   const from = Number(query.get("created[gte]") ?? 0);
   const rows = objects
     .filter((object) => createdAt(object) >= from)
+    .filter((object) => filters.every((name) => (query.get(name) ?? object[name]) === object[name]))
     .sort((one, other) => createdAt(other) - createdAt(one));
   const after = query.get("starting_after");
   const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
@@ -72,6 +73,8 @@ function page(
   const data = rows.slice(start, start + limit);
   return { object: "list", url, data, has_more: start + limit < rows.length };
 }
+
+const filters = ["invoice", "payment_intent"];
 
 function createdAt({ created }: JsonObject): number {
   return typeof created === "number" ? created : 0;

@@ -107,8 +107,8 @@ describe("Bad webhooks", () => {
   }
 
   it("should name each content type once", async () => {
-    const { json } = await post({ "content-type": "text/plain" });
-    expect(json.error.message).to.equal("Send application/json.");
+    const answer = await post({ "content-type": "text/plain" });
+    expect(answer.json.error.message).to.equal("Send application/json.");
   });
 
   it("should say of a call of Paddle Classic that it is not supported", async () => {

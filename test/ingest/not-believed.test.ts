@@ -1,4 +1,4 @@
-/** A call that Apple did not sign for this app: the caller gets a code, the log the failed check. */
+/** A call Apple did not sign for this app: the caller gets a code, the log the failed check. */
 import Router from "@koa/router";
 import { expect } from "chai";
 import { webhookRoute } from "../../ingest/webhooks.js";

@@ -83,7 +83,15 @@ describe("Metrics of a process", () => {
 
 describe("Monitoring", () => {
   it("should have alert rules that Prometheus loads", () => {
-    for (const subject of ["lag", "rejects", "rates", "audit_overdue", "disk", "webhooks"]) {
+    for (const subject of [
+      "lag",
+      "rejects",
+      "rates",
+      "audit_overdue",
+      "disk",
+      "webhooks",
+      "lacking",
+    ]) {
       expect(alerts().join("\n")).to.include(subject);
     }
     if (hasPromtool) promtool(["check", "rules", rulesPath]);

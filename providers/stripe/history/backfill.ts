@@ -25,6 +25,26 @@ const sessionsBeforeMs = dayMs;
 
 const page = z.object({ object: z.literal("list"), data: z.array(object), has_more: z.boolean() });
 
+/** This list and the next are also read for one purchase (payments.ts). */
+export const expandedInCharges = {
+  "expand[0]": "data.balance_transaction",
+  "expand[1]": "data.refunds",
+} as const;
+export const charges = list(
+  "charges",
+  "/v1/charges",
+  ({ from }) => from,
+  chargeHistory,
+  expandedInCharges,
+);
+export const invoicePayments = list(
+  "invoice_payments",
+  "/v1/invoice_payments",
+  ({ from }) => from - invoicesBeforeMs,
+  (paid, asOf) => [{ type: "invoice_payment.paid", at: asOf, object: paid }],
+  { status: "paid" },
+);
+
 export const stripeBackfill: Backfill = {
   lists: [
     list("products", "/v1/products", null, (product, asOf) => [
@@ -38,18 +58,9 @@ export const stripeBackfill: Backfill = {
       "expand[0]": "data.discounts.source.coupon",
       "expand[1]": "data.items.data.discounts",
     }),
-    list("charges", "/v1/charges", ({ from }) => from, chargeHistory, {
-      "expand[0]": "data.balance_transaction",
-      "expand[1]": "data.refunds",
-    }),
+    charges,
     list("invoices", "/v1/invoices", ({ from }) => from - invoicesBeforeMs, invoiceHistory),
-    list(
-      "invoice_payments",
-      "/v1/invoice_payments",
-      ({ from }) => from - invoicesBeforeMs,
-      (paid, asOf) => [{ type: "invoice_payment.paid", at: asOf, object: paid }],
-      { status: "paid" },
-    ),
+    invoicePayments,
     list(
       "checkout_sessions",
       "/v1/checkout/sessions",

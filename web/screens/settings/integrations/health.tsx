@@ -6,6 +6,7 @@ const states = {
   waiting: { name: "Waiting for the first event", mark: "waiting" },
   receiving: { name: "Receiving", mark: "good" },
   refused: { name: "Last call refused", mark: "bad" },
+  incomplete: { name: "Event types missing", mark: "bad" },
   quiet: { name: "Quiet for a week", mark: "" },
 } as const;
 
@@ -29,6 +30,12 @@ const refusals: Readonly<Record<string, string>> = {
   internal_error: "The service failed on it; its log has the reason. The provider sends it again.",
 };
 
-export function refusalWords(code: string): string {
+/** @param provider its token */
+export function refusalWords(code: string, provider: string): string {
+  if (provider === "apple" && code === "signature_mismatch") return notOfApple;
   return refusals[code] ?? `${words(code)}.`;
 }
+
+const notOfApple =
+  "Apple did not sign the call for this app. Compare the bundle id and the Apple ID that were " +
+  "entered here with the app's; the log of the service says which check failed.";

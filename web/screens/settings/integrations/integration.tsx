@@ -25,6 +25,7 @@ import { Backfill } from "./backfill.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
+import { MissingEvents, NeededEvents } from "./needed-events.js";
 import { madeFor, showOnce } from "./shown-once.js";
 
 interface Props {
@@ -88,6 +89,7 @@ export function Integration(props: Props) {
         </section>
       ) : null}
       <Facts {...props} />
+      <NeededEvents {...props} />
       {provider.history ? <Backfill path={props.path} /> : null}
       {isManager ? <Changes {...props} /> : null}
     </div>
@@ -116,8 +118,9 @@ function Arrival({ integration, provider }: Props) {
         </p>
       ) : null}
       {health.last_refused_reason !== null && health.state === "refused" ? (
-        <p>{refusalWords(health.last_refused_reason)}</p>
+        <p>{refusalWords(health.last_refused_reason, provider.provider)}</p>
       ) : null}
+      <MissingEvents integration={integration} provider={provider} />
       {health.state === "quiet" ? (
         <p class="soft">Check at {provider.name} whether the endpoint is still enabled.</p>
       ) : null}
