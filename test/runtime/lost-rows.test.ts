@@ -10,6 +10,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -44,6 +45,11 @@ const breakParts: Damage = (folder) => {
   }
 };
 
+const cutLog: Damage = (folder) => {
+  const file = join(folder, "log", "data.mdb");
+  truncateSync(file, Math.floor(statSync(file).size / 2));
+};
+
 const remove =
   (path: string): Damage =>
   (folder) =>
@@ -64,6 +70,7 @@ const damages: readonly [what: string, damage: Damage, said: RegExp][] = [
     (folder) => writeFileSync(join(folder, "log", "data.mdb"), "x".repeat(100_000)),
     /log cannot be opened .* -- restore/,
   ],
+  ["a log that was cut off", cutLog, /log cannot be opened \(data\.mdb was cut off: .* -- restore/],
 ];
 
 describe("An installation that lost rows", function suite() {
