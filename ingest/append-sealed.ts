@@ -27,6 +27,7 @@ export type IngestService = Pick<
   | "metrics"
   | "postgres"
   | "rates"
+  | "readiness"
   | "releases"
   | "router"
   | "sessions"

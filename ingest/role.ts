@@ -1,11 +1,12 @@
 /** The role `ingest`: the two endpoints. Stateless; any number of processes may run it. */
 import { requireKey } from "../http/auth.js";
 import { openIntegrationCalls } from "../workspaces/integration-calls.js";
-import type { LogUse } from "../log/log.js";
+import { type Log, LogUnavailable, type LogUse } from "../log/log.js";
 import { accountHasher } from "../vault/account-hash.js";
 import { resealSecrets } from "../vault/reseal.js";
 import { openReceipts } from "./idempotency.js";
 import { createProviders } from "../providers/index.js";
+import { NotReady } from "../runtime/readiness.js";
 import { topics } from "../schemas/records/records.js";
 import { ingestRoute } from "./events.js";
 import type { IngestService } from "./append-sealed.js";
@@ -22,6 +23,7 @@ export async function start(given: Omit<IngestService, "hashAccount">): Promise<
   }
   const hashAccount = await accountHasher(given.postgres, given.vault);
   const service: IngestService = { ...given, hashAccount };
+  service.readiness.add("appending events", () => appending(service.log));
   const providers = createProviders(service.config);
   const receipts = openReceipts(service);
   service.releases.push("receipts", () => receipts.close());
@@ -33,4 +35,13 @@ export async function start(given: Omit<IngestService, "hashAccount">): Promise<
     requireKey(service, { scope: "ingest" }),
     ingestRoute({ service, providers, receipts }),
   );
+}
+
+/** An endpoint that would refuse every event is of no use, though everything can be read. */
+async function appending(log: Log): Promise<void> {
+  try {
+    await log.checkAppends(topics.raw);
+  } catch (error) {
+    throw error instanceof LogUnavailable ? new NotReady(error.message, { cause: error }) : error;
+  }
 }

@@ -133,6 +133,8 @@ export interface Log {
   readonly shared: boolean;
   /** @throws LogUnavailable when the records may not be durable; see AppendUncertain. */
   append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]>;
+  /** @throws LogUnavailable while the last append failed, and another one would fail as well */
+  checkAppends(topic: Topic): Promise<void>;
   consume(options: ConsumeOptions): Subscription;
   /**
    * `from`: the next offset wanted, by partition; a partition left out begins at its end. The

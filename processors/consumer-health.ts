@@ -1,5 +1,6 @@
 /** Whether a consumer gets on, for `/readyz`. */
 import { limits } from "../config.js";
+import { NotReady } from "../runtime/readiness.js";
 
 /** A batch that failed comes again after a pause of `retryPauseMsMax` at most; twice to be sure. */
 const againMsMax = 2 * limits.retryPauseMsMax;
@@ -35,6 +36,6 @@ export class ConsumerHealth {
     if (this.#failure === null) return;
     const { error, at } = this.#failure;
     if (this.#running === 0 && this.elapsed() - at > againMsMax) return;
-    throw new Error("the last batch failed", { cause: error });
+    throw new NotReady("the last batch failed", { cause: error });
   }
 }

@@ -157,12 +157,23 @@ function statementsOf(text: string): string[] {
     .filter((statement) => statement !== "");
 }
 
+/** What a person can do with such data: none of it is converted. */
+const ofAnotherVersion = {
+  Postgres:
+    "Start the version that made it, with which it can be backed up and restored. To begin anew " +
+    "with this version, give it an empty DATA_DIR (on a server, an empty database).",
+  ClickHouse:
+    "Start the version that made it, or make the tables again from the log: move clickhouse/ in " +
+    "DATA_DIR away (on a server, name an empty database in CLICKHOUSE_URL), then run: " +
+    "npm run ops -- replay",
+} as const;
+
 /**
  * What still has to run.
  * @throws MigrationRefused when the database is ahead of this program or went another way.
  */
 export function missing(
-  database: string,
+  database: keyof typeof ofAnotherVersion,
   known: readonly Migration[],
   applied: readonly Applied[],
 ): Migration[] {
@@ -176,8 +187,8 @@ export function missing(
     }
     if (file.checksum !== checksum) {
       throw new MigrationRefused(
-        `Migration ${name} was applied to ${database} in another form than the file has now. ` +
-          "Put the file back as it was released; changes go into a new file.",
+        `The ${database} data was made by another version (its migration ${name} is not the one ` +
+          `of this version). ${ofAnotherVersion[database]}`,
       );
     }
   }

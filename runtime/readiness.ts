@@ -3,6 +3,11 @@ import { answered } from "./deadline.js";
 
 const checkMsMax = 2_000;
 
+/** Its message is shown to anybody who asks: it names neither a server nor a customer. */
+export class NotReady extends Error {
+  override readonly name = "NotReady";
+}
+
 export class Readiness {
   readonly #checks = new Map<string, () => Promise<unknown> | void>();
   #asking: Promise<string[]> | undefined;
@@ -13,7 +18,7 @@ export class Readiness {
   }
 
   /**
-   * The names of what does not work now. Anybody may ask: who asks while others do shares their
+   * What does not work now, by name, with the reason where it may be shown. Anybody may ask: who asks while others do shares their
    * answer, so that a thousand calls ask the backends no more than one.
    */
   failing(): Promise<string[]> {
@@ -29,7 +34,7 @@ export class Readiness {
         const working = Promise.resolve().then(check);
         return answered(name, working, checkMsMax).then(
           () => [],
-          () => [name],
+          (error: unknown) => [error instanceof NotReady ? `${name} (${error.message})` : name],
         );
       }),
     );

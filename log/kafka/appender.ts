@@ -84,6 +84,8 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: OpenProducer | null = null;
   #isClosed = false;
+  /** When the last request failed, by the clock that only grows; null: it did not. */
+  #failedAt: number | null = null;
   /** Of producers that go on with a request whose callers were refused. */
   readonly #late = new Set<Connection>();
   readonly #denials = new LogThrottle();
@@ -117,6 +119,16 @@ export class KafkaAppender {
     } finally {
       this.pending.remove(bytes);
     }
+  }
+
+  /**
+   * A while after a failure nobody is refused any more: whether Kafka takes records again is known
+   * only once there are some.
+   * @throws LogUnavailable while the last request failed
+   */
+  check(): void {
+    if (this.#failedAt === null || performance.now() - this.#failedAt > 2 * this.#msMax) return;
+    throw new LogUnavailable(notTaken);
   }
 
   /** The next request asks anew which partitions there are; nothing may be appended meanwhile. */
@@ -203,6 +215,7 @@ export class KafkaAppender {
         }
       }
     } catch (error) {
+      this.#failedAt = performance.now();
       this.#reportFailure(error);
       // What was sent of them before is acknowledged.
       const stored = sending === null ? Promise.resolve() : this.#goOn(sending);
@@ -210,6 +223,7 @@ export class KafkaAppender {
       this.#refuse([...appends], error, stored);
       return;
     }
+    this.#failedAt = null;
     for (const append of appends) {
       if (append.taken < append.records.length || append.isOver) continue;
       append.isOver = true;
@@ -278,11 +292,10 @@ export class KafkaAppender {
     for (const append of appends) {
       if (append.isOver) continue;
       append.isOver = true;
-      const what = "Kafka did not take the records";
       append.reject(
         append.isSent
-          ? new AppendUncertain(what, { cause, stored })
-          : new LogUnavailable(what, { cause }),
+          ? new AppendUncertain(notTaken, { cause, stored })
+          : new LogUnavailable(notTaken, { cause }),
       );
     }
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
@@ -317,6 +330,7 @@ export class KafkaAppender {
   }
 }
 
+const notTaken = "Kafka did not take the records";
 const allReplicas = -1;
 const betweenTriesMs = 200;
 /** Each holds a request of records; those beyond are given up. */

@@ -93,6 +93,10 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
       );
     },
 
+    async checkAppends(topic) {
+      topicLog(topic).appender.check();
+    },
+
     consume(options) {
       const { named } = topicLog(options.topic);
       const id = groupId(options.topic, options.group);

@@ -133,6 +133,10 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       });
     },
 
+    async checkAppends() {
+      await writer.check(() => void settings.put("checked", Date.now()));
+    },
+
     consume(options) {
       const { partitions, arrivals } = topicLog(options.topic);
       const group = `${options.topic}/${options.group}`;

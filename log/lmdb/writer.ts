@@ -27,6 +27,7 @@ export class Writer {
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
   #closed = false;
+  #hasFailed = false;
 
   constructor(
     private readonly root: RootDatabase,
@@ -58,6 +59,15 @@ export class Writer {
     });
   }
 
+  /**
+   * After a commit that failed another is tried, with nothing but `put`.
+   * @throws LogUnavailable when nothing can be written now
+   */
+  async check(put: () => void): Promise<void> {
+    if (this.#isDiskFull()) throw this.#diskFull();
+    if (this.#hasFailed) await this.write({ records: 0, bytes: 0, apply: put });
+  }
+
   /** Ends when all that waits is written. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -70,6 +80,7 @@ export class Writer {
     while (this.#waiting.length > 0) {
       const writes = this.#take();
       const error = await this.#commit(writes);
+      this.#hasFailed = error !== null;
       this.ended(error === null);
       for (const write of writes) write.settle(error);
     }
@@ -90,9 +101,7 @@ export class Writer {
   }
 
   async #commit(writes: readonly Waiting[]): Promise<LogUnavailable | null> {
-    if (this.#isDiskFull()) {
-      return new LogUnavailable(`the log's disk has less than ${logFreeBytesMin} bytes free`);
-    }
+    if (this.#isDiskFull()) return this.#diskFull();
     try {
       await this.root.batch(() => {
         for (const write of writes) write.apply();
@@ -107,6 +116,10 @@ export class Writer {
   #isDiskFull(): boolean {
     const { bavail, bsize } = statfsSync(this.path);
     return bavail * bsize < logFreeBytesMin;
+  }
+
+  #diskFull(): LogUnavailable {
+    return new LogUnavailable(`the log's disk has less than ${logFreeBytesMin} bytes free`);
   }
 }
 

@@ -98,7 +98,12 @@ describe("Migrations", () => {
   const second = migration(2, "b");
   const refusals: [what: string, known: Migration[], applied: Migration[], message: RegExp][] = [
     ["a newer database", [first], [first, second], /newer version \(it has migration 2\.sql\)/],
-    ["an edited migration", [first, migration(2, "c")], [first, second], /Migration 2\.sql .*form/],
+    [
+      "another migration of that number",
+      [first, migration(2, "c")],
+      [first, second],
+      /another version \(its migration 2\.sql .*Start the version that made it/,
+    ],
     ["a database from elsewhere", [], [first], /newer version/],
   ];
   for (const [what, known, applied, message] of refusals) {

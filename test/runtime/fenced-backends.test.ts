@@ -42,6 +42,7 @@ describe("A command that is not alone any more", () => {
   const log: Log = {
     shared: true,
     append: async () => doing("append")().then(() => []),
+    checkAppends: none,
     seek: doing("seek"),
     widen: doing("widen"),
     begin: doing("begin"),

@@ -89,12 +89,18 @@ describe("a full disk", function suite() {
         expect(answer.status, await answer.text()).to.equal(503);
         expect(answer.headers.get("retry-after")).to.match(/^\d+$/);
       }
-      if (store === "log") expect(refused).not.to.have.length(0);
+      if (store === "log") {
+        expect(refused).not.to.have.length(0);
+        const readiness = await fetch(`${merchant.endpoint.base}/readyz`);
+        expect(readiness.status).to.equal(503);
+        expect(await readiness.text()).to.match(/appending events \(.* disk has less than/);
+      }
       expect(await statusOf(merchant, "/healthz")).to.equal(200);
       expect(await statusOf(merchant, "/v1/transactions")).to.equal(200);
       expect(child.exitCode).to.equal(null);
 
       rmSync(filler);
+      if (store === "log") expect(await statusOf(merchant, "/readyz")).to.equal(200);
       for (const again of [...refused, salesOnFull]) {
         await sellUntilTaken(merchant, again);
         taken.push(again);

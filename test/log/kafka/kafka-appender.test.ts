@@ -59,6 +59,23 @@ describe("An append that takes several requests", () => {
     await known;
   });
 
+  it("should say that it refuses records until it takes some again, or a while is over", async () => {
+    let isAway = true;
+    const { appender } = playBrokers(() => {
+      if (!isAway) return ["7"];
+      throw Object.assign(new Error("too few replicas"), { type: "NO", retriable: false });
+    });
+    appender.check();
+    await rejection(appender.append(records.slice(0, 1)));
+    expect(() => appender.check()).to.throw(LogUnavailable);
+    performance.now = () => now() + 2 * limits.kafkaAppendMsMax + 1;
+    appender.check();
+    performance.now = now;
+    isAway = false;
+    await appender.append(records.slice(0, 1));
+    appender.check();
+  });
+
   it("should send again what failed on its way, until it is stored", async () => {
     let sends = 0;
     const { appender, played } = playBrokers(() => {
