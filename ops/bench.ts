@@ -16,6 +16,7 @@ import { peers } from "./bench/peers/peers.js";
 import { processors } from "./bench/processors.js";
 import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
+import { readers } from "./bench/readers.js";
 import { servers } from "./bench/servers.js";
 import { sockets } from "./bench/sockets.js";
 import { soak } from "./bench/soak.js";
@@ -42,6 +43,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     growth,
     sockets,
     soak,
+    readers,
   }),
 );
 /** These need more than Node and run when they are named. */
@@ -54,6 +56,7 @@ const onRequest = new Set([
   "growth",
   "sockets",
   "soak",
+  "readers",
 ]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
@@ -63,6 +66,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["sockets-floor", () => import("./bench/sockets-floor.js")],
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],
+  ["readers-load", () => import("./bench/readers-load.js")],
   ["raw-topic", () => import("./bench/raw-topic.js")],
   ["peers-export", () => import("./bench/peers/export.js")],
   ["naive-consumer", () => import("./bench/peers/naive-consumer.js")],
@@ -74,7 +78,7 @@ const usage = `npm run bench -- [names…] [options]
   --seconds <n>   of load, in latency and soak (60)
   --rounds <n>    medians are over these (5)
   --events <n>    in memory, processors, growth and backlog (7200)
-  --rows <n>      of each table, in queries, web, movements and peers (1000000)
+  --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
   --rate <n>      webhooks a second, in servers and soak (1000)
   --profile <folder>  for CPU profiles of the service
 Results: docs/benchmarks.md
