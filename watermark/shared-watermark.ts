@@ -42,17 +42,23 @@ interface SharedReceiptsGiven {
   readonly onOthers: (why: OthersRun) => void;
 }
 
-/** Processes that have promised nothing for a while: killed, stopped or cut off. */
-export async function silentProcesses(postgres: Postgres): Promise<Set<string>> {
+/**
+ * Processes that have promised nothing for a while: killed, stopped or cut off. None while this one
+ * is late itself: on a machine or a Postgres that is too busy the others may be no less alive.
+ */
+export async function silentProcesses(postgres: Postgres, own: string): Promise<Set<string>> {
   const rows = await postgres.query<{ process: string }>(
-    `SELECT process FROM ingest_processes WHERE until < clock_timestamp() + $1::float8 * ${ms}`,
-    [limits.receiptsLeaseMs - silentMs],
+    `SELECT process FROM ingest_processes WHERE until < clock_timestamp() + $1::float8 * ${ms}
+       AND EXISTS (SELECT 1 FROM ingest_processes
+         WHERE process = $2 AND until > clock_timestamp() + $3::float8 * ${ms})`,
+    [limits.receiptsLeaseMs - silentMs, own, limits.receiptsLeaseMs - lateMs],
   );
   return new Set(rows.map(({ process }) => process));
 }
 
-/** Ten promises missed. */
-const silentMs = 10 * promiseEveryMs;
+/** Twenty promises missed; and as many as say that this process is late, too. */
+const silentMs = 20 * promiseEveryMs;
+const lateMs = 5 * promiseEveryMs;
 
 class SharedReceipts implements InFlightReceipts {
   readonly #own: LocalReceipts;

@@ -1,11 +1,12 @@
 /**
- * Members whose process is dead. Kafka waits for one until its session is over, 6 s at least as
- * brokers are delivered, and gives nobody its partitions meanwhile. Processes notice each
- * other's silence earlier (shared-watermark.ts), so a process that waits to join removes the silent
- * ones from the group.
+ * Members whose process is dead. Kafka waits for one until its session is over, and gives nobody
+ * its partitions meanwhile. Processes notice each other's silence earlier (shared-watermark.ts), so
+ * a process that waits to join removes the silent ones from the group.
  *
  * To Kafka that is no different from the end of a session: one that lives after all can commit
- * nothing any more and joins again.
+ * nothing any more, loses the batches it works on, and joins again. On a machine that is too busy,
+ * two slow processes would remove each other again and again, and book nothing. So one that has come
+ * back to the group is not removed a second time before it was heard.
  */
 import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "./connection.js";
@@ -21,10 +22,15 @@ export interface GroupName {
 
 const lookEveryMs = 200;
 
-/** Looks for them until this member has joined. What fails is left to the session's end. */
+/**
+ * Looks for them until this member has joined. What fails is left to the session's end.
+ *
+ * @param removed processes whose members this one has removed, kept from one joining to the next
+ */
 export async function removeSilent(
   settings: KafkaSettings,
   name: GroupName,
+  removed: Set<string>,
   logger: Logger,
   joined: AbortSignal,
 ): Promise<void> {
@@ -35,20 +41,26 @@ export async function removeSilent(
     if (joined.aborted) return;
     try {
       const silent = await processes.silent();
-      if (silent.size > 0) await removeAll(settings, name, silent, logger);
+      for (const process of removed) if (!silent.has(process)) removed.delete(process);
+      const unremoved = [...silent].filter((process) => !removed.has(process));
+      if (unremoved.length === 0) continue;
+      const found = await removeAll(settings, name, unremoved, logger);
+      for (const process of found) removed.add(process);
     } catch (error) {
       logger.debug({ err: error, groupId: name.groupId }, "members could not be read");
     }
   }
 }
 
+/** @returns those that had members */
 async function removeAll(
   settings: KafkaSettings,
   { groupId, topic }: GroupName,
-  silent: ReadonlySet<string>,
+  silent: readonly string[],
   logger: Logger,
-): Promise<void> {
-  const clientIds = new Set(Array.from(silent, clientIdOf));
+): Promise<ReadonlySet<string>> {
+  const processes = new Map(silent.map((process) => [clientIdOf(process), process]));
+  const found = new Set<string>();
   // The connection that joins is deaf until it has joined.
   const connection = new KafkaConnection(settings, logger);
   try {
@@ -59,7 +71,9 @@ async function removeAll(
         // Before this member is in, a group that loses its last one begins anew, after a delay.
         if (state !== "PreparingRebalance") continue;
         for (const { memberId, clientId } of members) {
-          if (!clientIds.has(clientId)) continue;
+          const process = processes.get(clientId);
+          if (process === undefined) continue;
+          found.add(process);
           await broker.leaveGroup({ groupId, memberId });
           logger.info({ groupId, memberId }, "a member whose process is silent was removed");
         }
@@ -68,6 +82,7 @@ async function removeAll(
   } finally {
     connection.abandon();
   }
+  return found;
 }
 
 interface GroupsAnswer {

@@ -19,8 +19,11 @@ import { type GroupName, removeSilent } from "./evict-dead-members.js";
 import type { Logger } from "../../runtime/logger.js";
 
 const kafkaCommitEveryMs = 25;
-/** A member silent for so long has died; brokers take no less by default. */
-const kafkaSessionMsMax = 6_000;
+/**
+ * A member silent for so long has died. A busy machine lets a living one wait for seconds, and each
+ * that is taken for dead stops the work of all; brokers take 6 s at least.
+ */
+const kafkaSessionMsMax = 10_000;
 const kafkaHeartbeatMs = 500;
 
 /** Work on the partitions of one generation. */
@@ -46,9 +49,10 @@ export async function beMember(
 ): Promise<void> {
   let memberId = "";
   let pauseMs = firstPauseMs;
+  const removed = new Set<string>();
   const joinTheLiving = async (coordinator: Coordinator): Promise<Generation> => {
     const joined = new AbortController();
-    void removeSilent(settings, name, logger, joined.signal);
+    void removeSilent(settings, name, removed, logger, joined.signal);
     try {
       const member = await coordinator.join(memberId);
       // Known by that name even if it is left out of this generation: by another one it would be

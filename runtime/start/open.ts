@@ -85,7 +85,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   const postgres = await openMetadata(opening);
   stopping?.throwIfAborted();
   const own = randomBase62(processNameLength);
-  const processes = { own, silent: () => silentProcesses(postgres) };
+  const processes = { own, silent: () => silentProcesses(postgres, own) };
   const log = await openLog(opening, processes, given.logUse);
   releases.push("log", () => log.close());
   stopping?.throwIfAborted();

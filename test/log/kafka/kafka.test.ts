@@ -280,6 +280,36 @@ describe("Kafka", function () {
       await taking?.close();
     });
 
+    it("should remove a silent process once, and wait for one that comes back", async () => {
+      const installation = installKafka(server.url);
+      const [log, third] = await open(installation, {}, 2);
+      const slow = await openMember(`${installation.prefix}${topic}`, "g");
+      const join = async (memberId?: string): Promise<string> => {
+        const joined = await slow.joinGroup(memberId);
+        const { generationId } = joined;
+        const named = { generationId, memberId: joined.memberId, groupAssignment: [] };
+        await slow.broker.syncGroup({ ...slow.group, ...named });
+        return joined.memberId;
+      };
+      await join();
+      const processes = { own: "new", silent: async () => new Set(["dead"]) };
+      const [another] = await open(installation, { processes });
+      const handled: bigint[] = [];
+      const handle = async (records: readonly LogRecord[]) =>
+        void handled.push(...records.map(({ offset }) => offset));
+      const all = { topic, group: "g", batchRecordsMax: 1, handle };
+      const taking = another?.consume(all);
+      await log?.append(topic, [record("a")]);
+      await until(() => handled.length === 1);
+      // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
+      const memberId = await join();
+      const joining = third?.consume(all);
+      await pause(3_000);
+      expect(await join(memberId)).to.equal(memberId);
+      slow.connection.abandon();
+      await Promise.all([taking?.close(), joining?.close()]);
+    });
+
     it("should give the first records at once and let those after them gather", async () => {
       const [log] = await open(installKafka(server.url));
       const given = new Map<string, number>();
