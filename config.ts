@@ -43,12 +43,19 @@ export const limits = {
    * takes as long as the first 1,000 of its rows.
    */
   exportPageRows: 3_000,
+  /**
+   * Questions of one key or session at a time, and those that wait: half of the connections to the
+   * store are left to others.
+   */
+  embeddedReadsAtOnceMax: 2,
+  readsAtOnceMax: 8,
+  readsWaitingMax: 100,
   /** Intervals of one series over time: ten years of days. */
   seriesIntervalsMax: 4_000,
   /** Groups of one series shown one by one; the smaller ones are added up. */
   seriesGroupsMax,
   /** Rows of one series, its intervals times its groups. */
-  seriesRowsMax: 100_000,
+  seriesRowsMax: 50_000,
   /**
    * Minor units, of the original and of the base currency. Fifteen digits are what a JSON number
    * (a double) shows exactly wherever the decimal point stands.

@@ -1,11 +1,14 @@
 /** The api role: everything that answers questions, and the live stream. */
 import { openCatalogueView } from "../catalogue/view.js";
 import { completeToGauge } from "../runtime/gauges.js";
+import { limits } from "../config.js";
 import { requireKey } from "../http/auth.js";
 import { malformed } from "../http/errors.js";
+import { Turns } from "../http/turns.js";
 import type { LogUse } from "../log/log.js";
 import type { Service } from "../runtime/service.js";
 import { topics } from "../schemas/records/records.js";
+import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
 import { docsRoutes } from "./docs/routes.js";
 import { createExports } from "./exports/send.js";
@@ -61,7 +64,13 @@ export async function start(service: Service): Promise<void> {
   const catalogues = openCatalogueView(service.postgres, !service.log.shared);
   completeToGauge(service);
   const exports = createExports(service);
-  const api = { router, service, cursors, catalogues, exports };
+  const answers = new AnswerWriter();
+  service.releases.push("answers", () => answers.close());
+  const turns = new Turns({
+    running: service.clickhouse.isShared ? limits.readsAtOnceMax : limits.embeddedReadsAtOnceMax,
+    waiting: limits.readsWaitingMax,
+  });
+  const api = { router, service, cursors, catalogues, exports, answers, turns };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
   router.use(manageRoutes(service, catalogues).routes());

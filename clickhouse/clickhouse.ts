@@ -17,6 +17,8 @@ export interface ClickHouse {
    * their digits, DateTime64 as `YYYY-MM-DD hh:mm:ss.SSS` (UTC).
    */
   rows<T>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<T[]>;
+  /** The same rows as text, for who reads it in another thread: `parsedRows` makes rows of it. */
+  text(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<string>;
   /**
    * Runs one statement that writes; statements of one `lane` run one after the other. It may have
    * run when this rejects with StoreUnavailable.

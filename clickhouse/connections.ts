@@ -33,7 +33,8 @@ export interface Connections {
 
 /** Takes statements as they are, with their values in them. */
 export interface Reader {
-  rows<T>(sql: string): Promise<T[]>;
+  /** @returns JSON, a row a line */
+  text(sql: string): Promise<string>;
 }
 
 export interface Writer {

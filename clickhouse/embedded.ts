@@ -39,9 +39,10 @@ export async function connectEmbedded(
     open.push(client);
     await client.command({ query: `SET ${assignments(origin, threads)}` });
     return {
-      async rows<T>(query: string) {
+      // The client's own way to rows makes a stream first: 0.4 ms for every statement.
+      async text(query) {
         const result = await client.query({ query, format: "JSONEachRow" });
-        return parsedRows<T>(await result.text());
+        return result.text();
       },
       async write(query) {
         await client.command({ query });
@@ -83,12 +84,6 @@ export async function connectEmbedded(
 type Connection = NonNullable<ClickHouseClientConfigOptions["connection"]>;
 function isConnection(value: unknown): value is Connection {
   return typeof value === "object" && value !== null && "query" in value && "command" in value;
-}
-
-/** A row a line. The client's own way makes a stream of them first: 0.4 ms for every statement. */
-function parsedRows<T>(text: string): T[] {
-  const lines = text === "" ? [] : text.trimEnd().split("\n");
-  return lines.map((line): T => JSON.parse(line));
 }
 
 const processSettings = {

@@ -5,6 +5,7 @@
 import { type ClickHouse, StoreBusy, byLane } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
 import { connectServer } from "./server/server.js";
+import { parsedRows } from "./rows.js";
 import { bind } from "./sql-text.js";
 import type { ClickHouseOrigin, Connections } from "./connections.js";
 
@@ -20,15 +21,18 @@ export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHou
   const connections = await connect(origin);
   const readers = new Pool(connections.readers, clickhouseWaitingMax);
   const lanes = byLane((lane) => new Pool([connections.writers[lane]], clickhouseWaitingMax));
+  const text: ClickHouse["text"] = (sql, params) =>
+    readers.run((reader) => reader.text(bind(sql, params)));
   const one: Pick<ClickHouse, "rows" | "write"> = {
-    rows: <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
-      readers.run((reader) => reader.rows<T>(bind(sql, params))),
+    rows: async <T>(sql: string, params?: Parameters<typeof bind>[1]) =>
+      parsedRows<T>(await text(sql, params)),
     async write(sql, params, lane = "bookkeeping") {
       await lanes[lane].run((writer) => writer.write(bind(sql, params)));
     },
   };
   return {
     ...one,
+    text,
     isShared: connections.isShared,
     files: connections.files,
     nodes: connections.shards?.nodes ?? [{ ...one, name: "clickhouse" }],

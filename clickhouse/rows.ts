@@ -1,5 +1,11 @@
-/** Small pieces of SQL text for statements about given rows. */
+/** Rows as text: those a statement gave, and pieces of SQL for statements about given ones. */
 import { literal } from "./sql-text.js";
+
+/** Of JSON, a row a line. */
+export function parsedRows<T>(text: string): T[] {
+  const lines = text === "" ? [] : text.trimEnd().split("\n");
+  return lines.map((line): T => JSON.parse(line));
+}
 
 /** Above this many groups one tuple comparison is the shorter statement. */
 const groupsMax = 16;

@@ -7,6 +7,7 @@ import type { ClickHouse } from "./clickhouse.js";
 export const noClickHouse: ClickHouse = {
   isShared: true,
   rows: () => askedForNothing(),
+  text: () => askedForNothing(),
   write: () => askedForNothing(),
   files: { write: () => askedForNothing(), read: () => askedForNothing() },
   nodes: [],

@@ -107,9 +107,15 @@ export const unprocessable = (code: string, message: string, param?: string) =>
   new ApiError(422, "invalid_request", code, message, { param });
 
 /** 503: nothing was taken; the same call later is right. */
-export const unavailable = (code: string, message: string, retryAfterSeconds = 1) =>
+export const unavailable = (
+  code: string,
+  message: string,
+  retryAfterSeconds = 1,
+  cause?: unknown,
+) =>
   new ApiError(503, "unavailable", code, message, {
     headers: { "Retry-After": String(retryAfterSeconds) },
+    cause,
   });
 
 /** 500: our own mistake. Says nothing of the cause; the log does, under the request id. */

@@ -35,3 +35,8 @@ function lower(thread: number, from: number): void {
     // It has ended, or may not be moved: it runs as it did.
   }
 }
+
+/** Of a thread that works for the main one, by itself (Linux: 0 is the thread that calls). */
+export function yieldToMainThread(): void {
+  if (process.platform === "linux") lower(0, getPriority());
+}

@@ -19,7 +19,31 @@ export interface Table {
   readonly columns: readonly Column[];
 }
 
-/** Rows that are at hand already, as those of a series: no more than `limits.seriesRowsMax`. */
+/** What a question is answered with, as JSON or as a table. */
+export interface Presented {
+  readonly data: object;
+  /** No more rows than `limits.seriesRowsMax`. */
+  readonly table: () => readonly [table: Table, rows: readonly ExportRow[]];
+}
+
+/** The bytes of an answer. */
+export interface Written {
+  readonly body: Uint8Array;
+  /** Null: it is JSON. */
+  readonly table: { readonly name: string; readonly rows: number } | null;
+}
+
+export function writtenTable(
+  format: Format,
+  { name, columns }: Table,
+  rows: readonly ExportRow[],
+): Written {
+  const encoder = format.encoder(columns);
+  const pieces = [encoder.begin(), encoder.rows(rows), encoder.end()];
+  const body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+  return { body, table: { name, rows: rows.length } };
+}
+
 export function sendTable(
   ctx: Context,
   format: Format,
@@ -27,10 +51,18 @@ export function sendTable(
   rows: readonly ExportRow[],
   clocks: Clocks,
 ): void {
-  const encoder = format.encoder(table.columns);
-  const pieces = [encoder.begin(), encoder.rows(rows), encoder.end()];
-  head(ctx, format, table, rows.length, clocks);
-  ctx.body = Buffer.concat(pieces.map((piece) => Buffer.from(piece)));
+  sendWritten(ctx, format, writtenTable(format, table, rows), clocks);
+}
+
+export function sendWritten(
+  ctx: Context,
+  format: Format | null,
+  { body, table }: Written,
+  clocks: Clocks,
+): void {
+  if (format === null || table === null) ctx.type = "json";
+  else head(ctx, format, table, table.rows, clocks);
+  ctx.body = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
 }
 
 /** Rows that are read while they are sent, all as of one moment. */
@@ -129,7 +161,13 @@ class Sending {
   }
 }
 
-function head(ctx: Context, format: Format, table: Table, count: number, clocks: Clocks): void {
+function head(
+  ctx: Context,
+  format: Format,
+  table: Pick<Table, "name">,
+  count: number,
+  clocks: Clocks,
+): void {
   ctx.set("Content-Type", format.contentType);
   ctx.attachment(`${table.name}.${format.extension}`);
   ctx.set("X-Total-Count", String(count));

@@ -60,7 +60,9 @@ function presentGroups(
   whole: readonly Figures[],
   currency: string,
 ): Pick<MovementsAnswer["data"], "movements" | "others"> {
-  if (groups.shown.size * series.parts.length > limits.seriesRowsMax) throw tooLong("rows");
+  if (groups.shown.size * series.parts.length > limits.seriesRowsMax) {
+    throw tooLong(series.interval, "rows");
+  }
   const hasAccounts = hasWholeAccounts && (groups.by === "provider" || groups.by === "kind");
   const byPlace = grouped(rows, ({ place }) => place);
   const bridges = [...groups.shown].map(([place, fields]) => ({

@@ -1,13 +1,11 @@
 /** `GET /v1/metrics/mrr/movements`: MRR as balances and what moved them. */
 import { limits } from "../../config.js";
-import { movementsRows, movementsTable } from "../exports/tables.js";
 import { type MemberSize, largestGroups } from "../reading/groups.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { firstRowOf, rowsOf } from "../reading/reading.js";
+import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
-import { readSeries, tooLong } from "../reading/series.js";
-import { presentMovements } from "./presenter.js";
-import { type MovementSeriesRow, movementSeriesQuery, movementSizesQuery } from "./query.js";
+import { readSeries } from "../reading/series.js";
+import { movementSeriesQuery, movementSizesQuery } from "./query.js";
 import { type MovementGroup, movementsQueryParameters } from "./schema.js";
 
 export function movementsRoute(api: ReadApi): void {
@@ -22,13 +20,18 @@ export function movementsRoute(api: ReadApi): void {
     const cell = cellOf(query, catalogue);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
     const groups = group && largestGroups(group, await readSizes(group), groupsMax, catalogue);
-    const rows = await rowsOf<MovementSeriesRow>(
+    const sums = await textOf(
       service,
       movementSeriesQuery(series.asOf, series, cell, groups, limits.seriesRowsMax),
     );
-    if (rows.length > limits.seriesRowsMax) throw tooLong("rows");
-    const data = presentMovements(rows, series, cell, groups, access.baseCurrency);
-    return { data, table: () => [movementsTable(group), movementsRows(data)] };
+    return {
+      answer: "movementsAnswer",
+      sums,
+      series,
+      hasWholeAccounts: cell.hasWholeAccounts,
+      groups,
+      currency: access.baseCurrency,
+    };
 
     function readSizes(by: MovementGroup): Promise<MemberSize[]> {
       return rowsOf(service, movementSizesQuery(series.asOf, series, cell, by));

@@ -62,6 +62,14 @@ export function rowsOf<Row>(
   return clickhouse.rows<Row>(sql, params);
 }
 
+/** The same as text, for who may read it in another thread (`parsedRows`). */
+export function textOf(
+  { clickhouse }: { readonly clickhouse: Pick<ClickHouse, "text"> },
+  { sql, params }: Query,
+): Promise<string> {
+  return clickhouse.text(sql, params);
+}
+
 /** When the first row of each happened: before it a series has nothing to show. */
 const timeColumns = { mrr_movements: "at", ledger: "happened_at" } as const;
 

@@ -7,13 +7,16 @@ import { limits } from "../../config.js";
 import { requireKey } from "../../http/auth.js";
 import { type Parameters, readQuery } from "../../http/query.js";
 import { accessOf } from "../../http/state.js";
+import type { Turns } from "../../http/turns.js";
 import type { Service } from "../../runtime/service.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { Figures } from "../../watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
+import { type Ingredients, written } from "../answers/answers.js";
+import type { AnswerWriter } from "../answers/writer.js";
 import type { ExportRow } from "../exports/columns.js";
 import { type Format, formatOf, refusePages } from "../exports/formats.js";
-import { type Exports, type Table, sendTable } from "../exports/send.js";
+import { type Exports, type Presented, type Table, sendWritten } from "../exports/send.js";
 import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
 import type { Cursors } from "./cursors.js";
 import { type Page, type PinnedAsOf, type WalkQuery, openWalk } from "./pages.js";
@@ -25,6 +28,9 @@ export interface ReadApi {
   readonly cursors: Cursors;
   readonly catalogues: CatalogueView;
   readonly exports: Exports;
+  readonly answers: AnswerWriter;
+  /** Of each key and each session. */
+  readonly turns: Turns;
 }
 
 /** One call. */
@@ -39,9 +45,9 @@ export interface Asked<Query> {
 
 type FormatQuery = { readonly format?: ExportFormat | "json" | undefined };
 
-/** @param answer null: a table is on its way already */
+/** @param answer null: it is on its way already */
 export function readRoute<Query extends FormatQuery>(
-  { router, service, catalogues }: ReadApi,
+  { router, service, catalogues, turns }: ReadApi,
   path: string,
   parameters: Parameters<Query>,
   answer: (asked: Asked<Query>) => Promise<object | null>,
@@ -51,7 +57,10 @@ export function readRoute<Query extends FormatQuery>(
     const query = readQuery(ctx, parameters);
     const format = formatOf(ctx, query.format);
     const catalogue = () => catalogues.of(access.workspace, access.environment);
-    const body = await answer({ ctx, access, query, format, catalogue });
+    const body = await turns.run(access.keyId, async () => {
+      // Who has gone meanwhile is not answered.
+      return ctx.res.destroyed ? null : answer({ ctx, access, query, format, catalogue });
+    });
     if (body !== null) ctx.body = { status: "success", ...body };
   });
 }
@@ -66,20 +75,20 @@ export function figuresRoute<Query extends FormatQuery & Moments>(
   path: string,
   parameters: Parameters<Query>,
   figures: Figures,
-  read: (asked: Asked<Query> & { readonly asOf: AsOf; readonly clocks: Clocks }) => Promise<{
-    readonly data: object;
-    readonly table: () => readonly [table: Table, rows: readonly ExportRow[]];
-  }>,
+  read: (
+    asked: Asked<Query> & { readonly asOf: AsOf; readonly clocks: Clocks },
+  ) => Promise<Presented | Ingredients>,
 ): void {
   readRoute(api, path, parameters, async (asked) => {
     const { ctx, access, query, format } = asked;
     const clocks = await clocksOf(api.service, access, figures);
     const asOf = readAsOf(access, query, clocks);
-    const { data, table } = await read({ ...asked, asOf, clocks });
-    if (format === null) {
-      return { data, at: new Date(asOf.at).toISOString(), complete_to: completeText(clocks) };
-    }
-    sendTable(ctx, format, ...table(), clocks);
+    const found = await read({ ...asked, asOf, clocks });
+    const moments = { at: new Date(asOf.at).toISOString(), complete_to: completeText(clocks) };
+    const how = [format?.extension ?? null, moments] as const;
+    const answer =
+      "answer" in found ? await api.answers.write(found, ...how) : written(found, ...how);
+    sendWritten(ctx, format, answer, clocks);
     return null;
   });
 }

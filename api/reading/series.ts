@@ -1,7 +1,7 @@
 /** The intervals of a series: half-open, UTC, cut to what was asked for and to `at`. Pure. */
 import { unprocessable } from "../../http/errors.js";
 import { limits } from "../../config.js";
-import { type Interval, intervalsDefault } from "../../schemas/http/series.js";
+import { type Interval, intervals, intervalsDefault } from "../../schemas/http/series.js";
 import type { AsOf } from "./as-of.js";
 import { dayMs, intervalStart, isStartOfMonth, nextInterval, startOfDay } from "./calendar.js";
 
@@ -54,7 +54,7 @@ export function readSeries(query: SeriesQuery, asOf: AsOf, firstAt: number | nul
     start < to;
     start = nextInterval(interval, start)
   ) {
-    if (parts.length === limits.seriesIntervalsMax) throw tooLong(`${interval}s`);
+    if (parts.length === limits.seriesIntervalsMax) throw tooLong(interval, "intervals");
     const end = nextInterval(interval, start);
     parts.push({ start, from: Math.max(start, from), to: Math.min(end, to) });
   }
@@ -77,11 +77,15 @@ export function intervalSql(interval: Interval, day: string): string {
   }[interval];
 }
 
-/** @param what there is too much of */
-export function tooLong(what: string) {
+/** @param what there is too much of: rows are intervals × groups */
+export function tooLong(interval: Interval, what: "intervals" | "rows") {
+  const max = what === "rows" ? limits.seriesRowsMax : limits.seriesIntervalsMax;
+  const longer = intervals[intervals.indexOf(interval) + 1];
+  const remedy =
+    longer === undefined ? "a shorter time" : `interval=${longer} or longer, or for a shorter time`;
   return unprocessable(
     "series_too_long",
-    `That is too many ${what}; ask for a shorter time or a longer interval.`,
+    `By ${interval} that is more than ${max.toLocaleString("en")} ${what}: ask for ${remedy}.`,
     "interval",
   );
 }

@@ -1,21 +1,14 @@
 /** `GET /v1/metrics/revenue`: sums of the ledger over time. */
 import { limits } from "../../config.js";
-import { revenueRows, revenueTable } from "../exports/tables.js";
 import { type Groups, type MemberSize, largestGroups } from "../reading/groups.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { firstRowOf, rowsOf } from "../reading/reading.js";
+import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
-import { type Series, readSeries, tooLong } from "../reading/series.js";
+import { type Series, readSeries } from "../reading/series.js";
 import { checkComparison, comparedPeriod, periodOf } from "../summary/period.js";
-import { presentRevenue } from "./presenter.js";
-import {
-  type ReportedRow,
-  type RevenueSumsRow,
-  reportedQuery,
-  revenueQuery,
-  revenueSizesQuery,
-} from "./query.js";
-import { type RevenueAnswer, revenueQueryParameters } from "./schema.js";
+import type { RevenueTexts } from "./answer.js";
+import { reportedQuery, revenueQuery, revenueSizesQuery } from "./query.js";
+import { revenueQueryParameters } from "./schema.js";
 
 export function revenueRoute(api: ReadApi): void {
   const { service } = api;
@@ -37,22 +30,23 @@ export function revenueRoute(api: ReadApi): void {
       const sizes = await rowsOf<MemberSize>(service, revenueSizesQuery(series, cell, group));
       return largestGroups(group, sizes, groupsMax, catalogue);
     };
-    const read = async (of: Series, groups: Groups | undefined) => {
+    const read = async (of: Series, groups: Groups | undefined): Promise<RevenueTexts> => {
       const [sums, reported] = await Promise.all([
-        rowsOf<RevenueSumsRow>(service, revenueQuery(of, cell, groups, limits.seriesRowsMax)),
-        rowsOf<ReportedRow>(service, reportedQuery(of, cell, groups)),
+        textOf(service, revenueQuery(of, cell, groups, limits.seriesRowsMax)),
+        textOf(service, reportedQuery(of, cell, groups)),
       ]);
-      if (sums.length > limits.seriesRowsMax) throw tooLong("rows");
-      return presentRevenue(sums, reported, of, groups, access.baseCurrency);
+      return { series: of, groups, sums, reported };
     };
     const [asWanted, compared] = await Promise.all([
       readGroups().then((groups) => read(series, groups)),
       other ? read(other, undefined) : null,
     ]);
-    const data: RevenueAnswer["data"] = {
-      ...asWanted,
-      ...(compare === undefined ? {} : { compare: compared?.totals ?? null }),
+    return {
+      answer: "revenueAnswer",
+      asked: asWanted,
+      compared: compare === undefined ? undefined : compared,
+      group,
+      currency: access.baseCurrency,
     };
-    return { data, table: () => [revenueTable(group), revenueRows(data)] };
   });
 }

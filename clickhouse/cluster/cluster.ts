@@ -18,7 +18,7 @@ import {
   usualUrls,
 } from "./layout.js";
 import { joinTables, type ShardNode, takePlaces } from "./shard-identity.js";
-import { rowsOf, serverClient, serverLanes } from "../server/server.js";
+import { rowsOf, serverClient, serverLanes, textOf } from "../server/server.js";
 import {
   type ClusterNames,
   clusterRead,
@@ -54,9 +54,9 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
     const names: ClusterNames = { cluster, database, shardDatabase: `${database}${shardSuffix}` };
     const connected = slotsOf(shards).map(({ shard, slots }) => connectShard(shard, slots, names));
     const reader = {
-      async rows<T>(sql: string) {
+      async text(sql: string) {
         await watch.same();
-        return rowsOf<T>(client, clusterRead(sql, names));
+        return textOf(client, clusterRead(sql, names));
       },
     };
     return {

@@ -9,6 +9,7 @@ import {
 import { ConfigError, limits } from "../../config.js";
 import { byLane, StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
 import { isRefusal } from "../errors.js";
+import { parsedRows } from "../rows.js";
 import { ServerLane } from "../write-lane.js";
 import { serverFiles } from "../table-files.js";
 import { memoryOfStatement, statementSettings } from "../settings.js";
@@ -38,7 +39,7 @@ export async function connectServer(origin: ServerOrigin): Promise<Connections> 
     await client.close();
     throw error;
   }
-  const reader = { rows: <T>(sql: string) => rowsOf<T>(client, sql) };
+  const reader = { text: (sql: string) => textOf(client, sql) };
   return {
     isShared: true,
     readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
@@ -104,12 +105,19 @@ async function refuseCluster(client: ClickHouseClient, database: string): Promis
   ]);
 }
 
-/** A read may be asked again: it changes nothing. */
 export async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<T[]> {
+  return parsedRows<T>(await textOf(client, sql));
+}
+
+/** A read may be asked again: it changes nothing. @returns JSON, a row a line */
+export async function textOf(client: ClickHouseClient, sql: string): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const result = await client.query({ query: sql, format: "JSONEachRow" });
-      return await result.json<T>();
+      const lines: string[] = [];
+      // As a stream: so the client finds an error of the server that comes after the first rows.
+      for await (const rows of result.stream()) for (const row of rows) lines.push(row.text);
+      return lines.join("\n");
     } catch (error) {
       if (isRefusal(error)) throw error;
       if (attempt >= readAttemptsMax) throw new StoreUnavailable({ cause: error });

@@ -35,7 +35,10 @@ describe("a file of the log that was cut off", () => {
       try {
         refuseDamaged(folder);
       } catch (error) {
-        expect(error).to.be.an("error").with.property("message").match(/cut off: it has \d+ of/);
+        expect(error)
+          .to.be.an("error")
+          .with.property("message")
+          .match(/cut off: it has \d+ of/);
         refused += 1;
         continue;
       }

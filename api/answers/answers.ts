@@ -1,0 +1,63 @@
+/**
+ * Answers of many rows, from the rows as the store gives them to the bytes that are sent: what
+ * takes long enough to hold up every other call. Pure, so that any thread can do it (`writer.ts`).
+ */
+import type { ExportFormat } from "../../schemas/http/formats.js";
+import { cohortsAnswer } from "../cohorts/answer.js";
+import { formats } from "../exports/formats.js";
+import { type Presented, type Written, writtenTable } from "../exports/send.js";
+import { movementsAnswer } from "../movement-series/answer.js";
+import { revenueAnswer } from "../revenue/answer.js";
+import { summaryAnswer } from "../summary/answer.js";
+
+const answers = { cohortsAnswer, movementsAnswer, revenueAnswer, summaryAnswer } as const;
+
+type Name = keyof typeof answers;
+
+/** What an answer is made of; it can be handed to another thread. */
+export type Ingredients = {
+  [Each in Name]: { readonly answer: Each } & Parameters<(typeof answers)[Each]>[0];
+}[Name];
+
+/** What JSON says beside its data (`schemas/http/clocks.ts`). */
+export interface AnswerMoments {
+  readonly at: string;
+  readonly complete_to: string;
+}
+
+/** @throws ApiError 422 when there are too many rows */
+export function writeIngredients(
+  ingredients: Ingredients,
+  format: ExportFormat | null,
+  moments: AnswerMoments,
+): Written {
+  return written(present(ingredients), format, moments);
+}
+
+function present(given: Ingredients): Presented {
+  switch (given.answer) {
+    case "cohortsAnswer":
+      return cohortsAnswer(given);
+    case "movementsAnswer":
+      return movementsAnswer(given);
+    case "revenueAnswer":
+      return revenueAnswer(given);
+    case "summaryAnswer":
+      return summaryAnswer(given);
+    default:
+      return given satisfies never;
+  }
+}
+
+export function written(
+  { data, table }: Presented,
+  extension: ExportFormat | null,
+  moments: AnswerMoments,
+): Written {
+  const format = formats.find((each) => each.extension === extension);
+  if (format === undefined) {
+    const json = JSON.stringify({ status: "success", data, ...moments });
+    return { body: Buffer.from(`${json}\n`), table: null };
+  }
+  return writtenTable(format, ...table());
+}
