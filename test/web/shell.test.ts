@@ -3,7 +3,12 @@ import { expect } from "chai";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { openBrowser, openPage } from "./browser.js";
+import { LookedAt, openBrowser, openPage } from "./browser.js";
+
+const longName = "W".repeat(200);
+const dayMs = 24 * 60 * 60 * 1000;
+/** In the middle of a day of UTC and of the zone below. */
+const paidAt = `${new Date(Date.now() - 2 * dayMs).toISOString().slice(0, 10)}T12:34:56.000Z`;
 
 describe("Around the screens", function () {
   this.timeout(180_000);
@@ -22,8 +27,10 @@ describe("Around the screens", function () {
     endpoints = await openEndpoints();
     context = await openDashboard(browser, endpoints.base, endpoints.service.config.DATA_DIR, {
       reducedMotion: "reduce",
+      timezoneId: "Asia/Kolkata",
     });
     workspace = await createWorkspace("Around");
+    await playOne();
   });
   after(() => context?.close());
   beforeEach(async () => {
@@ -35,13 +42,42 @@ describe("Around the screens", function () {
     await page.close();
   });
 
-  async function createWorkspace(name: string): Promise<string> {
+  async function createWorkspace(name: string, currency = "USD"): Promise<string> {
     const answer = await context.request.post("/v1/manage/workspaces", {
       headers: { origin: endpoints.base },
-      data: { name, base_currency: "USD" },
+      data: { name, base_currency: currency },
     });
     expect(answer.status(), await answer.text()).to.equal(201);
     return (await answer.json()).data.id;
+  }
+
+  /** A subscription of a large amount, to a product with a long name. */
+  async function playOne(): Promise<void> {
+    const { json } = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, {
+      environment: "Production",
+      scope: "Full Ingress",
+    });
+    const authorization = `Bearer ${json.data.key}`;
+    const { status, text } = await endpoints.call("/v1/events/ingest", {
+      method: "POST",
+      headers: { authorization, "content-type": "application/json" },
+      body: JSON.stringify({
+        provider: "stripe",
+        event_type: "subscription.new",
+        amount: 123_456_789.5,
+        currency: "USD",
+        occurred_at: paidAt,
+        subscription_id: "large",
+        product_id: "long",
+        product_name: longName,
+      }),
+    });
+    expect(status, text).to.equal(202);
+    const sentAt = new Date().toISOString();
+    for (let moment = ""; moment < sentAt;) {
+      const answer = await endpoints.call("/v1/metrics/mrr", { headers: { authorization } });
+      moment = answer.json.complete_to;
+    }
   }
 
   const at = (path: string): string =>
@@ -89,13 +125,14 @@ describe("Around the screens", function () {
     it("should wait for the network to come back", async () => {
       await page.goto(at("/overview"));
       await heading("Overview").waitFor();
+      // What is intercepted is not taken from what the browser keeps.
+      await page.route(file, (route) => route.continue());
       await context.setOffline(true);
-      // One that no test opened before: the browser keeps their files.
-      await link("Transactions").click();
+      await link("Retention").click();
       await heading("This screen could not be loaded").waitFor();
       expect(await heading("Overview").count()).to.equal(0);
       await context.setOffline(false);
-      await heading("Transactions").waitFor();
+      await heading("Retention").waitFor();
     });
   });
 
@@ -175,6 +212,134 @@ describe("Around the screens", function () {
     await page.getByRole("alert").first().waitFor();
     await link("Back to now").click();
     await page.getByRole("link", { name: /^End:/ }).waitFor();
+  });
+
+  it("should write moments in the reader's zone, and keep UTC at hand", async () => {
+    const written = (timeZone: string): string =>
+      new Intl.DateTimeFormat("en-US", {
+        day: "numeric",
+        month: "short",
+        year: "numeric",
+        hour: "2-digit",
+        minute: "2-digit",
+        second: "2-digit",
+        timeZoneName: "short",
+        timeZone,
+      }).format(new Date(paidAt));
+    await page.goto(at("/transactions"));
+    const moment = page.locator("tbody time").first();
+    expect(await moment.textContent()).to.include("06:04 PM");
+    const both = `${written("Asia/Kolkata")} (${written("UTC")})`;
+    expect(await moment.getAttribute("title")).to.equal(both);
+    await page.getByText("Times in GMT+5:30, days and months in UTC").waitFor();
+    await moment.click();
+    await page.getByRole("dialog").getByText(both).waitFor();
+  });
+
+  describe("with names of 200 characters and large amounts", () => {
+    before(() => rename(longName));
+    after(() => rename("Around"));
+
+    async function rename(name: string): Promise<void> {
+      const answer = await context.request.patch(`/v1/manage/workspaces/${workspace}`, {
+        headers: { origin: endpoints.base },
+        data: { name },
+      });
+      expect(answer.status(), await answer.text()).to.equal(200);
+    }
+
+    const paths = [
+      "/overview",
+      "/mrr?group_by=product",
+      "/mrr/movements",
+      "/revenue?group_by=product",
+      "/retention",
+      "/products?period=lifetime",
+      "/transactions",
+      "/accounts",
+      "/live",
+      "/why",
+      "/settings/workspace",
+    ];
+    for (const path of paths) {
+      it(`should keep ${path} as wide as the window`, async () => {
+        await page.goto(at(path));
+        await page.locator("h1").waitFor();
+        await new LookedAt(page).settle();
+        for (const width of [360, 1440]) {
+          await page.setViewportSize({ width, height: 900 });
+          const beyond = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+          expect(beyond, `${path} at ${width}`).to.be.at.most(0);
+        }
+        const beside = page.getByRole("group", { name: "Environment" });
+        const { width = 0 } = (await beside.boundingBox()) ?? {};
+        const test = await beside.getByRole("link", { name: "Test" }).boundingBox();
+        expect(test?.width, "the switch is seen whole").to.be.closeTo(width / 2, 2);
+      });
+    }
+
+    it("should say the whole of a name that is cut", async () => {
+      await page.goto(at("/transactions"));
+      const name = page.getByRole("link", { name: longName });
+      await name.hover();
+      expect(await name.getAttribute("title")).to.equal(longName);
+      const { height = 0 } = (await name.boundingBox()) ?? {};
+      await page.locator("tbody a").first().focus();
+      await page.keyboard.press("Tab");
+      expect((await name.boundingBox())?.height, "all its lines").to.be.greaterThan(height * 2);
+    });
+
+    it("should show a large figure whole", async () => {
+      await page.goto(at("/overview"));
+      await page.getByText("$123,456,790", { exact: true }).first().waitFor();
+      for (const width of [360, 1440]) {
+        await page.setViewportSize({ width, height: 900 });
+        const cut = await page.evaluate(
+          "[...document.querySelectorAll('.figure-cell .value')]" +
+            ".filter((value) => value.scrollWidth > value.clientWidth).length",
+        );
+        expect(cut, `at ${width}`).to.equal(0);
+      }
+    });
+  });
+
+  it("should have no step of an axis that the currency has not", async () => {
+    const yen = await createWorkspace("Yen", "JPY");
+    await page.goto(`/mrr?workspace=${yen}`);
+    await page.getByText("No recurring revenue").waitFor();
+    const labels = await page.locator(".chart text").allTextContents();
+    expect(labels.filter((label) => label.startsWith("¥"))).to.include("¥1");
+    expect(labels.filter((label) => /¥\d*\.\d/.test(label))).to.deep.equal([]);
+  });
+
+  it("should leave room for the labels of any language", async () => {
+    const arabic = await browser?.newContext({
+      locale: "ar-EG",
+      storageState: await context.storageState(),
+    });
+    const other = await arabic?.newPage();
+    await other?.goto(`${endpoints.base}${at("/mrr")}`);
+    await other?.getByRole("link", { name: /^End:/ }).waitFor();
+    const beyond = await other?.evaluate(
+      "Math.min(...[...document.querySelectorAll('.chart text')].map((label) =>" +
+        "label.getBoundingClientRect().left - label.closest('svg').getBoundingClientRect().left))",
+    );
+    expect(beyond).to.be.at.least(0);
+    await arabic?.close();
+  });
+
+  it("should leave no bright strip beside a dialog", async () => {
+    await page.goto(at("/overview"));
+    await heading("Overview").waitFor();
+    const ground = (): Promise<unknown> =>
+      page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    const before = await ground();
+    await page.keyboard.press("?");
+    await page.getByRole("dialog").waitFor();
+    expect(await ground()).not.to.equal(before);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await ground()).to.equal(before);
   });
 
   describe("The palette", () => {

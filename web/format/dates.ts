@@ -45,7 +45,8 @@ function momentIn(text: string, zone: Zone): string {
 
 /** In the reader's zone and in UTC, once where they are the same. */
 export function bothMoments(text: string): string {
-  return [...new Set([momentIn(text, undefined), momentIn(text, "UTC")])].join(" = ");
+  const [own, utc] = [momentIn(text, undefined), momentIn(text, "UTC")];
+  return own === utc ? own : `${own} (${utc})`;
 }
 
 /** Of the zone at this time of the year. */

@@ -60,7 +60,11 @@ export function Choice(props: {
 }) {
   return (
     <a href={props.href} aria-current={props.isCurrent === true ? "true" : undefined}>
-      {props.children}
+      {typeof props.children === "string" ? (
+        <span class="cut">{props.children}</span>
+      ) : (
+        props.children
+      )}
     </a>
   );
 }

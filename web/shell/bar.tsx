@@ -103,12 +103,19 @@ function RangeMenu() {
         <label>
           <span class="soft small">First day</span>
           <br />
-          <input type="date" name="from" value={range.from} required />
+          {/* Figures that arrive must not undo what is being entered. */}
+          <input type="date" name="from" key={range.from} defaultValue={range.from} required />
         </label>
         <label>
           <span class="soft small">Last day</span>
           <br />
-          <input type="date" name="last" value={dayBefore(range.to)} required />
+          <input
+            type="date"
+            name="last"
+            key={range.to}
+            defaultValue={dayBefore(range.to)}
+            required
+          />
         </label>
         <p class="soft small">Days begin and end at 00:00 UTC.</p>
         <button type="submit" class="button">
@@ -174,7 +181,8 @@ function CompareMenu() {
             type="date"
             name="day"
             max={new Date().toISOString().slice(0, 10)}
-            value={view.comparedKnownAt?.slice(0, 10) ?? ""}
+            key={view.comparedKnownAt}
+            defaultValue={view.comparedKnownAt?.slice(0, 10) ?? ""}
             required
           />
         </label>

@@ -70,7 +70,7 @@ function Views(props: {
       {answer?.data.map(({ id, name, path, own, shared }) => (
         <div class="menu-row" key={id}>
           <a href={path}>
-            {name} {shared ? <span class="soft">shared</span> : null}
+            <span class="cut">{name}</span> {shared ? <span class="soft">shared</span> : null}
           </a>
           {own || isManager ? (
             <button

@@ -7,7 +7,7 @@ import { awaited, forgetAnswers, refreshAnswers } from "../api/use-answer.js";
 import { bothMoments, zoneName } from "../format/dates.js";
 import { tellWhole } from "../parts/cut.js";
 import { Icon } from "../parts/icon.js";
-import { Menu } from "../parts/menu.js";
+import { Choice, Menu } from "../parts/menu.js";
 import { type Workspace, session, workspaceOf } from "../state/session.js";
 import { type View, useView } from "../state/view.js";
 import { Bar, rangeLabel } from "./bar.js";
@@ -61,13 +61,13 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
       <div class="workspace">
         <Menu name="Workspace" label={workspace?.name ?? "Workspace"}>
           {workspaces.map(({ id, name }) => (
-            <a
+            <Choice
               key={id}
               href={`${view.path}?workspace=${id}`}
-              aria-current={id === view.workspace ? "true" : undefined}
+              isCurrent={id === view.workspace}
             >
               {name}
-            </a>
+            </Choice>
           ))}
           <hr />
           <a href={view.to("/welcome")}>Create a workspace</a>

@@ -52,7 +52,7 @@ export function Keys() {
               head: "Key",
               cell: ({ name, prefix }) => (
                 <>
-                  {name ?? "No name"}
+                  <span class="cut">{name ?? "No name"}</span>
                   <br />
                   <code class="soft">{prefix}…</code>
                 </>

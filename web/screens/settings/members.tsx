@@ -51,7 +51,7 @@ export function Members() {
               head: "Member",
               cell: ({ id, name, email }) => (
                 <>
-                  {name}
+                  <span class="cut">{name}</span>
                   {id === ownId ? <span class="soft"> (you)</span> : null}
                   {email === null ? null : (
                     <>
