@@ -82,19 +82,19 @@ function Page() {
     if (target !== null) route(target, true);
   }, [target]);
 
+  if (now.is === "failed") {
+    return (
+      <main class="page alone">
+        <Failure error={now.error} retry={() => void loadSession()} />
+      </main>
+    );
+  }
   const Welcome = welcome;
   if (isWelcome) {
     return (
       <ErrorBoundary>
         <Welcome />
       </ErrorBoundary>
-    );
-  }
-  if (now.is === "failed") {
-    return (
-      <main class="page alone">
-        <Failure error={now.error} retry={() => void loadSession()} />
-      </main>
     );
   }
   if (now.is === "loading") return <Slow />;

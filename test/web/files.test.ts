@@ -20,7 +20,10 @@ describe("The files of the dashboard", () => {
     const parent = mkdtempSync(join(tmpdir(), "dashboard-"));
     folder = join(parent, "web");
     mkdirSync(join(folder, "assets"), { recursive: true });
-    writeFileSync(join(folder, "index.html"), "<!doctype html><title>Dashboard</title>");
+    writeFileSync(
+      join(folder, "index.html"),
+      '<!doctype html><html lang="en"><title>Dashboard</title>',
+    );
     writeFileSync(join(folder, "assets", "index-C0FFEE12.js"), script);
     writeFileSync(join(folder, "assets", "index-C0FFEE12.js.br"), brotliCompressSync(script));
     writeFileSync(join(folder, "assets", "index-C0FFEE12.js.gz"), gzipSync(script));
@@ -79,6 +82,14 @@ describe("The files of the dashboard", () => {
         expect(headers.get("strict-transport-security")).to.equal(null);
       }));
   }
+
+  it("should tell a page whether a session came with it", () =>
+    serve(async (base) => {
+      const sent = async (headers: Record<string, string>): Promise<string> =>
+        (await fetch(base, { headers })).text();
+      expect(await sent({})).to.include('<html data-session="none" lang="en">');
+      expect(await sent({ cookie: "session=one" })).to.include('<html lang="en">');
+    }));
 
   it("should keep browsers to https where it is reached by https", () =>
     serve(

@@ -3,7 +3,7 @@ import { liveRows } from "../../api/live.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { money } from "../../format/numbers.js";
 import { providerName, words } from "../../format/names.js";
-import { Skeleton } from "../../parts/states.js";
+import { Failure, Skeleton } from "../../parts/states.js";
 import { When } from "../../parts/when.js";
 import { useView } from "../../state/view.js";
 
@@ -11,7 +11,7 @@ const shownMax = 9;
 
 export function Strip() {
   const view = useView();
-  const { answer } = useAnswer("/v1/transactions", { limit: String(shownMax) });
+  const { answer, error } = useAnswer("/v1/transactions", { limit: String(shownMax) });
   const live = view.isFrozen ? [] : liveRows.value;
   const ids = new Set(live.map(({ id }) => id));
   const listed = (answer?.data ?? []).filter(({ id }) => !ids.has(id));
@@ -24,6 +24,7 @@ export function Strip() {
         Newest transactions
         <a href={view.to("/live")}>Live feed</a>
       </h2>
+      {answer === null && error !== null ? <Failure error={error} /> : null}
       <ul>
         {rows.map((row) => (
           <li key={row.id}>
@@ -41,7 +42,7 @@ export function Strip() {
             <a href={view.to("/settings/integrations")}>Connect a provider</a>
           </li>
         ) : null}
-        {answer === null
+        {answer === null && error === null
           ? Array.from({ length: shownMax }, (_row, index) => (
               <li key={index}>
                 <Skeleton of="A product's name" />

@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { CallError, call } from "../../api/client.js";
 import { fieldOf } from "../../parts/field.js";
-import { Failure } from "../../parts/states.js";
+import { Failure, Slow } from "../../parts/states.js";
 import { type Workspace, loadSession, session } from "../../state/session.js";
 
 const currencies = ["USD", "EUR", "GBP", "INR", "JPY"] as const;
@@ -19,7 +19,7 @@ export function NewWorkspace() {
       </p>
     );
   }
-  if (now.is !== "in") return null;
+  if (now.is !== "in") return <Slow />;
   const { user, workspaces } = now.session;
   if (!user.creates_workspaces) {
     return (

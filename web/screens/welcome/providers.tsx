@@ -1,14 +1,15 @@
 /** The identity providers that are set up. */
 import type { SignInProvider } from "../../api/session-answers.js";
 import { useUrl } from "../../api/use-answer.js";
-import { Skeleton } from "../../parts/states.js";
+import { Failure, Skeleton } from "../../parts/states.js";
 
 export function Providers(props: {
   /** Added to `/auth/<name>`. */
   readonly query: Readonly<Record<string, string>>;
   readonly verb: string;
 }) {
-  const { answer } = useUrl<{ data: readonly SignInProvider[] }>("/v1/session/providers");
+  const { answer, error } = useUrl<{ data: readonly SignInProvider[] }>("/v1/session/providers");
+  if (answer === null && error !== null) return <Failure error={error} />;
   if (answer === null) return <Skeleton of="Sign in with somebody" />;
   return (
     <ul class="choices">
