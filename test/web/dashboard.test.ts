@@ -254,7 +254,7 @@ describe("The dashboard", function () {
     const before = await names();
     await page.goto(at("/products?period=lifetime"));
     await page.getByRole("link", { name: "many" }).click();
-    const drawer = page.getByRole("dialog");
+    const drawer = page.locator("dialog.drawer");
     const title = (name: string) => drawer.getByRole("heading", { name, exact: true }).waitFor();
     await drawer.getByLabel("Name", { exact: true }).fill("Renamed");
     await drawer.getByRole("button", { name: "Save" }).click();
@@ -266,6 +266,9 @@ describe("The dashboard", function () {
     const merge = async (): Promise<void> => {
       await drawer.getByLabel("Other product").selectOption({ label: "now" });
       await drawer.getByRole("button", { name: "Merge" }).click();
+      const preview = page.getByRole("dialog", { name: "Merge now into many?" });
+      await preview.getByRole("row").filter({ hasText: "now" }).first().waitFor();
+      await preview.getByRole("button", { name: "Merge" }).click();
       await splitOff.nth(1).waitFor();
       expect(await names()).to.deep.equal(before.filter((name) => name !== "now"));
     };
@@ -278,6 +281,60 @@ describe("The dashboard", function () {
     await row.getByRole("button", { name: "Split off" }).click();
     await drawer.getByRole("button", { name: "Put now back" }).click();
     await splitOff.nth(1).waitFor();
+
+    await page.goto(at("/settings/activity"));
+    await page.getByRole("button", { name: "Undo" }).click();
+    const question = page.getByRole("dialog", { name: "Undo this merge?" });
+    await question.getByRole("row").filter({ hasText: "now" }).waitFor();
+    await question.getByRole("button", { name: "Undo" }).click();
+    await page.getByRole("row").filter({ hasText: "Product merge undone" }).nth(1).waitFor();
+    await page.getByRole("button", { name: "Undo" }).waitFor({ state: "detached" });
+    expect(await names()).to.deep.equal(before);
+  });
+
+  it("should draw seven groups, and the rest as others", async () => {
+    await page.goto(at("/revenue?group_by=product&range=12m"));
+    const legend = page.locator("figure").last().locator(".legend li");
+    await legend.first().waitFor();
+    const { data } = await read("/v1/metrics/revenue?group_by=product&groups=7");
+    const count = new Set(data.revenue.map((row: { product_id: string }) => row.product_id)).size;
+    const others = data.others.count === 0 ? [] : [`Others (${data.others.count})`];
+    expect(await legend.count()).to.equal(count + others.length);
+    expect((await legend.allTextContents()).slice(count)).to.deep.equal(others);
+  });
+
+  it("should filter by countries that there are, found by name", async () => {
+    for (const country of ["DE", "GE", "FR"]) {
+      const sale = {
+        event_type: "transaction.sale",
+        amount: 1,
+        currency: "USD",
+        product_id: "plan",
+      };
+      await ingest({
+        ...sale,
+        provider: "stripe",
+        event_id: `c-${country}`,
+        customer_country: country,
+      });
+    }
+    const sent = new Date().toISOString();
+    for (let moment = ""; moment < sent;) moment = (await read("/v1/metrics/mrr")).complete_to;
+    await page.goto(at("/transactions"));
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByLabel("Find a country").fill("ger");
+    await page.getByRole("checkbox", { name: "Germany" }).check();
+    await page.waitForURL(/country=DE/);
+    expect(await page.getByRole("checkbox").count()).to.equal(1);
+    await page.getByLabel("Find a country").fill("fr");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/country=DE%2CFR/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Remove the filter Germany" }).click();
+    await page.waitForURL(/country=FR(?:&|$)/);
+    await looked.settle();
+    const shown = await page.locator("tbody tr").count();
+    expect(shown).to.equal((await read("/v1/transactions?country=FR")).data.length);
   });
 
   it("should keep a view and a note until they are deleted", async () => {

@@ -11,14 +11,21 @@ export function Confirm(props: {
   /** What it is done to, for those who do not see where the button stands. */
   readonly of?: string;
   readonly title: string;
+  /** It can be taken back. */
+  readonly isHarmless?: boolean;
   readonly children: ComponentChildren;
   readonly act: () => Promise<unknown>;
 }) {
   const [isOpen, setOpen] = useState(false);
   const action = useAction();
+  const isHarmless = props.isHarmless === true;
   return (
     <>
-      <button type="button" class="button danger" onClick={() => setOpen(true)}>
+      <button
+        type="button"
+        class={isHarmless ? "button" : "button danger"}
+        onClick={() => setOpen(true)}
+      >
         {props.label}
         {props.of === undefined ? null : <span class="unseen"> {props.of}</span>}
       </button>
@@ -30,7 +37,7 @@ export function Confirm(props: {
             <p class="row-form">
               <button
                 type="button"
-                class="button danger"
+                class={isHarmless ? "button primary" : "button danger"}
                 disabled={action.isBusy}
                 onClick={() =>
                   action.run(async () => {

@@ -2,8 +2,8 @@
 import { useLocation } from "preact-iso";
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { Product, ProductsAnswer } from "../../../api/products/schema.js";
-import { CallError, call, urlOf } from "../../api/client.js";
+import type { Product } from "../../../api/products/schema.js";
+import { CallError, call } from "../../api/client.js";
 import { reloadAnswers } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
@@ -14,6 +14,7 @@ import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { mayManage, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
+import { Merge } from "./merge.js";
 
 const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
 
@@ -30,13 +31,16 @@ const undo = signal<Undo | null>(null);
 export function ProductDrawer(props: {
   readonly product: Product;
   readonly all: readonly Product[];
+  /** Of the figures shown, in words. */
+  readonly period: string;
 }) {
   const view = useView();
   const { route } = useLocation();
   const { product, all } = props;
   const [error, setError] = useState<CallError | null>(null);
   const isManager = mayManage(workspaceOf(view.workspace));
-  const base = `/v1/manage/workspaces/${view.workspace ?? ""}/products`;
+  const manage = `/v1/manage/workspaces/${view.workspace ?? ""}`;
+  const base = `${manage}/products`;
 
   const change = (id: string, body: object): Promise<unknown> =>
     call("PATCH", `${base}/${id}`, { body });
@@ -67,28 +71,11 @@ export function ProductDrawer(props: {
     });
   };
 
-  /** What is left out becomes products of its own; they are made one again, as it was called. */
-  const separate = async (other: Product, before: readonly Sku[]): Promise<void> => {
-    await change(product.id, { skus: before });
-    const [first] = skusOf(other);
-    const url = urlOf("/v1/products", { ...view.tenant, period: "lifetime", limit: "200" });
-    const { data } = await call<ProductsAnswer>("GET", url);
-    const found = data.find((one) =>
-      one.providers.some(
-        (sku) => sku.provider === first?.provider && sku.external_id === first.external_id,
-      ),
-    );
-    if (found === undefined) return;
-    const { name, category } = other;
-    await change(found.id, { name, category, skus: skusOf(other) });
-  };
-
-  const merge = (other: Product): void => {
-    const before = skusOf(product);
-    void act(() => call("POST", `${base}/${product.id}/merge`, { body: { from: [other.id] } }), {
+  const merged = (other: Product, activity: string): void => {
+    undo.value = {
       label: `Separate ${other.name} again`,
-      run: () => act(() => separate(other, before), null),
-    });
+      run: () => act(() => call("POST", `${manage}/activity/${activity}/undo`), null),
+    };
   };
 
   return (
@@ -183,28 +170,13 @@ export function ProductDrawer(props: {
           </section>
           <section>
             <h3>Merge another product into this one</h3>
-            <form
-              class="row-form"
-              onSubmit={(event) => {
-                event.preventDefault();
-                const id = fieldOf(event.currentTarget, "other");
-                const other = all.find((one) => one.id === id);
-                if (other !== undefined) merge(other);
-              }}
-            >
-              <select name="other" aria-label="Other product">
-                {all
-                  .filter(({ id }) => id !== product.id)
-                  .map(({ id, name }) => (
-                    <option key={id} value={id}>
-                      {name}
-                    </option>
-                  ))}
-              </select>
-              <button type="submit" class="button">
-                Merge
-              </button>
-            </form>
+            <Merge
+              product={product}
+              all={all}
+              period={props.period}
+              base={base}
+              onMerged={merged}
+            />
           </section>
         </>
       ) : (

@@ -137,7 +137,9 @@ export default function Products() {
           <More of={list} />
         </div>
       )}
-      {shown === undefined ? null : <ProductDrawer product={shown} all={list.rows} />}
+      {shown === undefined ? null : (
+        <ProductDrawer product={shown} all={list.rows} period={periods[period].toLowerCase()} />
+      )}
     </>
   );
 }

@@ -1,15 +1,24 @@
 /** Who changed what, newest first. */
+import { call } from "../../api/client.js";
 import type { Activity as Row, Member } from "../../api/manage-answers.js";
-import { shortId, words } from "../../format/names.js";
+import { providerName, shortId, words } from "../../format/names.js";
+import { Confirm } from "../../parts/confirm.js";
 import { More } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { session } from "../../state/session.js";
-import { useList, useManagePath } from "./manage.js";
+import { useList, useManagePath, useMayManage } from "./manage.js";
 import { When } from "../../parts/when.js";
 
 export function Activity() {
-  return <Changes path={`${useManagePath()}/activity`} />;
+  const path = `${useManagePath()}/activity`;
+  const mayManage = useMayManage();
+  return (
+    <Changes
+      path={path}
+      undo={mayManage ? (id) => call("POST", `${path}/${id}/undo`) : undefined}
+    />
+  );
 }
 
 /** What concerns no workspace: sign-ins, links, backups. */
@@ -17,7 +26,12 @@ export function InstallationActivity() {
   return <Changes path="/v1/manage/activity" />;
 }
 
-function Changes({ path: of }: { readonly path: string }) {
+function Changes(props: {
+  readonly path: string;
+  /** Left out: who looks may not. */
+  readonly undo?: ((id: string) => Promise<unknown>) | undefined;
+}) {
+  const { path: of, undo } = props;
   const path = useManagePath();
   const list = useList<Row>(of);
   const members = useList<Member>(`${path}/members`, { limit: "200" });
@@ -61,11 +75,58 @@ function Changes({ path: of }: { readonly path: string }) {
                 </code>
               ),
             },
+            ...(undo === undefined
+              ? []
+              : [
+                  {
+                    key: "undo",
+                    head: <span class="unseen">Undo</span>,
+                    cell: (row: Row) =>
+                      row.undo === null ? null : (
+                        <Confirm
+                          label="Undo"
+                          title="Undo this merge?"
+                          isHarmless
+                          act={() => undo(row.id)}
+                        >
+                          <Unmerged undo={row.undo} />
+                        </Confirm>
+                      ),
+                  },
+                ]),
           ]}
         />
       )}
       <More of={list.rest} />
     </>
+  );
+}
+
+/** What undoing a merge changes. */
+function Unmerged({ undo }: { readonly undo: NonNullable<Row["undo"]> }) {
+  return (
+    <div class="stack">
+      <p>
+        These SKUs leave <strong>{undo.product}</strong>, and their figures with them, for the past
+        too. The products they belonged to come back as they were.
+      </p>
+      <Table
+        caption="What comes back"
+        rows={undo.merged}
+        rowKey={({ name }) => name}
+        columns={[
+          { key: "product", head: "Product", cell: ({ name }) => name },
+          {
+            key: "skus",
+            head: "SKUs",
+            cell: ({ skus }) =>
+              skus
+                .map(({ provider, external_id: id }) => `${id} (${providerName(provider)})`)
+                .join(", "),
+          },
+        ]}
+      />
+    </div>
   );
 }
 
