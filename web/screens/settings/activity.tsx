@@ -85,6 +85,7 @@ function Changes(props: {
                       row.undo === null ? null : (
                         <Confirm
                           label="Undo"
+                          of={`the merge into ${row.undo.product}`}
                           title="Undo this merge?"
                           isHarmless
                           act={() => undo(row.id)}
