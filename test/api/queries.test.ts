@@ -426,9 +426,9 @@ describe("the queries of the metrics and lists", () => {
           for (const name of groups) {
             const group = name === "none" ? undefined : name;
             const rows = cellOf(cell, catalogue);
-            const groups = group && groupsOf(group, "stripe:prod_a");
+            const shown = group && groupsOf(group, "stripe:prod_a");
             const queries = [
-              revenueQuery(series, rows, groups, 100),
+              revenueQuery(series, rows, shown, 100),
               ...(group === undefined ? [] : [revenueSizesQuery(series, rows, group)]),
             ];
             for (const query of queries) {

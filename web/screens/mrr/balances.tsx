@@ -66,7 +66,9 @@ export function Balances(props: {
             value: valueOf(from, key),
             tone,
             href: view.to("/mrr/movements", {
-              ...{ from, to: first?.to, range: null },
+              from,
+              to: first?.to,
+              range: null,
               ...filterOf(key, group),
             }),
           })),
