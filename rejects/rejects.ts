@@ -123,6 +123,30 @@ export function openRejectsOf(
   );
 }
 
+/** Open rejects of one kind in one environment. */
+export interface OpenRejects extends Pick<RejectRow, "provider" | "reason" | "step"> {
+  readonly events: string;
+  /** The newest of them by receipt, as ClickHouse writes it. */
+  readonly last_at: string;
+}
+
+/** Most events first. Reads the keys of the environment's rejects and four short columns. */
+export function countOpenRejects(
+  clickhouse: Pick<ClickHouse, "rows">,
+  { workspace, environment }: Pick<RejectListRow, "workspace" | "environment">,
+  rowsMax: number,
+): Promise<OpenRejects[]> {
+  return clickhouse.rows<OpenRejects>(
+    `SELECT provider, reason, step, count() AS events, max(received_at) AS last_at
+     FROM rejects FINAL
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND state = 'open'
+     GROUP BY provider, reason, step
+     ORDER BY count() DESC, provider, reason, step LIMIT {rows:UInt32}`,
+    { workspace, environment, rows: rowsMax },
+  );
+}
+
 type RejectState = Pick<RejectListRow, "step" | "reason" | "detail" | "state">;
 
 /** The newest revision of an event's reject; null when it never was one. */

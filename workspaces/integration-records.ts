@@ -76,6 +76,20 @@ export async function listIntegrations(
   return rows.map((row) => recordOf(vault, row));
 }
 
+/** Without their URLs, so that nothing sealed is opened. */
+export function integrationsOf(
+  postgres: Postgres,
+  { workspace, environment }: { readonly workspace: string; readonly environment: Environment },
+  rowsMax: number,
+): Promise<Pick<IntegrationRecord, "id" | "provider" | "name" | "created_at">[]> {
+  return postgres.query(
+    `SELECT id, provider, name, created_at FROM integrations
+     WHERE workspace = $1 AND environment = $2 AND deleted_at IS NULL
+     ORDER BY created_at, id LIMIT $3`,
+    [workspace, environment, rowsMax],
+  );
+}
+
 export async function findIntegrationRecord(
   postgres: Postgres,
   vault: Vault,

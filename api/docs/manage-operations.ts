@@ -81,6 +81,10 @@ function ofWorkspace(): Operation[] {
       ),
       status: 200,
     },
+    {
+      ...read("/attention", "What keeps figures from being whole", manage.attention),
+      query: manage.attentionQuery,
+    },
     list("/rejects", "Events not booked", manage.reject, manage.rejectsQuery),
     {
       ...create(

@@ -42,11 +42,10 @@ function health(
   needed: readonly NeededEvents[],
   now: number,
 ): IntegrationHealth {
-  const taken = calls.find(({ verdict }) => verdict === takenVerdict);
+  const { state, taken, refused } = callHealth(calls, now, needed);
   const refusals = calls.filter(({ verdict }) => verdict !== takenVerdict);
-  const refused = refusals.toSorted((one, other) => timeOf(other) - timeOf(one))[0];
   return {
-    state: stateOf(taken, refused, needed, now),
+    state,
     deliveries: Number(taken?.calls ?? 0n),
     last_delivery_at: taken?.last_at.toISOString() ?? null,
     refused: Number(refusals.reduce((sum, row) => sum + row.calls, 0n)),
@@ -57,6 +56,18 @@ function health(
     last_reject_reason: rejects?.last_reason ?? null,
     needed_events: [...needed],
   };
+}
+
+/** What the calls of one integration say of it: those taken, and the newest refusal. */
+export function callHealth(
+  calls: readonly CallsRow[],
+  now: number,
+  needed: readonly NeededEvents[] = [],
+) {
+  const taken = calls.find(({ verdict }) => verdict === takenVerdict);
+  const refusals = calls.filter(({ verdict }) => verdict !== takenVerdict);
+  const refused = refusals.toSorted((one, other) => timeOf(other) - timeOf(one))[0];
+  return { state: stateOf(taken, refused, needed, now), taken, refused };
 }
 
 function stateOf(

@@ -15,12 +15,18 @@ const path = "/rejects";
 
 export function rejectRoutes(service: Service, calls: Calls<Workspace>, cursors: Cursors): void {
   calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
-    const { state, reason, ...query } = readQuery(ctx, rejectsQuery);
-    const list = openList(ctx, { cursors, name: path, query, filters: { state, reason } });
+    const { state, reason, provider, ...query } = readQuery(ctx, rejectsQuery);
+    const filters = { state, reason, provider };
+    const list = openList(ctx, { cursors, name: path, query, filters });
     const shown = rejectStates.find((known) => known === list.filters.state) ?? "open";
     const rows = await listRejects(
       service.clickhouse,
-      { workspace: id, state: shown, reason: list.filters.reason },
+      {
+        workspace: id,
+        state: shown,
+        reason: list.filters.reason,
+        provider: list.filters.provider,
+      },
       list.after === null ? null : { receivedAt: list.after.at, id: list.after.id },
       list.rowsMax + 1,
     );

@@ -12,6 +12,7 @@ import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 import { createCursors } from "../reading/cursors.js";
 import { activityRoutes } from "./activity.js";
 import { annotationRoutes } from "./annotations.js";
+import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./backfill.js";
 import { backupRoutes } from "./backups.js";
@@ -39,6 +40,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   backfillRoutes(service, workspace, providers);
   productRoutes(service, workspace, cursors, catalogues);
   rejectRoutes(service, workspace, cursors);
+  attentionRoutes(service, workspace);
   memberRoutes(service, workspace);
   activityRoutes(service, installation, workspace);
   savedViewRoutes(service, workspace);

@@ -235,6 +235,7 @@ export const rejectsQuery = z.object({
   ...pageQuery,
   state: z.enum(rejectStates).optional().meta({ default: "open" }),
   reason: z.string().min(1).max(100).optional(),
+  provider: z.enum(providerTokens).optional(),
 });
 export const reject = z.object({
   id: z.string().describe("The raw event: evt_norm_…"),
@@ -251,6 +252,7 @@ export type RejectView = z.infer<typeof reject>;
 export const replayRequest = z.strictObject({
   ids: z.array(z.string()).min(1).max(1_000).optional(),
   reason: z.string().min(1).max(100).optional(),
+  provider: z.enum(providerTokens).optional(),
 });
 export const replayAnswer = z.object({
   replayed: z.int().describe("Put back on the raw topic"),
@@ -258,6 +260,51 @@ export const replayAnswer = z.object({
   more: z.boolean().describe("More of them remain open: call again"),
 });
 export type ReplayAnswer = z.infer<typeof replayAnswer>;
+
+export const attentionQuery = z.object({
+  environment: writtenEnvironment.optional().meta({ default: "live" }),
+});
+export const attention = z
+  .object({
+    rejects: z
+      .array(
+        z.object({
+          provider: z.string(),
+          reason: z.string(),
+          step: z.string().describe("`enrich`: the events are booked, but lack a name or a fee"),
+          events: z.int(),
+          last_received_at: timestamp,
+          integration: z.string().nullable().describe("Null: several it may be, or none"),
+        }),
+      )
+      .describe("Open ones, most events first"),
+    rates: z
+      .array(
+        z.object({
+          source: z.enum(["ecb", "wide"]),
+          newest_day: z.iso.date().nullable(),
+        }),
+      )
+      .describe("Older than 5 days, of sources that payments of the last 30 days needed"),
+    integrations: z
+      .array(
+        z.object({
+          id: z.string(),
+          provider: z.string(),
+          name: z.string().nullable(),
+          state: z
+            .enum(["refused", "quiet", "waiting"])
+            .describe(
+              "As `health.state`; waiting: no call since it was connected, a day ago or more",
+            ),
+          since: timestamp.describe("Its last call, or when it was connected"),
+          refused_reason: z.string().nullable(),
+        }),
+      )
+      .describe("Whose last call was refused, or that are silent"),
+  })
+  .describe("What keeps figures from being whole; up to a few seconds old");
+export type AttentionView = z.infer<typeof attention>;
 
 export const newAudit = z.strictObject({
   workspace: z.string().optional().describe("Left out: every workspace"),

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../members/first-run.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 import { type LookedAt, openBrowser, openPage } from "./browser.js";
 
 describe("The dashboard", function () {
@@ -372,6 +373,52 @@ describe("The dashboard", function () {
     await page.waitForURL(/from_known_at=/);
     const day = await page.locator(".slider strong").textContent();
     await page.locator(".readings").getByText(`As known on ${day}`).waitFor();
+  });
+
+  it("should say on every screen what its figures miss, and where to put it right", async () => {
+    const { status } = await ingest({
+      provider: "stripe",
+      event_type: "subscription.churn",
+      amount: 5,
+      currency: "USD",
+      event_id: "lonely",
+      product_id: "nobody-has-it",
+    });
+    expect(status).to.equal(202);
+    const text = "1 event of Stripe, ending a subscription that never started, is missing";
+    const note = page.locator(".attention").filter({ hasText: text });
+    await until(async () => {
+      await page.goto(at("/overview"));
+      await looked.settle();
+      return (await note.count()) === 1;
+    });
+    expect(await note.getByRole("heading").textContent()).to.equal("Needs attention");
+    for (const screen of ["/mrr", "/revenue", "/transactions", "/accounts"]) {
+      await page.goto(at(screen));
+      await note.waitFor();
+    }
+    await page.goto(at("/mrr?provider=paddle"));
+    await looked.settle();
+    expect(await note.count()).to.equal(0);
+
+    await page.goto(at("/mrr"));
+    await note.getByRole("link", { name: "Fix" }).click();
+    await page.waitForURL(/settings\/rejects/);
+    await page.getByRole("button", { name: "Replay all of these" }).waitFor();
+    expect(await page.locator("tbody tr").count()).to.equal(1);
+  });
+
+  it("should not offer to put right what the reader may not", async () => {
+    await page.route("**/v1/session", async (route) => {
+      const answer = await route.fetch();
+      const text = (await answer.text()).replaceAll('"role":"owner"', '"role":"viewer"');
+      await route.fulfill({ response: answer, body: text });
+    });
+    await page.goto(at("/mrr"));
+    const note = page.locator(".attention");
+    await note.waitFor();
+    expect(await note.getByRole("link").count()).to.equal(0);
+    await page.unroute("**/v1/session");
   });
 
   const screens = [

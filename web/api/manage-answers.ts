@@ -15,6 +15,7 @@ import type {
 import type { listedSession, passkey } from "../../schemas/http/session.js";
 
 export type {
+  AttentionView,
   AuditView,
   BackfillView,
   BackupView,

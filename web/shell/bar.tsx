@@ -9,6 +9,7 @@ import { words } from "../format/names.js";
 import { fieldOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
 import { Choice, Menu } from "../parts/menu.js";
+import { AttentionLine } from "./attention.js";
 import { Filters } from "./filters.js";
 import { frozen } from "./freeze.js";
 import { isSideOpen } from "./side-open.js";
@@ -25,14 +26,25 @@ export interface Controls {
 
 const intervals = ["day", "week", "month", "quarter", "year"] as const;
 
-export function Bar(props: {
+interface Props {
   readonly title: string;
   readonly controls?: Controls;
-  /** A screen without figures has nothing to freeze or to be complete to. */
+  /** A screen without figures has nothing to freeze, to be complete to, or to miss. */
   readonly hasFigures?: boolean;
   /** What only this screen has. */
   readonly children?: ComponentChildren;
-}) {
+}
+
+export function Bar(props: Props) {
+  return (
+    <>
+      <Row {...props} />
+      {props.hasFigures === false ? null : <AttentionLine />}
+    </>
+  );
+}
+
+function Row(props: Props) {
   const { controls = {}, hasFigures = true } = props;
   useEffect(() => {
     document.title = props.title;

@@ -7,6 +7,7 @@ import { money, shortMoney } from "../../format/numbers.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { AttentionList } from "../../shell/attention.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
@@ -40,6 +41,7 @@ export default function Overview() {
         }}
       />
       {error === null ? null : <Failure error={error} />}
+      <AttentionList />
       <Figures summary={data} revenue={revenue.answer?.data} isStale={summary.isStale} />
       <div class="overview-rest">
         <Figure

@@ -25,7 +25,8 @@ export function Rejects() {
   const [done, setDone] = useState<ReplayAnswer | null>(null);
   const state = stateNames.find((name) => name === view.get("state")) ?? "open";
   const reason = view.get("reason");
-  const list = useList<RejectView>(path, { state, reason });
+  const of = view.get("of");
+  const list = useList<RejectView>(path, { state, reason, provider: of });
   const replay = (body: object): void =>
     action.run(async () => {
       setDone(null);
@@ -50,14 +51,20 @@ export function Rejects() {
               <span class="unseen">: remove this filter</span> ✕
             </a>
           )}
+          {of === null ? null : (
+            <a class="chip" href={view.with({ of: null })}>
+              {providerName(of)}
+              <span class="unseen">: remove this filter</span> ✕
+            </a>
+          )}
           {isManager && state === "open" && list.rows.length > 0 ? (
             <button
               type="button"
               class="button"
               disabled={action.isBusy}
-              onClick={() => replay(reason === null ? {} : { reason })}
+              onClick={() => replay({ reason: reason ?? undefined, provider: of ?? undefined })}
             >
-              {reason === null ? "Replay all" : "Replay all of this reason"}
+              {reason === null && of === null ? "Replay all" : "Replay all of these"}
             </button>
           ) : null}
         </div>

@@ -1,0 +1,120 @@
+/**
+ * `GET …/attention`: what keeps the figures of an environment from being whole, and what may soon.
+ * Every screen of the dashboard asks for it, so it is kept for a few seconds.
+ */
+import { readQuery } from "../../http/query.js";
+import { staleDays } from "../../rates/rates.js";
+import { type OpenRejects, countOpenRejects } from "../../rejects/rejects.js";
+import { ExpiringCache } from "../../runtime/expiring-cache.js";
+import type { Service } from "../../runtime/service.js";
+import { type AttentionView, attentionQuery } from "../../schemas/http/manage.js";
+import { type RateSource, rateSources } from "../../schemas/money/rates.js";
+import type { Environment } from "../../schemas/records/records.js";
+import { callsOf } from "../../workspaces/integration-calls.js";
+import { integrationsOf } from "../../workspaces/integration-records.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
+import { callHealth } from "./integration-health.js";
+import { storedEnvironment } from "./views.js";
+
+const keptMs = 5_000;
+const keptMax = 1_000;
+const rejectGroupsMax = 100;
+const integrationsMax = 200;
+/** Who connects a provider needs a while to enter the URL there. */
+const waitingMsMax = 24 * 60 * 60 * 1000;
+/** Old rates matter to those whose payments of so long needed them. */
+const ratesUsedDays = 30;
+
+type AttentionService = Pick<Service, "clickhouse" | "postgres" | "rates">;
+
+interface Tenant {
+  readonly workspace: string;
+  readonly environment: Environment;
+}
+
+export function attentionRoutes(service: AttentionService, calls: Calls<Workspace>): void {
+  const keptOf = (environment: Environment) =>
+    new ExpiringCache({
+      ttlMs: keptMs,
+      entriesMax: keptMax,
+      load: (workspace) => readAttention(service, { workspace, environment }, Date.now()),
+    });
+  const kept = { live: keptOf("live"), test: keptOf("test") };
+  calls.answer("GET", "/attention", { right: "look" }, async (ctx, { id }) => {
+    const { environment = "Production" } = readQuery(ctx, attentionQuery);
+    return { status: "success", data: await kept[storedEnvironment(environment)].get(id) };
+  });
+}
+
+/** @param now ms since 1970 */
+async function readAttention(
+  service: AttentionService,
+  tenant: Tenant,
+  now: number,
+): Promise<AttentionView> {
+  const { postgres, clickhouse } = service;
+  const [connected, rejects, rates] = await Promise.all([
+    integrationsOf(postgres, tenant, integrationsMax),
+    countOpenRejects(clickhouse, tenant, rejectGroupsMax),
+    staleRates(service, tenant),
+  ]);
+  const calls = connected.length === 0 ? [] : await callsOf(postgres, connected.map(idOf));
+  return {
+    rejects: rejects.map((group) => ({
+      ...rejectGroup(group),
+      integration: soleId(connected.filter(({ provider }) => provider === group.provider)),
+    })),
+    rates,
+    integrations: connected.flatMap((row) => {
+      const own = calls.filter(({ integration }) => integration === row.id);
+      return silentOrFailing(row, callHealth(own, now), now);
+    }),
+  };
+}
+
+function rejectGroup({ provider, reason, step, events, last_at: at }: OpenRejects) {
+  const last_received_at = `${at.replace(" ", "T")}Z`;
+  return { provider, reason, step, events: Number(events), last_received_at };
+}
+
+async function staleRates(
+  { clickhouse, rates }: AttentionService,
+  { workspace, environment }: Tenant,
+): Promise<AttentionView["rates"]> {
+  const [days, ages] = [rates.newestDay(), rates.newestAgeDays()];
+  const stale = rateSources.filter((source) => ages[source] > staleDays);
+  if (stale.length === 0) return [];
+  const used = await clickhouse.rows<{ readonly source: RateSource }>(
+    `SELECT DISTINCT fx_source AS source FROM transactions
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND timestamp >= now() - toIntervalDay({days:UInt16})`,
+    { workspace, environment, days: ratesUsedDays },
+  );
+  const isUsed = new Set(used.map(({ source }) => source));
+  return stale
+    .filter((source) => isUsed.has(source))
+    .map((source) => ({ source, newest_day: days[source] }));
+}
+
+type Connected = Awaited<ReturnType<typeof integrationsOf>>[number];
+
+function silentOrFailing(
+  { id, provider, name, created_at }: Connected,
+  { state, taken, refused }: ReturnType<typeof callHealth>,
+  now: number,
+): AttentionView["integrations"] {
+  if (state === "receiving") return [];
+  if (state === "waiting" && now - created_at.getTime() < waitingMsMax) return [];
+  const since = (state === "refused" ? refused : taken)?.last_at ?? created_at;
+  const refused_reason = state === "refused" ? (refused?.verdict ?? null) : null;
+  return [{ id, provider, name, state, since: since.toISOString(), refused_reason }];
+}
+
+function idOf({ id }: { readonly id: string }): string {
+  return id;
+}
+
+function soleId(rows: readonly Connected[]): string | null {
+  return rows.length === 1 ? (rows[0]?.id ?? null) : null;
+}
