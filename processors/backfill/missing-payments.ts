@@ -125,6 +125,7 @@ async function lookThrough(
       if (found.isRefused) progress.refused = unpaid.purchase;
       break;
     }
+    if (stopping.aborted) return;
     stop = (await take(service, provider, integration, events)) ?? stop;
     if (stop !== null) {
       if (stop.isRefused) progress.restUntil = Date.now() + refusedRestMs;

@@ -181,6 +181,42 @@ describe("The settings", function () {
   it("should find nothing wrong with an integration", () =>
     look(`/settings/integrations/${integration}`));
 
+  it("should say which event types come, and what to do where they evidently do not", async () => {
+    const path = `/settings/integrations/${integration}`;
+    await page.goto(here(path));
+    const rows = page.getByRole("region", { name: "Event types that figures need" });
+    await rows
+      .getByRole("row", { name: /^Payments/ })
+      .locator("time")
+      .waitFor();
+    await rows
+      .getByRole("row", { name: /^Refunds/ })
+      .getByText("Not seen yet")
+      .waitFor();
+    // An hour is too long for a test: the answer is as it would be then.
+    await page.route("**/v1/manage/**/integrations?*", async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      for (const { health } of json.data) {
+        health.state = "incomplete";
+        for (const needed of health.needed_events) {
+          if (needed.for === "payments") Object.assign(needed, { state: "missing", last_at: null });
+        }
+      }
+      await route.fulfill({ response, json });
+    });
+    await page.goto(here(path));
+    await page.getByText(/revenue is missing\. Choose charge\.succeeded/).waitFor();
+    await rows
+      .getByRole("row", { name: /^Payments/ })
+      .getByText("Missing")
+      .waitFor();
+    await look(path);
+    await page.goto(here("/settings/integrations"));
+    await page.getByText("Event types missing").waitFor();
+    await page.unroute("**/v1/manage/**/integrations?*");
+  });
+
   function look(path: string): Promise<void> {
     const query = `${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
     return looked.findNothingWrong(`${endpoints.base}${path}${query}`);

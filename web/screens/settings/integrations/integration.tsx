@@ -89,7 +89,7 @@ export function Integration(props: Props) {
         </section>
       ) : null}
       <Facts {...props} />
-      <NeededEvents {...props} />
+      <NeededEvents of={integration} />
       {provider.history ? <Backfill path={props.path} /> : null}
       {isManager ? <Changes {...props} /> : null}
     </div>

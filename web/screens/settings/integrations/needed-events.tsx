@@ -21,15 +21,15 @@ const names: Readonly<Record<Needed["for"], string>> = {
   disputes: "Disputes",
 };
 
-export function NeededEvents({ integration, provider }: Props) {
-  const { needed_events: rows } = integration.health;
+export function NeededEvents({ of: { health } }: { readonly of: ListedIntegration }) {
+  const { needed_events: rows } = health;
   if (rows.length === 0) return null;
   return (
     <section>
       <h3>Event types</h3>
       <p class="soft small">
         What figures rest on. Some come only when something happens: a young account may have no
-        refund yet. They can be chosen at {provider.name}.
+        refund yet.
       </p>
       <Table
         caption="Event types that figures need"
@@ -47,7 +47,7 @@ export function NeededEvents({ integration, provider }: Props) {
 
 function State({ of: { state, last_at: at } }: { readonly of: Needed }) {
   if (state === "missing") return <span class="status bad">Missing</span>;
-  return <When at={at} none="Not seen yet" />;
+  return at === null ? <span class="soft tight">Not seen yet</span> : <When at={at} />;
 }
 
 function Types({ of: types }: { readonly of: readonly string[] }) {
