@@ -52,7 +52,7 @@ export class AnswerWriter {
     return new Promise((resolve, reject) => {
       const task: Task = { id: this.#ids++, ingredients, format, moments };
       this.#waiting.set(task.id, { resolve, reject });
-      thread.postMessage(task);
+      thread.postMessage(task, []);
     });
   }
 
@@ -78,8 +78,7 @@ export class AnswerWriter {
     const waiting = this.#waiting.get(outcome.id);
     this.#waiting.delete(outcome.id);
     if (this.#waiting.size === 0) {
-      const end = (): void => void this.#thread?.terminate();
-      this.#idle = setTimeout(end, idleMsMax).unref();
+      this.#idle = setTimeout(() => this.#endIdle(), idleMsMax).unref();
     }
     if ("written" in outcome) return waiting?.resolve(outcome.written);
     if ("error" in outcome) return waiting?.reject(outcome.error);
@@ -87,12 +86,18 @@ export class AnswerWriter {
     waiting?.reject(unprocessable(code, message, param));
   }
 
+  /** The next answer begins another, even if this one has not ended by then. */
+  #endIdle(): void {
+    void this.#thread?.terminate();
+    this.#thread = null;
+  }
+
   #end(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = null;
     const message = "The answer could not be written now; ask for a shorter time, or again.";
     const error = unavailable("answer_unwritten", message, 1, cause);
-    for (const { reject } of this.#waiting.values()) reject(error);
+    for (const waiting of this.#waiting.values()) waiting.reject(error);
     this.#waiting.clear();
   }
 }

@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, spread } from "./figures.js";
 import { fillTables, yearMs, years } from "./fill.js";
-import { ConnectionPool } from "./http-connection.js";
+import { type Answer, ConnectionPool } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
 import type { Options } from "./options.js";
+import { mainThreadMs } from "./processor-time.js";
 import { withChild, withFolder } from "./processes.js";
 import { tenantWithSales } from "./sales-load.js";
 import { nodeCommand, withService } from "./service.js";
@@ -53,19 +54,27 @@ export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const read = await withService(folder, nodeCommand(), tenantWithSales);
     await fillTables(join(folder, "clickhouse"), read.workspace, rows);
-    return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken }) => {
+    return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken, pid }) => {
       const written = await createTenant({ base, adminToken });
       // The first webhooks of a process are slower than the next.
       await webhookTimes(base, written, "warm-up");
+      const loopBefore = mainThreadMs(pid);
       const alone = await webhookTimes(base, written, "alone");
-      console.log(`  ${"nobody reads".padEnd(66)}  ${spread(alone)}`);
+      const loopMs = (mainThreadMs(pid) - loopBefore) / secondsOfKind;
+      console.log(
+        `  ${"nobody reads".padEnd(66)}  ${spread(alone)}, event loop ${Math.round(loopMs / 10)} %`,
+      );
       const figures: Figure[] = [];
       for (const path of questions(dayText(Date.now() - years * yearMs))) {
+        const [startedAt, loopAt] = [performance.now(), mainThreadMs(pid)];
         const words = [base.href, read.authorization, path];
         const times = await withChild("readers-load", words, () =>
           webhookTimes(base, written, path),
         );
-        console.log(`  ${path.padEnd(66)}  ${spread(times)}`);
+        const loop = Math.round(
+          (100 * (mainThreadMs(pid) - loopAt)) / (performance.now() - startedAt),
+        );
+        console.log(`  ${path.padEnd(66)}  ${spread(times)}, event loop ${loop} %`);
         for (const [name, share, valueMax] of [
           ["p50", 0.5, 20],
           ["p99", 0.99, 100],
@@ -96,18 +105,18 @@ async function webhookTimes(base: URL, tenant: Tenant, name: string): Promise<nu
   const times: number[] = [];
   const queue = sales.next(Date.now());
   const calls: Promise<void>[] = [];
+  const timed = async (sent: Promise<Answer>, sentAt: number): Promise<void> => {
+    const { status } = await sent;
+    if (status !== 200) throw new Error(`refused: ${status}`);
+    times.push(performance.now() - sentAt);
+  };
   await sendEvenly(webhooksPerSecond, webhooksPerSecond * secondsOfKind, () => {
     if (queue.length === 0) queue.push(...sales.next(Date.now()));
     const event = queue.shift();
     if (event === undefined) throw new Error("a sale is reported by several events");
     const sentAt = performance.now();
     const sent = pool.send(webhookRequest(tenant.webhookPath, event.body));
-    calls.push(
-      sent.then(({ status }) => {
-        if (status !== 200) throw new Error(`refused: ${status}`);
-        times.push(performance.now() - sentAt);
-      }),
-    );
+    calls.push(timed(sent, sentAt));
   });
   await Promise.all(calls);
   pool.close();

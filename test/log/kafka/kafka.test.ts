@@ -284,14 +284,14 @@ describe("Kafka", function () {
       const installation = installKafka(server.url);
       const [log, third] = await open(installation, {}, 2);
       const slow = await openMember(`${installation.prefix}${topic}`, "g");
-      const join = async (memberId?: string): Promise<string> => {
+      const rejoin = async (memberId?: string): Promise<string> => {
         const joined = await slow.joinGroup(memberId);
         const { generationId } = joined;
         const named = { generationId, memberId: joined.memberId, groupAssignment: [] };
         await slow.broker.syncGroup({ ...slow.group, ...named });
         return joined.memberId;
       };
-      await join();
+      await rejoin();
       const processes = { own: "new", silent: async () => new Set(["dead"]) };
       const [another] = await open(installation, { processes });
       const handled: bigint[] = [];
@@ -302,10 +302,10 @@ describe("Kafka", function () {
       await log?.append(topic, [record("a")]);
       await until(() => handled.length === 1);
       // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
-      const memberId = await join();
+      const memberId = await rejoin();
       const joining = third?.consume(all);
       await pause(3_000);
-      expect(await join(memberId)).to.equal(memberId);
+      expect(await rejoin(memberId)).to.equal(memberId);
       slow.connection.abandon();
       await Promise.all([taking?.close(), joining?.close()]);
     });
