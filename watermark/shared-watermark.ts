@@ -51,14 +51,14 @@ export async function silentProcesses(postgres: Postgres, own: string): Promise<
     `SELECT process FROM ingest_processes WHERE until < clock_timestamp() + $1::float8 * ${ms}
        AND EXISTS (SELECT 1 FROM ingest_processes
          WHERE process = $2 AND until > clock_timestamp() + $3::float8 * ${ms})`,
-    [limits.receiptsLeaseMs - silentMs, own, limits.receiptsLeaseMs - lateMs],
+    [limits.receiptsLeaseMs - silentMs, own, limits.receiptsLeaseMs - lateOwnMs],
   );
   return new Set(rows.map(({ process }) => process));
 }
 
 /** Twenty promises missed; and as many as say that this process is late, too. */
 const silentMs = 20 * promiseEveryMs;
-const lateMs = 5 * promiseEveryMs;
+const lateOwnMs = 5 * promiseEveryMs;
 
 class SharedReceipts implements InFlightReceipts {
   readonly #own: LocalReceipts;
