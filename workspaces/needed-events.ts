@@ -46,8 +46,10 @@ interface Answer {
   readonly byIntegration: ReadonlyMap<string, readonly NeededEvents[]>;
 }
 
-/** By workspace: what each of its integrations needs. */
-export function openNeededEvents(source: Source) {
+/** By workspace: what each of its integrations needs, by its id. */
+export type NeededOf = (workspace: string) => Promise<ReadonlyMap<string, readonly NeededEvents[]>>;
+
+export function openNeededEvents(source: Source): NeededOf {
   const cache = new ExpiringCache<Answer>({
     ttlMs: freshMs.min,
     ttlMsOf: ({ events }) =>

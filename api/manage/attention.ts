@@ -12,6 +12,7 @@ import { type RateSource, rateSources } from "../../schemas/money/rates.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { callsOf } from "../../workspaces/integration-calls.js";
 import { integrationsOf } from "../../workspaces/integration-records.js";
+import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
 import { callHealth } from "./integration-health.js";
@@ -33,12 +34,16 @@ interface Tenant {
   readonly environment: Environment;
 }
 
-export function attentionRoutes(service: AttentionService, calls: Calls<Workspace>): void {
+export function attentionRoutes(
+  service: AttentionService,
+  calls: Calls<Workspace>,
+  neededOf: NeededOf,
+): void {
   const keptOf = (environment: Environment) =>
     new ExpiringCache({
       ttlMs: keptMs,
       entriesMax: keptMax,
-      load: (workspace) => readAttention(service, { workspace, environment }, Date.now()),
+      load: (workspace) => readAttention(service, neededOf, { workspace, environment }, Date.now()),
     });
   const kept = { live: keptOf("live"), test: keptOf("test") };
   calls.answer("GET", "/attention", { right: "look" }, async (ctx, { id }) => {
@@ -50,14 +55,16 @@ export function attentionRoutes(service: AttentionService, calls: Calls<Workspac
 /** @param now ms since 1970 */
 async function readAttention(
   service: AttentionService,
+  neededOf: NeededOf,
   tenant: Tenant,
   now: number,
 ): Promise<AttentionView> {
   const { postgres, clickhouse } = service;
-  const [connected, rejects, rates] = await Promise.all([
+  const [connected, rejects, rates, needed] = await Promise.all([
     integrationsOf(postgres, tenant, integrationsMax),
     countOpenRejects(clickhouse, tenant, rejectGroupsMax),
     staleRates(service, tenant),
+    neededOf(tenant.workspace),
   ]);
   const calls = connected.length === 0 ? [] : await callsOf(postgres, connected.map(idOf));
   return {
@@ -68,7 +75,7 @@ async function readAttention(
     rates,
     integrations: connected.flatMap((row) => {
       const own = calls.filter(({ integration }) => integration === row.id);
-      return silentOrFailing(row, callHealth(own, now), now);
+      return silentOrFailing(row, callHealth(own, now, needed.get(row.id)), now);
     }),
   };
 }

@@ -4,7 +4,7 @@
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
 import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";
-import type { openNeededEvents } from "../../workspaces/needed-events.js";
+import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Service } from "../../runtime/service.js";
 import { limits } from "../../config.js";
 import type { IntegrationHealth, NeededEvents } from "../../schemas/http/manage.js";
@@ -15,7 +15,7 @@ import type { IntegrationHealth, NeededEvents } from "../../schemas/http/manage.
  */
 export async function healthOf(
   { postgres, clickhouse }: Pick<Service, "postgres" | "clickhouse">,
-  neededOf: ReturnType<typeof openNeededEvents>,
+  neededOf: NeededOf,
   workspace: string,
   integrations: readonly { readonly id: string }[],
   now: number,

@@ -13,7 +13,7 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../workspaces/integration-records.js";
-import { openNeededEvents } from "../../workspaces/needed-events.js";
+import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { callerOf } from "../../http/state.js";
 import type { Service } from "../../runtime/service.js";
@@ -36,9 +36,9 @@ export function integrationRoutes(
   calls: Calls<Workspace>,
   cursors: Cursors,
   providers: Providers,
+  neededOf: NeededOf,
 ): void {
   const { postgres, vault } = service;
-  const neededOf = openNeededEvents({ ...service, providers });
   const right = "manage";
   const view = (ctx: Context) => {
     const { PUBLIC_URL } = service.config;

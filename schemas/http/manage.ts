@@ -293,7 +293,7 @@ export const attention = z
           provider: z.string(),
           name: z.string().nullable(),
           state: z
-            .enum(["refused", "quiet", "waiting"])
+            .enum(["refused", "incomplete", "quiet", "waiting"])
             .describe(
               "As `health.state`; waiting: no call since it was connected, a day ago or more",
             ),
@@ -301,7 +301,7 @@ export const attention = z
           refused_reason: z.string().nullable(),
         }),
       )
-      .describe("Whose last call was refused, or that are silent"),
+      .describe("Whose last call was refused, that lack event types, or that are silent"),
   })
   .describe("What keeps figures from being whole; up to a few seconds old");
 export type AttentionView = z.infer<typeof attention>;

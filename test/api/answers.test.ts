@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { type Ingredients, writeIngredients } from "../../api/answers/answers.js";
 import { AnswerWriter } from "../../api/answers/writer.js";
+import { largestGroups } from "../../api/reading/groups.js";
 import { readSeries } from "../../api/reading/series.js";
 import { catalogueOf } from "../../catalogue/view.js";
 import { limits } from "../../config.js";
@@ -11,7 +12,7 @@ import { rejection } from "../harness/promises.js";
 
 const at = Date.UTC(2026, 0, 1);
 const tenYearsMs = 3_650 * 24 * 60 * 60 * 1000;
-const completeTo = new Date(at).toISOString();
+const moments = { at: new Date(at).toISOString(), complete_to: new Date(at).toISOString() };
 
 describe("a long answer", () => {
   const writer = new AnswerWriter();
@@ -20,10 +21,10 @@ describe("a long answer", () => {
   for (const format of [null, "csv", "ndjson", "parquet"] as const) {
     it(`should be the same from the thread, as ${format ?? "JSON"}`, async () => {
       const ingredients = daily(["stripe", "paddle"]);
-      const here = writeIngredients(ingredients, format, completeTo);
+      const here = writeIngredients(ingredients, format, moments);
       const [there, again] = await Promise.all([
-        writer.write(ingredients, format, completeTo),
-        writer.write(ingredients, format, completeTo),
+        writer.write(ingredients, format, moments),
+        writer.write(ingredients, format, moments),
       ]);
       expect(there.table).to.eql(here.table);
       for (const { body } of [there, again])
@@ -32,11 +33,11 @@ describe("a long answer", () => {
   }
 
   it("should be refused with the next longer interval when it has too many rows", async () => {
-    const groups = Array.from({ length: 1 + limits.seriesRowsMax / 3_650 }, (_, index) => {
+    const currencies = Array.from({ length: 1 + limits.seriesRowsMax / 3_650 }, (_, index) => {
       return `C${index}`;
     });
-    const ingredients = { ...daily(groups, "currency"), group: "currency" } as const;
-    const refused = await rejection(writer.write(ingredients, null, completeTo));
+    const ingredients = daily(currencies, "currency");
+    const refused = await rejection(writer.write(ingredients, null, moments));
     if (!(refused instanceof ApiError)) throw refused;
     expect([refused.status, refused.code, refused.param]).to.eql([
       422,
@@ -48,25 +49,25 @@ describe("a long answer", () => {
 
   it("should be a 503 for those it waits for when the thread ends, and then come from another", async () => {
     const ingredients = daily(["stripe"]);
-    const waiting = rejection(writer.write(ingredients, null, completeTo));
+    const waiting = rejection(writer.write(ingredients, null, moments));
     await writer.close();
     const lost = await waiting;
     if (!(lost instanceof ApiError)) throw lost;
     expect([lost.status, lost.code]).to.eql([503, "answer_unwritten"]);
-    const { body } = await writer.write(ingredients, null, completeTo);
-    expect(JSON.parse(Buffer.from(body).toString())).to.have.property("complete_to", completeTo);
+    const { body } = await writer.write(ingredients, null, moments);
+    expect(JSON.parse(Buffer.from(body).toString())).to.include(moments);
   });
 });
 
 /** One movement a day of each group. */
-function daily(groups: readonly string[], column = "provider"): Ingredients {
+function daily(members: readonly string[], by: "currency" | "provider" = "provider"): Ingredients {
   const asOf = { workspace: "ws_answers", environment: "live", at: at - 1, knownAt: null } as const;
   const series = readSeries({ from: at - tenYearsMs, interval: "day" }, asOf);
   const rows = series.parts.flatMap(({ start }) =>
-    groups.map((group) => ({
+    members.map((_, index) => ({
       start: utcDay(start),
       kind: "new",
-      [column]: group,
+      place: String(index + 1),
       mrr: "1.005",
       accounts: "1",
     })),
@@ -76,8 +77,12 @@ function daily(groups: readonly string[], column = "provider"): Ingredients {
     sums: rows.map((row) => JSON.stringify(row)).join("\n"),
     series,
     hasWholeAccounts: true,
-    group: "provider",
-    catalogue: catalogueOf([], asOf.workspace, asOf.environment).contents,
+    groups: largestGroups(
+      by,
+      members.map((member) => ({ member, size: "1" })),
+      members.length,
+      catalogueOf([], asOf.workspace, asOf.environment),
+    ),
     currency: "EUR",
   };
 }

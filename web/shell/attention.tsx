@@ -112,11 +112,12 @@ function integrationNotice(
   const named = name === null ? providerName(provider) : `${providerName(provider)} (${name})`;
   const texts = {
     refused: `The last call of ${named} was refused on ${day(since)}: events may be missing.`,
+    incomplete: `${named} does not send all event types that the figures need.`,
     quiet: `${named} has sent nothing since ${day(since)}.`,
     waiting: `${named} has sent nothing since it was connected on ${day(since)}.`,
   };
   const fix = view.to(`/settings/integrations/${id}`);
-  return { text: texts[state], fix, isMissing: state === "refused" };
+  return { text: texts[state], fix, isMissing: state === "refused" || state === "incomplete" };
 }
 
 const sources = { ecb: "of the ECB", wide: "of rarer currencies" };

@@ -1,7 +1,7 @@
 /** Which event types figures need, whether they come, and what to do where they do not. */
 import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
 import { Table } from "../../../parts/table.js";
-import { When } from "../when.js";
+import { When } from "../../../parts/when.js";
 
 interface Props {
   readonly integration: ListedIntegration;
