@@ -14,7 +14,7 @@ import {
 } from "../reading/query.js";
 import type { WhatChangedGroup } from "./schema.js";
 
-export type WhatChangedSums = {
+type WhatChangedSums = {
   readonly [Kind in (typeof movementKinds)[number] as `${Kind}_mrr`]: string;
 };
 
@@ -45,7 +45,8 @@ FROM mrr_movements WHERE ${tenantSql} AND at >= ${fromSql} AND at < ${momentSql(
   AND recorded_at <= ${knownAtSql} AND ${cell.condition}
 GROUP BY member`;
   return {
-    sql: `SELECT member, any(owner) AS provider, ${sums.join(", ")}, sum(moved) AS movements, count() OVER () AS groups
+    sql: `SELECT member, any(owner) AS provider, ${sums.join(", ")}, sum(moved) AS movements,
+  count() OVER () AS groups
 FROM ${eachShard(rows)}
 GROUP BY member HAVING movements > 0
 ORDER BY abs(sum(net)) DESC, member ${rowsMax === null ? "" : "LIMIT {rows_max:UInt32}"}`,

@@ -47,7 +47,7 @@ describe("a long answer", () => {
     expect(refused.message).to.include("50,000 rows").and.include("interval=week");
   });
 
-  it("should be a 503 for those it waits for when the thread ends, and then come from another", async () => {
+  it("should be a 503 when the thread ends, and then come from another", async () => {
     const ingredients = daily(["stripe"]);
     const waiting = rejection(writer.write(ingredients, null, moments));
     await writer.close();
