@@ -1,4 +1,4 @@
-/** Screens are files of their own, loaded when opened: what happens while one comes, or does not. */
+/** Screens are files of their own, loaded when opened: what is shown while one does not come. */
 import { Component, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "preact-iso";
