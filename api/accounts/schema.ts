@@ -80,7 +80,6 @@ const timelineTypes = [
 export type TimelineType = (typeof timelineTypes)[number];
 
 const timelineChanges = ["started", "changed", "ended", "expired", "transferred"] as const;
-export type TimelineChange = (typeof timelineChanges)[number];
 
 const movementPart = z
   .object({
@@ -98,9 +97,9 @@ export const timelineItem = z
     happened_at: z.iso.datetime(),
     type: z.enum(timelineTypes).meta({
       description:
-        "`movement`: all that one moment did to the account's MRR; `change`: a subscription began " +
-        "or ended without MRR (a trial); `country`: the account's country became known, an hour " +
-        "or more after its first MRR.",
+        "`movement`: all that one moment did to the account's MRR; `change`: a subscription " +
+        "began or ended without MRR (a trial); `country`: the account's country became known, " +
+        "an hour or more after its first MRR.",
     }),
     id: z.string().meta({
       description: "Of the payment, entry or change; of a movement its moment.",
@@ -148,8 +147,8 @@ export const accountAnswer = completeAnswer("AccountAnswer", {
       }),
       timeline: z.array(timelineItem).meta({
         description:
-          "One line for each thing that happened, newest first, in pages. Of one moment what ended " +
-          "comes before money, changes, and what started.",
+          "One line for each thing that happened, newest first, in pages. Of one moment what " +
+          "ended comes before money, changes, and what started.",
       }),
     })
     .meta({ id: "AccountDetails" }),

@@ -73,8 +73,8 @@ function movementOf(
   { provider, catalogue, currency }: MomentOf,
 ): TimelineItem {
   const sum = rows.reduce((all, [, , , mrr]) => all + mrrOf(mrr), 0n);
-  const sign = sum < 0n ? -1n : 1n;
-  const parts = partsOf(rows).sort((one, other) => Number(sign * (other.mrr - one.mrr)));
+  const gainsFirst = partsOf(rows).sort(byGain);
+  const parts = sum < 0n ? gainsFirst.reverse() : gainsFirst;
   const [main] = parts;
   const change = changes.find(({ subscription }) => subscription === main?.subscription);
   const shown = parts.map(({ subscription, external_id, mrr }): MovementPart => {
@@ -97,6 +97,10 @@ function movementOf(
     currency,
     parts: shown,
   };
+}
+
+function byGain(one: Part, other: Part): number {
+  return one.mrr === other.mrr ? 0 : one.mrr < other.mrr ? 1 : -1;
 }
 
 /** Of one SKU all kinds together. */

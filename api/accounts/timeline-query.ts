@@ -81,7 +81,7 @@ export interface AccountCountryRow {
   readonly event_id: string;
   readonly change_id: string;
   /** 0: never */
-  readonly first_mrr_at_ms: string;
+  readonly first_moved_at_ms: string;
 }
 
 /** Where the account's customer is: the earliest report counts. One row, or none. */
@@ -90,7 +90,7 @@ export function accountCountryQuery(asOf: PinnedAsOf, account: string): Query {
   return {
     sql: `SELECT toUnixTimestamp64Milli(at) AS at_ms, country, event_id, change_id, (
     SELECT toUnixTimestamp64Milli(min(at)) FROM mrr_movements WHERE ${ofAccount} AND mrr != 0
-  ) AS first_mrr_at_ms
+  ) AS first_moved_at_ms
 FROM subscription_changes
 WHERE ${ofAccount} AND subscription = '' AND country != ''
 ORDER BY at, event_id, change_id LIMIT 1`,

@@ -132,8 +132,8 @@ const countryNewsMs = 60 * 60 * 1000;
 async function country({ service, account, until }: Wanted): Promise<TimelineItem[]> {
   const rows = await rowsOf<AccountCountryRow>(service, accountCountryQuery(until, account));
   return rows
-    .map((row) => ({ ...row, at: Number(row.at_ms), firstMrrAt: Number(row.first_mrr_at_ms) }))
-    .filter(({ at, firstMrrAt }) => firstMrrAt > 0 && at - firstMrrAt >= countryNewsMs)
+    .map((row) => ({ ...row, at: Number(row.at_ms), firstMovedAt: Number(row.first_moved_at_ms) }))
+    .filter(({ at, firstMovedAt }) => firstMovedAt > 0 && at - firstMovedAt >= countryNewsMs)
     .filter(({ at }) => at <= until.at)
     .map((row) => ({
       ...nothing,

@@ -245,9 +245,9 @@ describe("Accounts", () => {
       await insertMovements(service.clickhouse, tenant, [...rows, ...moved]);
       const { json } = await get("accounts/upgraded", { at: august });
       const { timeline } = accountAnswer.parse(json).data;
-      const shown = timeline.map(({ happened_at: at, type, detail, amount, parts }) => {
+      const shown = timeline.map(({ happened_at: time, type, detail, amount, parts }) => {
         const moves = parts.map(({ external_id: sku, mrr }) => `${sku} ${mrr}`).join(", ");
-        return `${at.slice(0, 10)} ${type} ${detail} ${amount}: ${moves}`;
+        return `${time.slice(0, 10)} ${type} ${detail} ${amount}: ${moves}`;
       });
       expect(shown).to.deep.equal([
         "2026-05-10 movement churn -75: prod_firm -75",

@@ -450,7 +450,7 @@ describe("The dashboard", function () {
     for (const path of paths) await looked.findNothingWrong(at(path));
   });
 
-  it("should say in words what happened to an account, with the webhook behind each line", async () => {
+  it("should say in words what happened to an account, and by which webhook", async () => {
     const [churn] = (await read("/v1/mrr-movements?kind=churn")).data;
     await page.goto(at(`/accounts/${churn.account}`));
     const lines = page.locator(".timeline > li");

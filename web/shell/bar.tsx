@@ -17,7 +17,7 @@ import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { SavedViews } from "./saved-views.js";
 
-export interface Controls {
+interface Controls {
   readonly range?: boolean;
   readonly interval?: boolean;
   readonly compare?: boolean;
