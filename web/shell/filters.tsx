@@ -28,40 +28,43 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   return (
     <>
       <Menu label="Filter" icon="filter" hasChevron={false} onOpen={() => setWanted(true)}>
-        {names.includes("provider") ? (
-          <>
-            <h3>Provider</h3>
-            {providerTokens.map((token) => (
-              <Choice
-                key={token}
-                href={view.with({ provider: token })}
-                isCurrent={filters.provider === token}
-              >
-                {providerName(token)}
-              </Choice>
-            ))}
-          </>
-        ) : null}
-        {names.includes("product") && products !== undefined && products.length > 0 ? (
-          <>
-            <h3>Product</h3>
-            <div class="menu-list">
-              {products.map(({ id, name }) => (
+        {/* Lists that come later must not make it wider than where it was placed. */}
+        <div class="filter-menu">
+          {names.includes("provider") ? (
+            <>
+              <h3>Provider</h3>
+              {providerTokens.map((token) => (
                 <Choice
-                  key={id}
-                  href={view.with({ product: id })}
-                  isCurrent={filters.product === id}
+                  key={token}
+                  href={view.with({ provider: token })}
+                  isCurrent={filters.provider === token}
                 >
-                  {name}
+                  {providerName(token)}
                 </Choice>
               ))}
-            </div>
-          </>
-        ) : null}
-        {names.includes("country") && countries !== undefined ? (
-          <CountryList codes={countries.map(({ country }) => country)} />
-        ) : null}
-        {names.includes("currency") ? <CurrencyForm /> : null}
+            </>
+          ) : null}
+          {names.includes("country") && countries !== undefined ? (
+            <CountryList codes={countries.map(({ country }) => country)} />
+          ) : null}
+          {names.includes("product") && products !== undefined && products.length > 0 ? (
+            <>
+              <h3>Product</h3>
+              <div class="menu-list">
+                {products.map(({ id, name }) => (
+                  <Choice
+                    key={id}
+                    href={view.with({ product: id })}
+                    isCurrent={filters.product === id}
+                  >
+                    {name}
+                  </Choice>
+                ))}
+              </div>
+            </>
+          ) : null}
+          {names.includes("currency") ? <CurrencyForm /> : null}
+        </div>
       </Menu>
       {chips().map(({ label, href }) => (
         <a key={label} class="chip" href={href} aria-label={`Remove the filter ${label}`}>
