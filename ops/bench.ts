@@ -3,6 +3,7 @@
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
 import { backlog } from "./bench/backlog.js";
+import { cost } from "./bench/cost.js";
 import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
 import { growth } from "./bench/growth.js";
@@ -27,6 +28,7 @@ import { countOf, readWords, refuseWords } from "./command-line.js";
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
     latency,
+    cost,
     webhooks,
     ingest,
     start,
@@ -48,6 +50,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
 );
 /** These need more than Node and run when they are named. */
 const onRequest = new Set([
+  "cost",
   "kafka",
   "servers",
   "web",
@@ -75,7 +78,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load, in latency and soak (60)
+  --seconds <n>   of load, in latency, cost and soak (60)
   --rounds <n>    medians are over these (5)
   --events <n>    in memory, processors, growth and backlog (7200)
   --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
@@ -87,7 +90,7 @@ Results: docs/benchmarks.md
 const { values, positionals } = readWords(usage, {
   allowPositionals: true,
   options: {
-    /** Of load, in `latency` and `soak`. */
+    /** Of load, in `latency`, `cost` and `soak`. */
     seconds: { type: "string", default: "60" },
     /** Medians are over these. */
     rounds: { type: "string", default: "5" },

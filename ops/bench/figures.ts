@@ -4,7 +4,7 @@ export interface Figure {
   readonly name: string;
   readonly value: number;
   /** Empty: a count. */
-  readonly unit: "ms" | "/s" | "MiB" | "KB" | "";
+  readonly unit: "ms" | "/s" | "%" | "MiB" | "KB" | "";
   /** The same unit, measured in the same run: what no implementation could beat here. */
   readonly floor?: number;
   readonly target?:

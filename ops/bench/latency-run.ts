@@ -34,6 +34,13 @@ export interface Sides {
   readonly tenant: Tenant;
 }
 
+export interface RunOptions {
+  /** The catalogue knows the products already. */
+  readonly sold?: boolean;
+  /** How many payments are looked for in the list at a time. */
+  readonly probes?: number;
+}
+
 export interface Durations {
   readonly answered: readonly number[];
   /** The first message of a payment, from the answer to its charge. */
@@ -59,9 +66,10 @@ export class Run {
     private readonly sides: Sides,
     private readonly perSecond: number,
     name: string,
+    private readonly options: RunOptions = {},
   ) {
     this.#sales = new StripeSales(name);
-    this.#queue = this.#sales.products(Date.now() - sentAfterMs);
+    this.#queue = options.sold === true ? [] : this.#sales.products(Date.now() - sentAfterMs);
   }
 
   async send(seconds: number): Promise<void> {
@@ -108,7 +116,7 @@ export class Run {
     answers.events += 1;
     if (event.type !== "charge.succeeded") return;
     answers.chargeAt = answeredAt;
-    if (this.#probed.has(event.payment) && this.#probing < probesMax) {
+    if (this.#probed.has(event.payment) && this.#probing < (this.options.probes ?? probesMax)) {
       this.#probing += 1;
       const ended = () => void (this.#probing -= 1);
       this.#readable.push(this.#probe(id, answeredAt).finally(ended));

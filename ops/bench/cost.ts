@@ -1,0 +1,92 @@
+/**
+ * What one process with embedded stores takes of a processor: at rest, and for an event at a few,
+ * some and many webhooks a second; beside it how long people wait for what they see. Latency in the
+ * list is measured apart, since looking for a payment there costs more than booking it.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { type Figure, percentile, short, spread } from "./figures.js";
+import { ConnectionPool } from "./http-connection.js";
+import { connectionsMax, openSocket, Run } from "./latency-run.js";
+import type { Options } from "./options.js";
+import { withFolder } from "./processes.js";
+import { nodeCommand, withService } from "./service.js";
+import { createTenant, settled } from "./tenant.js";
+
+const rates = [2, 20, 200] as const;
+const warmUp = { perSecond: 100, seconds: 8 } as const;
+/** What a start leaves to be done, and the last webhooks. */
+const calmMs = 5_000;
+/** From the last webhook until all of it is written. */
+const tailMs = 2_000;
+const cpuSeconds = "process_cpu_seconds_total";
+
+const restPercentMax = 1.5;
+const eventMsMax: Readonly<Record<number, number>> = { 2: 40, 20: 5, 200: 1.5 };
+
+export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
+  return withFolder((folder) =>
+    withService(folder, nodeCommand(profileFolder), async (service) => {
+      const tenant = await createTenant(service);
+      const pool = new ConnectionPool(service.base, connectionsMax);
+      const sides = { webhooks: pool, readers: pool, tenant };
+      const socket = await openSocket(service.base, tenant);
+      const usedMs = async (during: () => Promise<unknown>): Promise<number> => {
+        const before = await service.metric(cpuSeconds);
+        await during();
+        return ((await service.metric(cpuSeconds)) - before) * 1_000;
+      };
+      try {
+        await new Run(sides, warmUp.perSecond, "warm").send(warmUp.seconds);
+        await settled(service, tenant);
+        await pause(calmMs);
+        const restShare = (await usedMs(() => pause(seconds * 1_000))) / (seconds * 1_000);
+        console.log(`  at rest: ${short(restShare * 100)} % of a core`);
+        const figures: Figure[] = [
+          {
+            name: "processor, at rest",
+            value: restShare * 100,
+            unit: "%",
+            target: { valueMax: restPercentMax },
+          },
+        ];
+        for (const rate of rates) {
+          const run = new Run(sides, rate, `r${rate}`, { sold: true, probes: 0 });
+          const used = await usedMs(async () => {
+            await run.send(seconds);
+            await pause(tailMs);
+          });
+          const eventMs = (used - restShare * tailMs) / (rate * seconds);
+          const { reported } = await run.durations(service.base, socket.arrivals);
+          const probed = new Run(sides, rate, `p${rate}`, { sold: true });
+          await probed.send(seconds);
+          const { readable } = await probed.durations(service.base, socket.arrivals);
+          console.log(`  ${rate}/s: ${short(eventMs)} ms of a core for an event`);
+          console.log(`    2xx → socket  ${spread(reported)}`);
+          console.log(`    2xx → list    ${spread(readable)}`);
+          figures.push(
+            {
+              name: `processor, an event at ${rate}/s`,
+              value: eventMs,
+              unit: "ms",
+              target: { valueMax: eventMsMax[rate] ?? Number.NaN },
+            },
+            ...latencies(`2xx → socket at ${rate}/s`, reported),
+            ...latencies(`2xx → list at ${rate}/s`, readable),
+          );
+        }
+        return figures;
+      } finally {
+        socket.close();
+        pool.close();
+      }
+    }),
+  );
+}
+
+function latencies(name: string, valuesMs: readonly number[]): Figure[] {
+  return [0.5, 0.99].map((p) => ({
+    name: `${name}, p${p * 100}`,
+    value: percentile(valuesMs, p),
+    unit: "ms",
+  }));
+}
