@@ -22,6 +22,7 @@
  * - Offsets grow by one within a partition and are never reused. Retention removes the oldest
  *   records; `earliest` says where a partition begins now.
  */
+import type { Pace } from "../runtime/pace.js";
 import type { Topic } from "../schemas/records/records.js";
 
 export interface NewRecord {
@@ -53,6 +54,8 @@ export interface ConsumeOptions {
    * it rests accordingly, and its next batch grows meanwhile.
    */
   readonly shareMax?: number;
+  /** Of all partitions together, instead of it. */
+  readonly pace?: Pace;
   /**
    * How long records may gather where each request for them has its price, as on Kafka: the first
    * come at once, those after them at most so often; left out: `limits.kafkaLingerMs`.
@@ -61,9 +64,13 @@ export interface ConsumeOptions {
   /**
    * Called with 1 to `batchRecordsMax` records of one partition, in order, together no larger than
    * `limits.consumedBytesMax` if they are more than one. The next batch is given when this
-   * resolves; the offset moves past this one when `finished` does, too.
+   * resolves; the offset moves past this one when `finished` does, too. `Log.handled` moves when
+   * `shown` does, which is not later than `finished`; left out: at once.
    */
-  handle(records: readonly LogRecord[]): Promise<{ readonly finished: Promise<void> } | void>;
+  handle(records: readonly LogRecord[]): Promise<{
+    readonly finished: Promise<void>;
+    readonly shown?: Promise<void>;
+  } | void>;
   /**
    * Called for a record that `handle` cannot handle by itself either, although no store is away
    * (log/suspects.ts, runtime/store-away.ts). When this resolves the offset moves past it, else it
@@ -157,8 +164,8 @@ export interface Log {
   /** The offset the group would go on from after a crash, by partition. */
   committed(topic: Topic, group: string): Promise<bigint[]>;
   /**
-   * The offset after the last record whose handler has resolved, though what it left to be finished
-   * may not be; where that is known to this process, else the committed one. By partition.
+   * The offset after the last record whose handler has resolved and whose rows are shown, though
+   * what was left to be finished may not be; where that is known to this process, else the committed one. By partition.
    */
   handled(topic: Topic, group: string): Promise<bigint[]>;
   /** Sets a group back (or ahead) while none of its members runs, for a replay. */

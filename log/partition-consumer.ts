@@ -44,7 +44,7 @@ export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecor
 /** A group's place in one partition, and the right to work there: one member at a time. */
 export interface Place {
   offset(): number;
-  /** Records before it are handled; it goes back to `offset` when a run of batches fails. */
+  /** Records before it are shown; it goes back to `offset` when a run of batches fails. */
   handled: number;
   /** Resolves when the new offset is durable. */
   move(offset: number): Promise<void>;
@@ -72,7 +72,7 @@ export function consumePartition(
       try {
         await place.alone(() => run.untilFinished());
         pauseMs = firstPauseMs;
-        await rest(run.restMs, stop);
+        await run.rest();
       } catch (error) {
         const where = whereabouts(options.group, source, run.failed);
         if (error instanceof PartitionLost) {
@@ -116,8 +116,12 @@ interface Failure {
 class Run {
   /** The first batch that failed. */
   failed: readonly LogRecord[] = [];
-  /** How long the group has to rest after it. */
-  restMs = 0;
+  /** How long the group has to rest after the last one. */
+  #restMs = 0;
+  /** Where the next batch begins. */
+  #next = 0;
+  #isOver = false;
+  #shown: Promise<void> = Promise.resolve();
   #unfinished = 0;
   readonly #failures: Failure[] = [];
   #finished: Promise<void> = Promise.resolve();
@@ -135,21 +139,20 @@ class Run {
   async untilFinished(): Promise<void> {
     await this.#passOver();
     // The member before may have handled these while this one waited.
-    this.place.handled = this.place.offset();
+    this.#next = this.place.offset();
+    this.place.handled = this.#next;
     try {
       do {
         // Before reading: what comes meanwhile belongs to the next batch.
-        await rest(this.restMs, this.stop);
-        this.restMs = 0;
-        const { handled } = this.place;
+        await this.rest();
         const { batchRecordsMax } = this.options;
-        const read = this.source.read(handled, batchRecordsMax, limits.consumedBytesMax);
+        const read = this.source.read(this.#next, batchRecordsMax, limits.consumedBytesMax);
         const records = this.suspects.among(read);
         const last = records.at(-1);
         if (last === undefined) {
           // A restore or retention may have left nothing before the end.
           const { end } = this.source;
-          if (this.#unfinished === 0 && handled < end) await this.place.move(end);
+          if (this.#unfinished === 0 && this.#next < end) await this.place.move((this.#next = end));
           else await this.#news();
           continue;
         }
@@ -158,12 +161,21 @@ class Run {
       } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);
     } finally {
       await this.#moved;
+      this.#isOver = true;
       this.place.handled = this.place.offset();
     }
     const [first] = this.#failures.toSorted((one, other) => placeOf(one) - placeOf(other));
     if (first === undefined) return;
     this.failed = first.records;
     throw first.error;
+  }
+
+  async rest(): Promise<void> {
+    const { pace } = this.options;
+    if (pace !== undefined) return pace.turn(this.stop);
+    const ms = this.#restMs;
+    this.#restMs = 0;
+    await rest(ms, this.stop);
   }
 
   /** The record that was found to fail by itself; then the batches go on behind it. */
@@ -178,14 +190,24 @@ class Run {
     const began = Date.now();
     try {
       const left = await this.options.handle(records);
+      this.#showAfter(left?.shown, end);
       this.#moveAfter(records, left?.finished, end);
     } catch (error) {
       this.#failures.push({ records, error });
       return;
     }
-    this.place.handled = end;
+    this.#next = end;
     const took = Date.now() - began;
-    this.restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
+    this.options.pace?.ended(took);
+    this.#restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
+  }
+
+  /** In their order, too. Why one is not shown is among the failures, by what it left to finish. */
+  #showAfter(shown: Promise<void> | undefined, offset: number): void {
+    this.#shown = Promise.all([this.#shown, shown]).then(() => {
+      if (!this.#isOver) this.place.handled = Math.max(this.place.handled, offset);
+    });
+    this.#shown.catch(() => undefined);
   }
 
   /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */

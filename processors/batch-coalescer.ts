@@ -13,6 +13,7 @@ type Handle = (records: readonly LogRecord[]) => Promise<Left | void>;
 /** What a batch leaves when it is handled (`ConsumeOptions.handle`). */
 export interface Left {
   readonly finished: Promise<void>;
+  readonly shown?: Promise<void>;
   /** The part of it that burdens the stores; left out: all. */
   readonly written?: Promise<void>;
 }

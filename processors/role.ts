@@ -7,6 +7,7 @@ import { answersOf, forgetOldAnswers } from "../provider-api/stored-answers.js";
 import type { ConsumeOptions, LogUse } from "../log/log.js";
 import { shareOf } from "../postgres/connection-share.js";
 import { openProviderApis } from "../provider-api/provider-api.js";
+import { Pace, type PaceOptions } from "../runtime/pace.js";
 import type { Service } from "../runtime/service.js";
 import { openSkus } from "../catalogue/skus.js";
 import { keepCatalogueCopy } from "../catalogue/clickhouse-copy.js";
@@ -83,6 +84,11 @@ export async function start(service: Service): Promise<void> {
   const booked = delays(service.metrics);
   const held = new HeldMessages();
   const booking = { ...service, skus, soleWriter, accountSizes, booked, held };
+  const paces = { subscriptions: new Pace(subscriptionsPace), journal: new Pace(journalPace) };
+  service.watermark.onBehind((figures) => {
+    soleWriter?.hurry(figures === "transactions" ? "shown" : "all");
+    if (figures === "all") paces.subscriptions.hurry();
+  });
 
   const consume = (
     topic: Topic,
@@ -108,11 +114,15 @@ export async function start(service: Service): Promise<void> {
           if (group === groups.money) soleWriter?.passOver(record);
         }),
     });
-    service.releases.push(`consumer ${group}`, () => consumer.close());
+    service.releases.push(`consumer ${group}`, () => {
+      // What was handled is finished at once.
+      if (group === groups.money) soleWriter?.close();
+      return consumer.close();
+    });
   };
   /** What writes to the store. A sole writer books one batch at a time by itself. */
   const consumeTogether = (...words: Parameters<typeof consume>) => {
-    const [topic, group, recordsMax, handle, haste = {}] = words;
+    const [topic, group, recordsMax, handle, { pace, ...haste } = {}] = words;
     if (!service.log.shared) return consume(...words);
     const together = coalesced({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
     return consume(topic, group, recordsMax, together, { ...haste, shareMax: 1 });
@@ -124,7 +134,7 @@ export async function start(service: Service): Promise<void> {
     groups.journal,
     bookBatchRecordsMax,
     (records) => keepJournal(enriching, records),
-    journalHaste,
+    { ...journalHaste, pace: paces.journal },
   );
   consumeTogether(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
     bookMoney(booking, records),
@@ -134,7 +144,7 @@ export async function start(service: Service): Promise<void> {
     groups.subscriptions,
     bookSubscriptionsBatchRecordsMax,
     (records) => bookSubscriptions(booking, records),
-    subscriptionsHaste,
+    { ...subscriptionsHaste, pace: paces.subscriptions },
   );
   for (const [group, enrich] of [
     [groups.enrich, enrichOptional],
@@ -163,8 +173,15 @@ export async function start(service: Service): Promise<void> {
  */
 const subscriptionsHaste: Haste = { shareMax: 1 / 3, lingerMs: 100 };
 const journalHaste: Haste = { shareMax: 1 / 10, lingerMs: 250 };
+/** Where one process does everything on few cores. Who asks for MRR hurries it. */
+const subscriptionsPace: PaceOptions = {
+  shareMax: 1 / 16,
+  hurriedShareMax: 1 / 3,
+  restMsMax: 3_000,
+};
+const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 2_000 };
 
-type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs">;
+type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;
 
 /** How long each event of a batch took, once however many facts it reported. */
 function delays({

@@ -45,14 +45,15 @@ export const passages: readonly (readonly [Topic, string])[] = [
 ];
 
 /**
- * Transactions are written first; the ledger follows a moment later, and MRR, which takes the
- * engine longer, within a second.
+ * Transactions are written first; the ledger follows within a second, and MRR, which takes the
+ * engine longer, within some: at once when somebody asks for it.
  */
 export type Figures = "transactions" | "money" | "all";
 
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
+  readonly #behind: ((figures: Figures) => void)[] = [];
   readonly #reported = {
     transactions: new ReportedMoments(),
     money: new ReportedMoments(),
@@ -97,6 +98,11 @@ export class Watermark {
     this.receipts.check(receivedAt);
   }
 
+  /** @param listener is called when somebody asks for figures that are not complete yet */
+  onBehind(listener: (figures: Figures) => void): void {
+    this.#behind.push(listener);
+  }
+
   /** Calls in flight in this process. */
   get callsInFlight(): number {
     return this.receipts.calls;
@@ -108,10 +114,12 @@ export class Watermark {
    * @param workspace whose figures are reported; left out: of all of them
    */
   async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
-    let complete = (await this.receipts.earliest()) - 1;
+    const received = (await this.receipts.earliest()) - 1;
+    let complete = received;
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
+    if (complete < received) for (const listener of this.#behind) listener(figures);
     // A call stamped meanwhile is later than everything found.
     return this.#reported[figures].report(workspace ?? everyone, complete);
   }

@@ -8,13 +8,15 @@ import type { Log, LogRecord } from "../../log/log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { TryLater } from "../../runtime/store-away.js";
 import { topics } from "../../schemas/records/records.js";
+import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import { KnownKeys } from "./money/known-keys.js";
 import { WriteBehind } from "./write-behind.js";
 
-/** People see a transaction at once; its ledger rows and facts follow this much later. */
-const followMs = 150;
-/** Batches that wait to be followed; the next waits for them. */
-const batchesWaitingMax = 16;
+/** What lists show, and then everything else; messages wait for neither. */
+const showPace: PaceOptions = { shareMax: 1 / 10, hurriedShareMax: 1 / 3, restMsMax: 300 };
+const followPace: PaceOptions = { shareMax: 1 / 20, hurriedShareMax: 1 / 4, restMsMax: 1_000 };
+/** Records whose rows wait to be written; the next batch waits for them. */
+const recordsWaitingMax = 20_000;
 
 /** What a sole writer needs of its service. */
 interface Stores {
@@ -26,7 +28,20 @@ interface Stores {
 /** What is left to be written of a batch, and its first record. */
 interface Following<Rows> {
   readonly first: LogRecord;
+  readonly records: number;
   readonly rows: Rows;
+  /** To be called when all of it is written. */
+  written?: () => void;
+}
+
+/** Writes rows of several batches. */
+type Write<Rows> = (rows: readonly Rows[]) => Promise<void>;
+
+export interface Written {
+  /** What lists show of it is there. */
+  readonly shown?: Promise<void>;
+  /** All of it is there. */
+  readonly finished: Promise<void>;
 }
 
 /** A batch before it failed, so this one has to be given again. */
@@ -43,7 +58,10 @@ export class SoleWriter<Rows> {
   /** By partition: where the first batch begins that failed and was not given again yet. */
   readonly #missingFrom = new Map<number, bigint>();
   readonly #known = new KnownKeys();
-  readonly #behind: WriteBehind<Following<Rows>>;
+  readonly #paces = { show: new Pace(showPace), follow: new Pace(followPace) };
+  readonly #showing: WriteBehind<Following<Rows>>;
+  readonly #following: WriteBehind<Following<Rows>>;
+  /** Records. */
   #waiting = 0;
   /** What was known is forgotten: rows on their way are neither in memory nor in the table. */
   #mustSettle = false;
@@ -52,34 +70,59 @@ export class SoleWriter<Rows> {
     ends: readonly bigint[],
     private readonly clickhouse: ClickHouse,
     private readonly logger: Logger,
-    follow: (rows: readonly Rows[]) => Promise<void>,
+    follow: Write<Rows>,
+    show: Write<Rows>,
   ) {
     this.#doubtfulBelow = new Map(ends.map((end, partition) => [partition, end]));
-    this.#behind = new WriteBehind(async (batches) => {
+    this.#showing = this.#behind(this.#paces.show, async (batches) => {
+      // All that is known by now is of these batches or of earlier ones.
       const written = this.#known.writing();
+      for (const batch of batches) batch.written = written;
+      await show(batches.map(({ rows }) => rows));
+    });
+    this.#following = this.#behind(this.#paces.follow, async (batches) => {
+      await follow(batches.map(({ rows }) => rows));
+      batches.at(-1)?.written?.();
+    });
+  }
+
+  #behind(pace: Pace, write: Write<Following<Rows>>): WriteBehind<Following<Rows>> {
+    return new WriteBehind(async (batches) => {
       try {
         // Stored without what came before it, a reading would be taken for a payment's first.
         for (const { first } of batches) this.#assertNothingIsMissing(first);
-        await follow(batches.map(({ rows }) => rows));
+        await write(batches);
       } catch (error) {
         this.#doubtAll();
         for (const { first } of batches) this.#missFrom(first);
         throw error;
       }
-      written();
-    }, followMs);
+    }, pace);
   }
 
   /**
    * To be called before the first record is booked; null where others write, too.
    * @param follow writes the rows of several batches that nobody waits for
+   * @param show before it, those of their rows that lists show
    */
   static async over<Rows>(
     { clickhouse, log, logger }: Stores,
-    follow: (rows: readonly Rows[]) => Promise<void>,
+    follow: Write<Rows>,
+    show: Write<Rows> = async () => {},
   ): Promise<SoleWriter<Rows> | null> {
     if (log.shared || clickhouse.isShared) return null;
-    return new SoleWriter(await log.ends(topics.facts), clickhouse, logger, follow);
+    return new SoleWriter(await log.ends(topics.facts), clickhouse, logger, follow, show);
+  }
+
+  /** Somebody waits for what is shown, or for all of what is written. */
+  hurry(what: "shown" | "all"): void {
+    this.#paces.show.hurry();
+    if (what === "all") this.#paces.follow.hurry();
+  }
+
+  /** From now on rows are written as soon as they can be. */
+  close(): void {
+    for (const pace of Object.values(this.#paces)) pace.close();
   }
 
   /**
@@ -89,7 +132,7 @@ export class SoleWriter<Rows> {
    * @param alone books what cannot have been booked in part, and returns the rows to follow
    * @param careful books any batch
    * @param isDoubtful it may have been booked in part, wherever it lies
-   * @returns what resolves when all of the batch is written
+   * @returns what resolves when the batch is written
    * @throws ComesAgain
    */
   run(
@@ -97,7 +140,7 @@ export class SoleWriter<Rows> {
     alone: (known: KnownKeys) => Promise<Rows>,
     careful: (known: KnownKeys) => Promise<void>,
     isDoubtful = false,
-  ): Promise<{ readonly finished: Promise<void> }> {
+  ): Promise<Written> {
     if (this.#known.stored.wanted) void this.#readKeys();
     const turn = this.#turn.then(() => this.#book(records, alone, careful, isDoubtful));
     this.#turn = turn.catch(() => undefined);
@@ -114,15 +157,15 @@ export class SoleWriter<Rows> {
     alone: (known: KnownKeys) => Promise<Rows>,
     careful: (known: KnownKeys) => Promise<void>,
     isDoubtful: boolean,
-  ): Promise<{ readonly finished: Promise<void> }> {
+  ): Promise<Written> {
     const [first, last] = [records[0], records.at(-1)];
     if (first === undefined || last === undefined) return { finished: Promise.resolve() };
     const { partition } = first;
     const isNew = !isDoubtful && first.offset >= (this.#doubtfulBelow.get(partition) ?? 0n);
-    if (!isNew || this.#waiting >= batchesWaitingMax) this.#mustSettle = true;
+    if (!isNew || this.#waiting >= recordsWaitingMax) this.#mustSettle = true;
     while (this.#mustSettle) {
       this.#mustSettle = false;
-      await this.#behind.settled();
+      await this.#settled();
     }
     this.#assertNothingIsMissing(first);
     this.#bookedBelow.set(partition, last.offset + 1n);
@@ -131,7 +174,7 @@ export class SoleWriter<Rows> {
         const rows = await alone(this.#known);
         // It may have looked when rows before it were forgotten and others still on their way.
         if (this.#mustSettle) throw new ComesAgain("rows of a batch before it could not follow");
-        return { finished: this.#follow({ first, rows }) };
+        return this.#follow({ first, records: records.length, rows });
       }
       this.#known.forget();
       await careful(this.#known);
@@ -164,19 +207,29 @@ export class SoleWriter<Rows> {
       await this.#known.stored.read(this.clickhouse, async () => {
         // The batch under way now may have added its keys before there was anything to add them to.
         await this.#turn;
-        await this.#behind.settled();
+        await this.#settled();
       });
     } catch (error) {
       this.logger.warn({ err: error }, "the keys of money_facts could not be read");
     }
   }
 
-  #follow(batch: Following<Rows>): Promise<void> {
-    this.#waiting += 1;
-    const finished = this.#behind.add(batch).finally(() => (this.#waiting -= 1));
-    // The consumer may look at it only when its handler has ended.
+  #follow(batch: Following<Rows>): Written {
+    this.#waiting += batch.records;
+    const shown = this.#showing.add(batch);
+    const finished = shown
+      .then(() => this.#following.add(batch))
+      .finally(() => (this.#waiting -= batch.records));
+    // The consumer may look at them only when its handler has ended.
+    shown.catch(() => undefined);
     finished.catch(() => undefined);
-    return finished;
+    return { shown, finished };
+  }
+
+  /** Resolves when all that was added before is written, or has failed. */
+  async #settled(): Promise<void> {
+    await this.#showing.settled();
+    await this.#following.settled();
   }
 
   /** Everything booked since the offsets last moved may be partly there, and is delivered again. */

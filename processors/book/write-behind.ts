@@ -1,9 +1,9 @@
 /**
  * Rows that may be written a moment later: a statement costs the engine much the same for any
- * number of rows, so rows that nobody waits for are collected for `afterMs`. The log's offset does
- * not move until they are written, so after a crash they are made again.
+ * number of rows, so rows that nobody waits for are collected at a pace. The log's offset does not
+ * move until they are written, so after a crash they are made again.
  */
-import { setTimeout as pause } from "node:timers/promises";
+import type { Pace } from "../../runtime/pace.js";
 
 export class WriteBehind<Rows> {
   #waiting: Rows[] = [];
@@ -16,7 +16,7 @@ export class WriteBehind<Rows> {
    */
   constructor(
     private readonly write: (rows: readonly Rows[]) => Promise<void>,
-    private readonly afterMs: number,
+    private readonly pace: Pace,
   ) {}
 
   /** Resolves when the rows are written, with all that was added since the last write. */
@@ -32,15 +32,22 @@ export class WriteBehind<Rows> {
   }
 
   async #writeAfter(before: Promise<void>): Promise<void> {
-    await Promise.all([pause(this.afterMs), before.catch(() => undefined)]);
+    await before.catch(() => undefined);
+    await this.pace.turn();
     const rows = this.#waiting;
     this.#waiting = [];
     this.#next = null;
-    await this.write(rows);
+    const began = performance.now();
+    try {
+      await this.write(rows);
+    } finally {
+      this.pace.ended(performance.now() - began);
+    }
   }
 
   /** Resolves when all that was added before is written, or has failed. */
   async settled(): Promise<void> {
+    this.pace.hurry();
     await (this.#next ?? this.#running).catch(() => undefined);
   }
 }

@@ -6,6 +6,7 @@ import { KnownKeys } from "../../processors/book/money/known-keys.js";
 import { SoleWriter } from "../../processors/book/sole-writer.js";
 import { StoredKeys } from "../../processors/book/money/stored-keys.js";
 import { WriteBehind } from "../../processors/book/write-behind.js";
+import { Pace } from "../../runtime/pace.js";
 import { topics } from "../../schemas/records/records.js";
 import { openTestClickHouse, testLogger } from "../harness/stores.js";
 import { hasFailed, latch } from "../harness/promises.js";
@@ -90,7 +91,7 @@ describe("Rows that follow", () => {
     const behind = new WriteBehind<string>(async (rows) => {
       written.push([...rows]);
       if (rows.includes("bad")) throw new Error("the world fails");
-    }, 5);
+    }, new Pace({ shareMax: 1, restMsMax: 0 }));
     await Promise.all([behind.add("a"), behind.add("b")]);
     const results = await Promise.allSettled([behind.add("c"), behind.add("bad")]);
     await behind.add("d");

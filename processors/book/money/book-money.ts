@@ -98,7 +98,8 @@ async function bookBesideOthers(service: BookingService, batch: readonly Fact[])
 
 /**
  * Nobody else writes and nothing of the batch is written yet, so what is missing follows from what
- * was known before. A crash between the steps leaves the batch to the careful way above.
+ * was known before, and messages wait for no table. A crash between the steps leaves the batch to
+ * the careful way above, which repeats the messages.
  * @returns what follows later, with that of other batches
  */
 async function bookAsSoleWriter(
@@ -106,18 +107,16 @@ async function bookAsSoleWriter(
   batch: readonly Fact[],
   keys: KnownKeys,
 ): Promise<FollowingRows> {
-  const { clickhouse } = service;
-  const { payments, before, missing, remember } = await lookFirst(clickhouse, batch, keys);
+  const { payments, before, missing, remember } = await lookFirst(service.clickhouse, batch, keys);
   const unseen = new Set(missing.map(({ fact_id }) => fact_id));
   const outcomes = await workOut(service, batch, payments, unseen);
   const news = await mapInTurns(outcomes, (outcome) => newsOf(outcome, before(outcome.payment)));
-  await appendVersions(clickhouse, news);
   const { published } = await report(service, batch, outcomes);
   remember();
   return { missing, news, published };
 }
 
-/** What a sole writer writes a moment after the transactions people see. */
+/** What a sole writer writes a moment after its messages: versions first, which lists show. */
 interface FollowingRows {
   readonly missing: readonly Fact[];
   readonly news: readonly NewPaymentVersions[];
@@ -130,14 +129,18 @@ export function openSoleWriter(
   service: Pick<BookingService, "clickhouse" | "log" | "logger">,
 ): Promise<SoleWriter<FollowingRows> | null> {
   const { clickhouse } = service;
-  return SoleWriter.over(service, async (batches) => {
+  type Batches = readonly FollowingRows[];
+  const newsOfAll = (batches: Batches) => batches.flatMap(({ news }) => news);
+  const follow = async (batches: Batches): Promise<void> => {
     const facts = batches.flatMap(({ missing }) => missing);
-    const news = batches.flatMap((batch) => batch.news);
     const published = batches.map((batch) => batch.published);
     // After a failure the tables are read, so no write may still be running.
-    const written = [insertFacts(clickhouse, facts, false), appendLedger(clickhouse, news)];
-    await allEnded([...written, ...published]);
-  });
+    const ledger = appendLedger(clickhouse, newsOfAll(batches));
+    await allEnded([insertFacts(clickhouse, facts, false), ledger, ...published]);
+  };
+  return SoleWriter.over(service, follow, (batches) =>
+    appendVersions(clickhouse, newsOfAll(batches)),
+  );
 }
 
 /** @param unseen ids of facts that nobody can have made a version of; null: others may, of any */
