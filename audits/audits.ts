@@ -4,6 +4,7 @@ import { auditFinding, type AuditFinding } from "../schemas/audit.js";
 import type { ListPage } from "../workspaces/list-page.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
+import { News } from "../runtime/lookout.js";
 
 /** Workspaces and tables with differences one audit keeps for the list. */
 const auditFindingsMax = 1_000;
@@ -31,6 +32,8 @@ const columns =
   "id, asked_by, workspace, state, created_at, started_at, ended_at, rows_compared, " +
   "differences, findings, failure";
 
+export const auditNews = new News();
+
 /** @returns null when one of the same scope waits already */
 export async function askAudit(
   postgres: Postgres,
@@ -52,6 +55,7 @@ export async function askAudit(
       [`aud_${randomBase62(20)}`, asked_by, workspace, now],
     );
   });
+  auditNews.announce();
   return row === undefined ? null : checked(row);
 }
 

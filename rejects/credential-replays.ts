@@ -4,6 +4,7 @@
  */
 import type { Postgres } from "../postgres/postgres.js";
 import { randomBase62 } from "../vault/random.js";
+import { rejectNews } from "./rejects.js";
 import { type ReplayService, replayAll } from "./replay.js";
 
 /** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
@@ -17,6 +18,7 @@ export async function oweReplay(sql: Pick<Postgres, "query">, integration: strin
      ON CONFLICT (workspace, provider) DO UPDATE SET note = excluded.note, seen_at = NULL`,
     [integration, randomBase62(noteLength)],
   );
+  rejectNews.announce();
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Environment } from "../schemas/records/records.js";
 import { eachShard } from "../clickhouse/cluster/shard-statements.js";
 import { partsOf, type QueryParam } from "../clickhouse/sql-text.js";
 import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { News } from "../runtime/lookout.js";
 
 /** A row of `rejects`; times as ClickHouse writes them. */
 export interface RejectRow {
@@ -30,6 +31,9 @@ const columns =
   "received_at DateTime64(3, 'UTC'), step String, reason String, detail String, " +
   "partition UInt16, offset UInt64, state String, revision UInt64";
 
+/** Of rows, or of credentials that they wait for. */
+export const rejectNews = new News();
+
 /** A reject of an event listed before takes its place. */
 export async function insertRejects(
   clickhouse: Pick<ClickHouse, "write">,
@@ -37,6 +41,7 @@ export async function insertRejects(
 ): Promise<void> {
   for (const { table } of partsOf(columns, rows)) {
     await clickhouse.write(`INSERT INTO rejects SELECT * FROM ${table}`, {}, "bookkeeping");
+    rejectNews.announce();
   }
 }
 

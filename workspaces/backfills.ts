@@ -4,6 +4,7 @@ import type { Postgres } from "../postgres/postgres.js";
 import { durably } from "../postgres/rows.js";
 import type { BackfillView } from "../schemas/http/manage.js";
 import { randomBase62 } from "../vault/random.js";
+import { News } from "../runtime/lookout.js";
 
 /** How long a process may be silent before another goes on with its backfill. */
 const backfillLeaseMs = 120_000;
@@ -48,6 +49,8 @@ export function canBeginAt(from: Date, now: Date): boolean {
   return from.getTime() >= limits.eventEarliest && from <= now;
 }
 
+export const backfillNews = new News();
+
 /** @returns null when one of this integration is running */
 export async function createBackfill(
   postgres: Postgres,
@@ -62,6 +65,7 @@ export async function createBackfill(
      ON CONFLICT DO NOTHING RETURNING ${columns}`,
     [`bf_${randomBase62(20)}`, given.workspace, given.integration, given.from, given.list, now],
   );
+  backfillNews.announce();
   return backfill;
 }
 

@@ -15,7 +15,7 @@ import { createTenant, settled } from "./tenant.js";
 const rates = [2, 20, 200] as const;
 const warmUp = { perSecond: 100, seconds: 8 } as const;
 /** What a start leaves to be done, and the last webhooks. */
-const calmMs = 5_000;
+const calmMs = 20_000;
 /** From the last webhook until all of it is written. */
 const tailMs = 2_000;
 const cpuSeconds = "process_cpu_seconds_total";

@@ -3,11 +3,11 @@
  * time, among all processes, in small slices with rests, so that booking hardly notices. It only
  * reports; repairing is a command for when nothing is booking (`docs/operating.md`).
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { schedule } from "node-cron";
 import {
   type AuditRecord,
   askAudit,
+  auditNews,
   endAudit,
   failAudit,
   hasAudits,
@@ -18,6 +18,7 @@ import {
   wasAuditAsked,
 } from "../../audits/audits.js";
 import { tryExclusively } from "../../postgres/leases.js";
+import { Lookout } from "../../runtime/lookout.js";
 import type { Service } from "../../runtime/service.js";
 import { auditedTables } from "../../schemas/audit.js";
 import { audit } from "./audit.js";
@@ -31,11 +32,14 @@ const nightTimes = "30 3-8 * * *";
 const nightBeginsMs = 3 * 60 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 const lookEveryMs = 2_000;
+const calmLookEveryMs = 30_000;
 /** Of the time of one connection. */
 const shareMax = 1 / 4;
 
 export function keepAudits(service: Service): void {
-  const { logger, postgres, releases } = service;
+  const { log, logger, postgres, releases } = service;
+  const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
+  const lookout = new Lookout(auditNews, { everyMs: lookEveryMs, calmEveryMs });
   const stopping = new AbortController();
   const { signal } = stopping;
   gauges(service);
@@ -57,8 +61,7 @@ export function keepAudits(service: Service): void {
       } catch (error) {
         if (!signal.aborted) logger.error({ err: error }, "the upkeep of audits failed");
       }
-      // Rejects when stopping: that is the end of the loop.
-      await pause(lookEveryMs, undefined, { signal }).catch(() => undefined);
+      await lookout.rest(signal);
     }
   }
 

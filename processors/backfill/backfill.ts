@@ -4,11 +4,11 @@
  * it short it goes on at the page it was at; a page read twice changes nothing.
  */
 import { withDeadline } from "../../runtime/deadline.js";
-import { setTimeout as pause } from "node:timers/promises";
 import {
   type Backfill,
   type BackfillStep,
   type LeasedBackfill,
+  backfillNews,
   leaseBackfill,
   moveBackfill,
 } from "../../workspaces/backfills.js";
@@ -16,6 +16,7 @@ import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import { groups } from "../../watermark/watermark.js";
 import { RecordTooLarge } from "../../log/record-size.js";
+import { Lookout } from "../../runtime/lookout.js";
 import { isStoreAway } from "../../runtime/store-away.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
@@ -45,16 +46,20 @@ export type BackfillingService = Service & {
 };
 
 const lookEveryMs = 500;
+const calmLookEveryMs = 10_000;
 const pauseMsFirst = 2_000;
 
 /** Works until `stopping`; one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
+  const calmEveryMs = service.log.shared ? lookEveryMs : calmLookEveryMs;
+  const lookout = new Lookout(backfillNews, { everyMs: lookEveryMs, calmEveryMs });
   const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map() };
   while (!stopping.aborted) {
     try {
       const backfill = await leaseBackfill(service.postgres, new Date());
       if (backfill !== null) {
+        lookout.found();
         await moveOn(service, backfill, memory).catch((error: unknown) =>
           afterFailure(service, backfill, memory, error),
         );
@@ -64,8 +69,7 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
       // The lease runs out, and the same page is read again.
       if (!stopping.aborted) logger.error({ err }, "a backfill could not go on; trying again");
     }
-    // Rejects when stopping: that is the end of the loop.
-    await pause(lookEveryMs, undefined, { signal: stopping }).catch(() => undefined);
+    await lookout.rest(stopping);
   }
 }
 

@@ -35,8 +35,8 @@ export class WaitingForApis {
     if (wait !== undefined) wait.answered = true;
   }
 
-  /** To be called often: most calls find nothing to do. */
-  async replay(): Promise<void> {
+  /** To be called often: most calls find nothing to do. @returns whether any wait */
+  async replay(): Promise<boolean> {
     const rows = await this.service.clickhouse.rows<Waiting>(
       `SELECT workspace, provider, argMax(event_id, received_at) AS newest FROM rejects FINAL
        WHERE state = 'open' AND reason = {reason:String} AND step IN {steps:Array(String)}
@@ -49,6 +49,7 @@ export class WaitingForApis {
       if (!open.has(name) && wait.nextAt < Date.now()) this.#waits.delete(name);
     }
     for (const row of rows) await this.#replayOf(row);
+    return rows.length > 0;
   }
 
   async #replayOf({ workspace, provider, newest }: Waiting): Promise<void> {

@@ -3,10 +3,11 @@
  * when one is reported, for a provider's API when it answers again or other credentials were
  * entered. Replayed ones that were booked are resolved.
  */
-import { setTimeout as pause } from "node:timers/promises";
 import { replayOwed } from "../../rejects/credential-replays.js";
 import { tryExclusively } from "../../postgres/leases.js";
+import { rejectNews } from "../../rejects/rejects.js";
 import { replayAll } from "../../rejects/replay.js";
+import { Lookout } from "../../runtime/lookout.js";
 import type { Service } from "../../runtime/service.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { WaitingForApis } from "./api-rejects.js";
@@ -14,6 +15,7 @@ import { WaitingForApis } from "./api-rejects.js";
 const waitsForRate = "fx_rate_missing";
 const waitsForObject = "enrichment_unavailable";
 const settleEveryMs = 2_000;
+const calmSettleEveryMs = 30_000;
 /** Workspaces that wait for their replay; beyond it the newest are dropped, with a warning. */
 const workspacesWaitingMax = 10_000;
 
@@ -28,6 +30,8 @@ export interface RejectsUpkeep {
 
 export function startRejectRetries(service: Service): RejectsUpkeep {
   const stopping = new AbortController();
+  const calmEveryMs = service.log.shared ? settleEveryMs : calmSettleEveryMs;
+  const lookout = new Lookout(rejectNews, { everyMs: settleEveryMs, calmEveryMs });
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
   // A process may have been killed after data arrived and before the rejects that waited for it
@@ -36,6 +40,7 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
   let isFirst = true;
   const stopListening = service.rates.onEdition(() => {
     newRates = true;
+    rejectNews.announce();
   });
 
   async function upkeep(): Promise<void> {
@@ -58,8 +63,8 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
     }
     if (replayable.size > 0) await replayRequested();
     await replayOwed(service);
-    await waitingForApis.replay();
-    await settleReplayed(service);
+    if (await waitingForApis.replay()) lookout.found();
+    if (await settleReplayed(service)) lookout.found();
   }
 
   /** Who is reported more meanwhile has its turn the next time: others wait for theirs, too. */
@@ -80,8 +85,7 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
   const failures = new LogThrottle();
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // Rejects when stopping: that is the end of the loop.
-      await pause(settleEveryMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await lookout.rest(stopping.signal);
       if (stopping.signal.aborted) return;
       try {
         if (service.log.shared) await tryExclusively(service.postgres, "rejects upkeep", upkeep);
@@ -103,8 +107,10 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
     answered: (workspace, provider) => waitingForApis.answered(workspace, provider),
     ratesKnown() {
       newRates = true;
+      rejectNews.announce();
     },
     replaySoon(workspace) {
+      rejectNews.announce();
       if (replayable.size < workspacesWaitingMax) replayable.add(workspace);
       else service.logger.warn({ workspace }, "too many workspaces wait for a replay");
     },
@@ -123,18 +129,21 @@ async function workspacesWaiting(service: Service, reason: string): Promise<stri
 /**
  * A replayed reject is resolved once all that was received until its replay is normalized and it
  * has not been rejected again, which would have opened it again.
+ * @returns whether there are any
  */
 async function settleReplayed({
   clickhouse,
   watermark,
-}: Pick<Service, "clickhouse" | "watermark">): Promise<void> {
+}: Pick<Service, "clickhouse" | "watermark">): Promise<boolean> {
+  const replayed = "SELECT 1 FROM rejects FINAL WHERE state = 'replayed' LIMIT 1";
+  if ((await clickhouse.rows(replayed)).length === 0) return false;
   const complete = await watermark.completeTo();
   // A replay is marked with the moment before its new receipt time (rejects/replay.ts).
   const settled = `state = 'replayed' AND revision < ${complete}`;
   const [waiting] = await clickhouse.rows<{ found: string }>(
     `SELECT count() AS found FROM rejects FINAL WHERE ${settled}`,
   );
-  if (waiting === undefined || waiting.found === "0") return;
+  if (waiting === undefined || waiting.found === "0") return true;
   await clickhouse.write(
     `INSERT INTO rejects
      SELECT workspace, environment, event_id, provider, native_type, received_at, step, reason,
@@ -143,4 +152,5 @@ async function settleReplayed({
     {},
     "bookkeeping",
   );
+  return true;
 }

@@ -1,0 +1,66 @@
+/**
+ * How often a store is searched for work that is mostly not there: often while there is some or
+ * news of it, else rarely. What other processes note there is not announced here, so beside them
+ * it is always often.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Announces work inside this process, to all who look for it. */
+export class News {
+  count = 0;
+  readonly #waiting = new Set<() => void>();
+
+  announce(): void {
+    this.count += 1;
+    for (const wake of this.#waiting) wake();
+  }
+
+  /** Calls `wake` at the next announcement, until what this returns is called. */
+  listen(wake: () => void): () => void {
+    this.#waiting.add(wake);
+    return () => void this.#waiting.delete(wake);
+  }
+}
+
+export interface LookoutOptions {
+  readonly everyMs: number;
+  /** Without news for a while. */
+  readonly calmEveryMs: number;
+}
+
+/** How long after the last news, or the last work, it is looked for often. */
+const busyMs = 15_000;
+
+export class Lookout {
+  #seen = 0;
+  #busyUntil = 0;
+
+  constructor(
+    private readonly news: News,
+    private readonly options: LookoutOptions,
+  ) {
+    this.found();
+  }
+
+  /** There was work: more may follow. */
+  found(): void {
+    this.#busyUntil = performance.now() + busyMs;
+  }
+
+  /** Until it is time to look again; ends when `stop` is aborted. */
+  async rest(stop: AbortSignal): Promise<void> {
+    if (this.news.count !== this.#seen) this.found();
+    this.#seen = this.news.count;
+    const isBusy = performance.now() < this.#busyUntil;
+    const over = new AbortController();
+    const end = (): void => over.abort();
+    const unlisten = isBusy ? () => undefined : this.news.listen(end);
+    stop.addEventListener("abort", end);
+    if (stop.aborted) end();
+    const { everyMs, calmEveryMs } = this.options;
+    const ms = isBusy ? everyMs : calmEveryMs;
+    await pause(ms, undefined, { signal: over.signal }).catch(() => undefined);
+    stop.removeEventListener("abort", end);
+    unlisten();
+  }
+}
