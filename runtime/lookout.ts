@@ -38,20 +38,22 @@ export class Lookout {
   constructor(
     private readonly news: News,
     private readonly options: LookoutOptions,
+    /** ms by a clock that is never set */
+    private readonly elapsed = () => performance.now(),
   ) {
     this.found();
   }
 
   /** There was work: more may follow. */
   found(): void {
-    this.#busyUntil = performance.now() + busyMs;
+    this.#busyUntil = this.elapsed() + busyMs;
   }
 
   /** Until it is time to look again; ends when `stop` is aborted. */
   async rest(stop: AbortSignal): Promise<void> {
     if (this.news.count !== this.#seen) this.found();
     this.#seen = this.news.count;
-    const isBusy = performance.now() < this.#busyUntil;
+    const isBusy = this.elapsed() < this.#busyUntil;
     const over = new AbortController();
     const end = (): void => over.abort();
     const unlisten = isBusy ? () => undefined : this.news.listen(end);

@@ -3,8 +3,6 @@
  * once when none was done lately, then so rarely that it takes no more than its share of the time.
  * The engine shares its processors with others, so a slow one is asked less often.
  */
-import { performance } from "node:perf_hooks";
-
 export interface PaceOptions {
   /** The share of time the work may take, up to 1. */
   readonly shareMax: number;
@@ -12,8 +10,6 @@ export interface PaceOptions {
   readonly hurriedShareMax?: number;
   /** Work that took long, because a store was away, is no reason to rest long. */
   readonly restMsMax: number;
-  /** Before each, for what comes at the same moment. */
-  readonly gatherMs?: number;
 }
 
 export class Pace {
@@ -28,12 +24,12 @@ export class Pace {
 
   /** Resolves when it is time for the next, or when `stop` is aborted. */
   async turn(stop?: AbortSignal): Promise<void> {
-    let ms = this.#isClosed ? 0 : (this.options.gatherMs ?? 0);
-    do {
-      if (ms > 0) await this.#sleep(ms, stop);
-      const until = this.#isHurried ? this.#hurriedNotBefore : this.#notBefore;
-      ms = until - performance.now();
-    } while (ms > 0 && !this.#isClosed && stop?.aborted !== true);
+    while (!this.#isClosed && stop?.aborted !== true) {
+      const notBefore = this.#isHurried ? this.#hurriedNotBefore : this.#notBefore;
+      const ms = notBefore - performance.now();
+      if (ms <= 0) return;
+      await this.#sleep(ms, stop);
+    }
   }
 
   /** To be called after each. */

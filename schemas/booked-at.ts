@@ -7,6 +7,8 @@ import { z } from "zod";
 /** One moment for all rows of a statement: when it began, by the clock of the store. */
 export const bookedNow = "now64(3, 'UTC') AS booked_at";
 
+export const bookedAtColumn = "booked_at DateTime64(3, 'UTC')";
+
 export const bookedAt = z.iso
   .datetime()
   .describe("When it was written to its table, by the clock of the store.");

@@ -1,6 +1,6 @@
 /** What became of each raw event: one row for each record of the raw topic. */
 import { clickhouseTime } from "../../clickhouse/rows.js";
-import { partsOf } from "../../clickhouse/sql-text.js";
+import { appendsOf, partsOf } from "../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Outcome } from "./outcome.js";
 
@@ -15,8 +15,14 @@ export async function insertRawEvents(
   clickhouse: ClickHouse,
   rows: readonly RawEventRow[],
 ): Promise<void> {
-  for (const { table } of partsOf(columns, rows)) {
-    await clickhouse.write(`INSERT INTO raw_events SELECT * FROM ${table}`, {}, "bookkeeping");
+  for (const sql of clickhouse.isShared ? selected() : appendsOf("raw_events", columns, rows)) {
+    await clickhouse.write(sql, {}, "bookkeeping");
+  }
+
+  function* selected(): Generator<string> {
+    for (const { table } of partsOf(columns, rows)) {
+      yield `INSERT INTO raw_events SELECT * FROM ${table}`;
+    }
   }
 }
 

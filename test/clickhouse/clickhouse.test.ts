@@ -7,6 +7,7 @@ import { tableFileEnding } from "../../clickhouse/table-files.js";
 import { Pool } from "../../clickhouse/open.js";
 import {
   bind,
+  appendsOf,
   jsonRows,
   literal,
   partLengthMax,
@@ -153,6 +154,34 @@ describe("ClickHouse", () => {
       expect(await clickhouse.rows(`SELECT text FROM ${table}`)).to.eql(rows);
     });
   }
+
+  it("should append rows as they are, whatever stands in them", async () => {
+    const texts = [
+      nasty,
+      "{a:String}",
+      "$text$ '",
+      "\\N",
+      "a\tb\nc\rd\0e\\",
+      "FORMAT TabSeparated\n",
+      "",
+    ];
+    const rows = texts.map((text, index) => ({
+      id: index,
+      text,
+      amount: index % 2 === 0 ? null : -9_007_199_254_740_993n,
+      at: "2026-11-20 10:00:00.123",
+    }));
+    const structure = "id UInt32, text String, amount Nullable(Int64), at DateTime64(3, 'UTC')";
+    const table = `appended_${randomUUID().replaceAll("-", "")}`;
+    await clickhouse.write(`CREATE TABLE ${table} (${structure}) ENGINE = MergeTree ORDER BY id`);
+    for (const sql of appendsOf(table, structure, rows)) await clickhouse.write(sql);
+    expect([...appendsOf(table, structure, [])]).to.eql([]);
+    const found = await clickhouse.rows(`SELECT * FROM ${table} ORDER BY id`);
+    expect(found).to.eql(
+      rows.map((row) => ({ ...row, amount: row.amount === null ? null : String(row.amount) })),
+    );
+    await clickhouse.write(`DROP TABLE ${table}`);
+  });
 
   it("should write any number of rows in statements of bounded length", async () => {
     const text = "x".repeat(partLengthMax / 4);

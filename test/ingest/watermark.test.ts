@@ -142,6 +142,17 @@ describe("complete_to", () => {
     expect(await reported()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
   });
 
+  it("should say that somebody asked for what is not complete yet", async () => {
+    const log = new OnTopic(topics.facts, recordsOf([factOf(named, { received_at: 300 })]));
+    const watermark = new Watermark(log, now);
+    const asked: string[] = [];
+    watermark.onBehind((figures) => asked.push(figures));
+    await watermark.completeTo("transactions");
+    log.handledSoFar = 1;
+    await watermark.completeTo("all");
+    expect(asked).to.eql(["transactions"]);
+  });
+
   it("should hold up nobody else by facts received long ago", async () => {
     const facts = [
       factOf(named, { workspace: "asked", received_at: 300 }),

@@ -223,6 +223,31 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect((await log.committed(topic, "g"))[partition]).to.equal(3n);
     });
 
+    it("should count as handled what is shown, in order, before it is finished", async () => {
+      const [place] = await log.append(topic, [record("a"), record("a")]);
+      const partition = place?.partition ?? 0;
+      const [shown, finished] = [gate(), gate()];
+      let given = 0;
+      const subscription = consume({
+        batchRecordsMax: 1,
+        async handle() {
+          given += 1;
+          const isFirst = given === 1;
+          return { finished: finished.enter(), ...(isFirst && { shown: shown.enter() }) };
+        },
+      });
+      await until(() => given === 2);
+      await pause(30);
+      const handled = async () => (await log.handled(topic, "g"))[partition];
+      expect(await handled()).to.equal(0n);
+      shown.open();
+      await until(async () => (await handled()) === 2n);
+      expect((await log.committed(topic, "g"))[partition]).to.equal(0n);
+      finished.open();
+      await subscription.close();
+      expect((await log.committed(topic, "g"))[partition]).to.equal(2n);
+    });
+
     it("should give everything again from where finishing failed", async () => {
       await log.append(topic, [record("a"), record("a"), record("a")]);
       const failing = gate();

@@ -88,10 +88,13 @@ describe("Keys known", () => {
 describe("Rows that follow", () => {
   it("should be written together, and report all who added them when that fails", async () => {
     const written: string[][] = [];
-    const behind = new WriteBehind<string>(async (rows) => {
-      written.push([...rows]);
-      if (rows.includes("bad")) throw new Error("the world fails");
-    }, new Pace({ shareMax: 1, restMsMax: 0 }));
+    const behind = new WriteBehind<string>(
+      async (rows) => {
+        written.push([...rows]);
+        if (rows.includes("bad")) throw new Error("the world fails");
+      },
+      new Pace({ shareMax: 1, restMsMax: 0 }),
+    );
     await Promise.all([behind.add("a"), behind.add("b")]);
     const results = await Promise.allSettled([behind.add("c"), behind.add("bad")]);
     await behind.add("d");

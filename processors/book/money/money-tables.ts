@@ -1,11 +1,11 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
-import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
+import { appendsOf, jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { grouped } from "../../../runtime/grouped.js";
-import { bookedNow } from "../../../schemas/booked-at.js";
+import { bookedAtColumn, bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
 import { subjects } from "../../normalize/facts.js";
@@ -73,9 +73,14 @@ export async function insertFacts(
     `WHERE (${identity}) NOT IN (
        SELECT ${identity} FROM money_facts
        WHERE ${matching(part, "workspace", "environment", "provider", "key")})`;
+  if (!shared) {
+    for (const sql of appendsOf("money_facts", factColumns, rows)) {
+      await clickhouse.write(sql, {}, "facts");
+    }
+    return;
+  }
   for (const part of partsOf(factColumns, rows)) {
-    const wanted = shared ? areNew([...part.rows]) : "";
-    const sql = `INSERT INTO money_facts SELECT * FROM ${part.table} ${wanted}`;
+    const sql = `INSERT INTO money_facts SELECT * FROM ${part.table} ${areNew([...part.rows])}`;
     await clickhouse.write(sql, {}, "facts");
   }
 }
@@ -302,9 +307,21 @@ export async function insertBooked(
   rows: readonly object[],
   lane: WriteLane,
 ): Promise<void> {
-  for (const part of partsOf(columns, rows)) {
-    const sql = `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`;
+  for (const sql of clickhouse.isShared ? selected() : appended()) {
     await clickhouse.write(sql, {}, lane);
+  }
+
+  function* selected(): Generator<string> {
+    for (const part of partsOf(columns, rows)) {
+      yield `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`;
+    }
+  }
+
+  /** The clock of the store is that of this process. */
+  function appended(): Iterable<string> {
+    const booked_at = clickhouseTime(Date.now());
+    const booked = rows.map((row) => ({ ...row, booked_at }));
+    return appendsOf(table, `${columns}, ${bookedAtColumn}`, booked);
   }
 }
 
