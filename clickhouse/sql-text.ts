@@ -79,7 +79,9 @@ function* linesOf(names: readonly string[], rows: Iterable<object>): Generator<s
 
 function field(value: unknown): string {
   if (value === null || value === undefined) return "\\N";
-  return String(value).replace(/[\\\t\n\r\0]/g, (found) => fieldEscapes[found] ?? found);
+  if (typeof value === "number" || typeof value === "bigint") return value.toString();
+  assert(typeof value === "string", "only texts and numbers are appended");
+  return value.replace(/[\\\t\n\r\0]/g, (found) => fieldEscapes[found] ?? found);
 }
 
 const fieldEscapes: Readonly<Record<string, string>> = {

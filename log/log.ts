@@ -165,7 +165,8 @@ export interface Log {
   committed(topic: Topic, group: string): Promise<bigint[]>;
   /**
    * The offset after the last record whose handler has resolved and whose rows are shown, though
-   * what was left to be finished may not be; where that is known to this process, else the committed one. By partition.
+   * what was left to be finished may not be. Where that is not known to this process: the committed
+   * one. By partition.
    */
   handled(topic: Topic, group: string): Promise<bigint[]>;
   /** Sets a group back (or ahead) while none of its members runs, for a replay. */

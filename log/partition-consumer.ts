@@ -204,9 +204,10 @@ class Run {
 
   /** In their order, too. Why one is not shown is among the failures, by what it left to finish. */
   #showAfter(shown: Promise<void> | undefined, offset: number): void {
-    this.#shown = Promise.all([this.#shown, shown]).then(() => {
+    const move = (): void => {
       if (!this.#isOver) this.place.handled = Math.max(this.place.handled, offset);
-    });
+    };
+    this.#shown = Promise.all([this.#shown, shown]).then(move);
     this.#shown.catch(() => undefined);
   }
 

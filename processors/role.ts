@@ -122,10 +122,11 @@ export async function start(service: Service): Promise<void> {
   };
   /** What writes to the store. A sole writer books one batch at a time by itself. */
   const consumeTogether = (...words: Parameters<typeof consume>) => {
-    const [topic, group, recordsMax, handle, { pace, ...haste } = {}] = words;
+    const [topic, group, recordsMax, handle, { shareMax = 1, lingerMs } = {}] = words;
     if (!service.log.shared) return consume(...words);
-    const together = coalesced({ recordsMax, shareMax: haste.shareMax ?? 1 }, handle);
-    return consume(topic, group, recordsMax, together, { ...haste, shareMax: 1 });
+    const together = coalesced({ recordsMax, shareMax }, handle);
+    const haste = lingerMs === undefined ? {} : { lingerMs };
+    return consume(topic, group, recordsMax, together, haste);
   };
   // The last to start is the first to stop, so that publishing ends before booking does.
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
@@ -176,8 +177,8 @@ const journalHaste: Haste = { shareMax: 1 / 10, lingerMs: 250 };
 /** Where one process does everything on few cores. Who asks for MRR hurries it. */
 const subscriptionsPace: PaceOptions = {
   shareMax: 1 / 16,
-  hurriedShareMax: 1 / 3,
-  restMsMax: 3_000,
+  hurriedShareMax: 1 / 2,
+  restMsMax: 2_000,
 };
 const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 2_000 };
 

@@ -24,7 +24,8 @@ export class Pace {
 
   /** Resolves when it is time for the next, or when `stop` is aborted. */
   async turn(stop?: AbortSignal): Promise<void> {
-    while (!this.#isClosed && stop?.aborted !== true) {
+    for (;;) {
+      if (this.#isClosed || stop?.aborted === true) return;
       const notBefore = this.#isHurried ? this.#hurriedNotBefore : this.#notBefore;
       const ms = notBefore - performance.now();
       if (ms <= 0) return;
