@@ -18,8 +18,9 @@ export class Readiness {
   }
 
   /**
-   * What does not work now, by name, with the reason where it may be shown. Anybody may ask: who asks while others do shares their
-   * answer, so that a thousand calls ask the backends no more than one.
+   * What does not work now, by name, with the reason where it may be shown. Anybody may ask: who
+   * asks while others do shares their answer, so that a thousand calls ask the backends no more
+   * than one.
    */
   failing(): Promise<string[]> {
     this.#asking ??= this.#ask().finally(() => {

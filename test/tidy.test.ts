@@ -14,6 +14,7 @@ const entryPoints = [
   /^main\.ts$/,
   /^ops\/[\w-]+\.ts$/,
   /^ops\/servers\/\w+-process\.ts$/,
+  /^api\/answers\/thread\.ts$/,
   /\.test\.ts$/,
   /^test\/(log\/log-appender|fuzz|chaos|harness\/without-embedded)\.ts$/,
   /^web\/(main\.tsx|vite\.config\.ts)$/,

@@ -5,8 +5,8 @@
  *
  * To Kafka that is no different from the end of a session: one that lives after all can commit
  * nothing any more, loses the batches it works on, and joins again. On a machine that is too busy,
- * two slow processes would remove each other again and again, and book nothing. So one that has come
- * back to the group is not removed a second time before it was heard.
+ * two slow processes would remove each other again and again, and book nothing. So one that has
+ * come back to the group is not removed a second time before it was heard.
  */
 import { limits } from "../../config.js";
 import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "./connection.js";

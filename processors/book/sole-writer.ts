@@ -13,7 +13,7 @@ import { KnownKeys } from "./money/known-keys.js";
 import { WriteBehind } from "./write-behind.js";
 
 /** What lists show, and then everything else; messages wait for neither. */
-const showPace: PaceOptions = { shareMax: 1 / 10, hurriedShareMax: 1 / 3, restMsMax: 300 };
+const showPace: PaceOptions = { shareMax: 1 / 10, restMsMax: 150 };
 const followPace: PaceOptions = { shareMax: 1 / 20, hurriedShareMax: 1 / 4, restMsMax: 1_000 };
 /** Records whose rows wait to be written; the next batch waits for them. */
 const recordsWaitingMax = 20_000;

@@ -59,7 +59,7 @@ describe("An append that takes several requests", () => {
     await known;
   });
 
-  it("should say that it refuses records until it takes some again, or a while is over", async () => {
+  it("should say that it refuses records until it takes some, or a while is over", async () => {
     let isAway = true;
     const { appender } = playBrokers(() => {
       if (!isAway) return ["7"];
