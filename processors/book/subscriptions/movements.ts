@@ -9,6 +9,7 @@ import { partsOf } from "../../../clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
+import { TryLater } from "../../../runtime/store-away.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { plainMrr, mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";
@@ -32,6 +33,8 @@ export interface RecordedRow extends MovementRow {
 
 /** Of one statement; most have a few changes. */
 const accountsAtOnceMax = 500;
+/** Beside others who change the same accounts; then the batch is handled again. */
+const looksMax = 20;
 
 /**
  * @param touched accounts with the first event of the batch that touched each
@@ -42,13 +45,13 @@ export async function recordMovements(
   clickhouse: ClickHouse,
   touched: readonly TouchedAccount[],
 ): Promise<RecordedRow[]> {
-  const found: RecordedRow[] = [];
+  const found: RecordedRow[][] = [];
   for (const some of chunksBySize(touched, accountsAtOnceMax, () => 1)) {
     const first = new Map(some.map((each) => [each.account, receiptOf(each)]));
     const recorded = await bringToShouldBe(clickhouse, inAccounts(some));
-    found.push(...recorded.filter((row) => receiptOf(row) >= (first.get(row.account) ?? "")));
+    found.push(recorded.filter((row) => receiptOf(row) >= (first.get(row.account) ?? "")));
   }
-  return found;
+  return found.flat();
 }
 
 /** @param accountsFilter SQL condition that keeps whole accounts together @returns all recorded */
@@ -56,13 +59,14 @@ async function bringToShouldBe(
   clickhouse: ClickHouse,
   accountsFilter: string,
 ): Promise<RecordedRow[]> {
-  for (;;) {
+  for (let look = 0; look < looksMax; look += 1) {
     const view = await viewOf(clickhouse, accountsFilter);
     const missing = differenceOf(view);
     if (missing.length === 0) return [...view.recorded];
     await insertMovements(clickhouse, missing, view);
     if (!clickhouse.isShared) return [...view.recorded, ...missing];
   }
+  throw new TryLater(`others changed the same accounts ${looksMax} times meanwhile`);
 }
 
 /** What is stored of some accounts, and what their changes say should be. */
