@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { LookedAt, openBrowser, openPage } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
 
 const longName = "W".repeat(200);
 const dayMs = 24 * 60 * 60 * 1000;
@@ -29,7 +30,7 @@ describe("Around the screens", function () {
       reducedMotion: "reduce",
       timezoneId: "Asia/Kolkata",
     });
-    workspace = await createWorkspace("Around");
+    workspace = await createWorkspace(context, endpoints, "Around");
     await playOne();
   });
   after(() => context?.close());
@@ -42,26 +43,10 @@ describe("Around the screens", function () {
     await page.close();
   });
 
-  async function createWorkspace(name: string, currency = "USD"): Promise<string> {
-    const answer = await context.request.post("/v1/manage/workspaces", {
-      headers: { origin: endpoints.base },
-      data: { name, base_currency: currency },
-    });
-    expect(answer.status(), await answer.text()).to.equal(201);
-    return (await answer.json()).data.id;
-  }
-
   /** A subscription of a large amount, to a product with a long name. */
-  async function playOne(): Promise<void> {
-    const { json } = await endpoints.manage("POST", `/workspaces/${workspace}/keys`, {
-      environment: "Production",
-      scope: "Full Ingress",
-    });
-    const authorization = `Bearer ${json.data.key}`;
-    const { status, text } = await endpoints.call("/v1/events/ingest", {
-      method: "POST",
-      headers: { authorization, "content-type": "application/json" },
-      body: JSON.stringify({
+  const playOne = () =>
+    bookEvents(endpoints, workspace, "Production", [
+      {
         provider: "stripe",
         event_type: "subscription.new",
         amount: 123_456_789.5,
@@ -70,15 +55,8 @@ describe("Around the screens", function () {
         subscription_id: "large",
         product_id: "long",
         product_name: longName,
-      }),
-    });
-    expect(status, text).to.equal(202);
-    const sentAt = new Date().toISOString();
-    for (let moment = ""; moment < sentAt;) {
-      const answer = await endpoints.call("/v1/metrics/mrr", { headers: { authorization } });
-      moment = answer.json.complete_to;
-    }
-  }
+      },
+    ]);
 
   const at = (path: string): string =>
     `${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
@@ -304,7 +282,7 @@ describe("Around the screens", function () {
   });
 
   it("should have no step of an axis that the currency has not", async () => {
-    const yen = await createWorkspace("Yen", "JPY");
+    const yen = await createWorkspace(context, endpoints, "Yen", "JPY");
     await page.goto(`/mrr?workspace=${yen}`);
     await page.getByText("No recurring revenue").waitFor();
     const labels = await page.locator(".chart text").allTextContents();

@@ -11,7 +11,7 @@ export function frozen(view: View, completeTo: string | null): string {
     ...range,
     interval,
     compare: compared === null && view.comparison !== "known" ? "none" : view.comparison,
-    at: knownAt,
+    at: view.testClock ?? knownAt,
     known_at: knownAt,
   });
 }

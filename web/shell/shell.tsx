@@ -1,15 +1,15 @@
 /** What stands around every screen: navigation, workspace and environment, notes, keys. */
 import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { openLive } from "../api/live.js";
-import { awaited, forgetAnswers, refreshAnswers } from "../api/use-answer.js";
-import { bothMoments, zoneName } from "../format/dates.js";
+import { awaited, forgetAnswers, refreshAnswers, useAnswer } from "../api/use-answer.js";
+import { bothMoments, day, zoneName } from "../format/dates.js";
 import { tellWhole } from "../parts/cut.js";
 import { Icon } from "../parts/icon.js";
 import { Choice, Menu } from "../parts/menu.js";
 import { type Workspace, session, workspaceOf } from "../state/session.js";
-import { type View, useView } from "../state/view.js";
+import { type View, testClock, useView } from "../state/view.js";
 import { Bar, rangeLabel } from "./bar.js";
 import { Keys, openPalette } from "./keys.js";
 import { groups } from "./places.js";
@@ -26,6 +26,7 @@ export function Shell(props: {
   const view = useView();
   const workspace = workspaceOf(view.workspace);
   useLiveRefresh(view, workspace?.id ?? null);
+  useTestClock(view);
   const { url } = useLocation();
   useEffect(() => {
     isSideOpen.value = false;
@@ -152,7 +153,12 @@ function Notes({ view }: { readonly view: View }) {
   return (
     <>
       {view.environment === "test" ? (
-        <p class="test-note">Test environment: none of this is real money.</p>
+        <p class="test-note">
+          Test environment: none of this is real money.
+          {view.testClock === null ? null : (
+            <span>Test clock: figures reach to {day(view.testClock)}.</span>
+          )}
+        </p>
       ) : null}
       {view.rangeProblem === null ? null : (
         <p class="test-note">
@@ -215,4 +221,14 @@ function useLiveRefresh({ environment, isFrozen }: View, workspace: string | nul
       clearTimeout(timer);
     };
   }, [workspace, environment, isFrozen]);
+}
+
+/** Where a provider's test clock runs ahead, ranges end with the newest moment that is booked. */
+function useTestClock({ environment }: View): void {
+  const path = environment === "test" ? "/v1/metrics/mrr" : null;
+  const { answer, isStale } = useAnswer(path, { at: null, known_at: null });
+  const newest = answer === null || isStale ? null : answer.at;
+  useLayoutEffect(() => {
+    testClock.value = newest !== null && Date.parse(newest) > Date.now() ? newest : null;
+  }, [newest]);
 }

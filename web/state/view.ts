@@ -2,6 +2,7 @@
  * The state of a screen is its URL. A View is that URL, read: the range, the comparison, the
  * filters, the two clocks; links are made by changing some of it.
  */
+import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
 import { useMemo } from "preact/hooks";
 import type { Interval } from "../../schemas/http/series.js";
@@ -45,15 +46,25 @@ export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 const intervals: readonly Interval[] = ["day", "week", "month", "quarter", "year"];
 const comparisons: readonly Comparison[] = ["none", "previous", "year", "known"];
 
+/**
+ * The newest moment booked in the test environment of the workspace shown, where a provider's test
+ * clock runs ahead of the reader's; as text, null where none does.
+ */
+export const testClock = signal<string | null>(null);
+
 export class View {
   readonly #params: URLSearchParams;
+  /** How far figures reach where that is beyond the reader's today. */
+  readonly testClock: string | null;
 
   constructor(
     readonly path: string,
     search: string,
     private readonly today = Date.now(),
+    clock: string | null = null,
   ) {
     this.#params = new URLSearchParams(search);
+    this.testClock = this.environment === "test" && this.at === null ? clock : null;
   }
 
   get(name: string): string | null {
@@ -94,18 +105,18 @@ export class View {
     const to = this.get("to");
     if (from === null) return null;
     if (!isDay(from) || (to !== null && !isDay(to))) return "unreadable";
-    return from < (to ?? dayAfter(dayText(this.#end))) ? null : "reversed";
+    return from < (to ?? dayAfter(dayText(this.end))) ? null : "reversed";
   }
 
   /** ms since 1970: when ranges end that have no other end. */
-  get #end(): number {
-    const end = Date.parse(this.at ?? this.knownAt ?? "");
+  get end(): number {
+    const end = Date.parse(this.at ?? this.testClock ?? this.knownAt ?? "");
     return Number.isNaN(end) ? this.today : end;
   }
 
   /** Days, half-open. */
   get range(): Range {
-    return rangeOf(this.rangeName, this.#end, this.get("from"), this.get("to"));
+    return rangeOf(this.rangeName, this.end, this.get("from"), this.get("to"));
   }
 
   get interval(): Interval {
@@ -164,12 +175,13 @@ export class View {
 
 export function useView(): View {
   const { url } = useLocation();
-  return useMemo(() => viewOf(url), [url]);
+  const clock = testClock.value;
+  return useMemo(() => viewOf(url, clock), [url, clock]);
 }
 
-function viewOf(url: string): View {
+function viewOf(url: string, clock: string | null): View {
   const { pathname, search } = new URL(url, "http://here");
-  return new View(pathname.replace(/(?<=.)\/+$/, ""), search);
+  return new View(pathname.replace(/(?<=.)\/+$/, ""), search, Date.now(), clock);
 }
 
 function hrefOf(path: string, params: URLSearchParams, changes: Changes): string {

@@ -112,7 +112,7 @@ export default function Retention() {
                           href={view.to("/accounts", {
                             vintage,
                             active: "true",
-                            ...momentAfter(vintage, index, interval),
+                            ...momentAfter(vintage, index, interval, view.end),
                           })}
                           title={`${vintageName(vintage)}, ${interval} ${index}: ${percent(value)}`}
                         >
@@ -160,11 +160,12 @@ function momentAfter(
   vintage: string,
   intervalsAfter: number,
   interval: (typeof intervals)[number],
+  newest: number,
 ): { readonly at?: string } {
   const months = { month: 1, quarter: 3, year: 12 }[interval];
   const [year = 0, part] = vintage.split("-");
   const first =
     part === undefined ? 0 : part.startsWith("Q") ? (Number(part[1]) - 1) * 3 : Number(part) - 1;
   const end = Date.UTC(Number(year), first + months * (intervalsAfter + 1), 1);
-  return end > Date.now() ? {} : { at: new Date(end - 1).toISOString() };
+  return end > newest ? {} : { at: new Date(end - 1).toISOString() };
 }

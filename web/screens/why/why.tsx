@@ -169,7 +169,7 @@ function Slider({ from }: { readonly from: string }) {
         <input
           type="date"
           value={of.slice(0, 10)}
-          max={dayText(Date.now())}
+          max={dayText(view.end)}
           onChange={(event) => {
             const { value } = event.currentTarget;
             route(view.with({ of: value === "" ? null : `${value}T00:00:00.000Z` }));
