@@ -23,12 +23,13 @@ export function whatChangedRoute(api: ReadApi): void {
       const clocks = await clocksOf(service, access);
       const {
         from,
-        to = clocks.reach,
+        // Not included itself, so that what happened at the newest moment counts.
+        to = clocks.reach + 1,
         by = "account",
         known_at: knownAt = clocks.completeTo,
       } = query;
       checkRange({ from, to });
-      if (to > clocks.reach)
+      if (to - 1 > clocks.reach)
         throw unprocessable("moment_in_future", "to lies in the future.", "to");
       checkKnownAt(knownAt, clocks, "known_at");
       const { workspace, environment } = access;

@@ -35,6 +35,9 @@ describe("A test clock that runs ahead", () => {
     const mrr = await endpoints.get("/v1/metrics/mrr", key);
     expect(mrr.json.data.current_mrr).to.equal(10);
     expect(mrr.json.at).to.equal(ahead);
+    const today = new Date().toISOString().slice(0, 10);
+    const changed = await endpoints.get(`/v1/metrics/mrr/what-changed?from=${today}`, key);
+    expect(changed.json.data.difference).to.equal(10);
     const listed = await endpoints.get("/v1/transactions", key);
     expect(listed.json.data.map((row: { timestamp: string }) => row.timestamp)).to.eql([ahead]);
     const known = await endpoints.get(`/v1/metrics/mrr?known_at=${mrr.json.complete_to}`, key);

@@ -431,6 +431,8 @@ describe("The dashboard", function () {
     "/transactions",
     "/accounts",
     "/live",
+    "/what-changed?range=12m",
+    "/what-changed?range=12m&by=product",
     "/why",
   ];
   for (const screen of screens) {

@@ -236,6 +236,7 @@ describe("Around the screens", function () {
       "/transactions",
       "/accounts",
       "/live",
+      "/what-changed?by=product",
       "/why",
       "/settings/workspace",
     ];
@@ -328,6 +329,8 @@ describe("Around the screens", function () {
       ["freeze", "Freeze these figures"],
       ["activity", "Workspace activity"],
       ["live", "Live feed"],
+      ["changed", "What changed"],
+      ["knew", "What we knew when"],
       ["months", "Last 3 months"],
       ["around", "Around"],
       ["in_1Nx40ZLkdIwHu7ix", "Transactions by a provider's id"],

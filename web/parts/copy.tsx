@@ -9,6 +9,8 @@ export function Copy(props: {
   readonly name: string;
   /** The text stands on the page already. */
   readonly isShown?: boolean;
+  /** The button says what it is. */
+  readonly isNamed?: boolean;
 }) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
@@ -25,7 +27,7 @@ export function Copy(props: {
         onClick={() => void navigator.clipboard.writeText(props.text).then(() => setCopied(true))}
       >
         {isCopied ? "Copied" : "Copy"}
-        <span class="unseen"> {props.name}</span>
+        <span class={props.isNamed === true ? undefined : "unseen"}> {props.name}</span>
       </button>
     </span>
   );

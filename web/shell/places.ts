@@ -12,6 +12,7 @@ export const groups = [
     places: [
       { path: "/overview", name: "Overview", key: "o" },
       { path: "/mrr", name: "MRR", key: "m" },
+      { path: "/what-changed", name: "What changed", key: "w" },
       { path: "/revenue", name: "Revenue", key: "r" },
       { path: "/retention", name: "Retention", key: "n" },
       { path: "/products", name: "Products", key: "p" },
@@ -23,7 +24,6 @@ export const groups = [
       { path: "/transactions", name: "Transactions", key: "t" },
       { path: "/accounts", name: "Accounts", key: "a" },
       { path: "/live", name: "Live feed", key: "l" },
-      { path: "/why", name: "Why it changed", key: "w" },
     ],
   },
   { name: "Workspace", places: [{ path: "/settings", name: "Settings", key: "s" }] },
@@ -32,6 +32,7 @@ export const groups = [
 export const screens: readonly Place[] = [
   ...groups.flatMap(({ places }): readonly Place[] => places),
   { path: "/mrr/movements", name: "Movements" },
+  { path: "/why", name: "What we knew when" },
 ];
 
 export const settingsPages = [

@@ -56,6 +56,7 @@ function Side({ view, workspace }: { readonly view: View; readonly workspace: Wo
   const workspaces = now.is === "in" ? now.session.workspaces : [];
   const isHere = (path: string): boolean =>
     `${view.path}/`.startsWith(`${path}/`) ||
+    (path === "/what-changed" && view.path === "/why") ||
     (path === "/settings" && view.path.startsWith("/installation/"));
   return (
     <header class="side" data-open={isSideOpen.value ? "true" : "false"}>

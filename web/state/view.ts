@@ -96,7 +96,9 @@ export class View {
   get rangeName(): RangeName | "own" {
     if (this.get("from") !== null && this.rangeProblem === null) return "own";
     const name = this.get("range") ?? "";
-    return isRangeName(name) ? name : "12m";
+    if (isRangeName(name)) return name;
+    // Of MRR over time a year; what changed is asked about the month.
+    return this.path === "/what-changed" ? "mtd" : "12m";
   }
 
   /** Why the days of the address cannot be shown; the range is the default one then. */

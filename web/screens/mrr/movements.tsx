@@ -46,6 +46,9 @@ export default function Movements() {
             </Choice>
           ))}
         </Menu>
+        <a class="button" href={view.to("/what-changed", { ...view.range, range: null })}>
+          What changed
+        </a>
         <ExportMenu path={path} params={params} />
       </Bar>
       {error === null ? null : <Failure error={error} />}

@@ -43,6 +43,9 @@ export default function Mrr() {
         }}
       >
         <GroupMenu none="All together" />
+        <a class="button" href={view.to("/what-changed", { ...range, range: null })}>
+          What changed
+        </a>
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {isEmpty ? (

@@ -16,7 +16,8 @@ import {
 import { Delta } from "../../parts/delta.js";
 import { Skeleton } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
-import { useView } from "../../state/view.js";
+import { dayAfter, dayText } from "../../state/ranges.js";
+import { type View, useView } from "../../state/view.js";
 
 /** What the summary says of the end of the period, and how each is written and opened. */
 const summaryCells = [
@@ -59,6 +60,7 @@ export function Figures(props: {
       format={format}
       currency={currency}
       isInverse={of === "customerChurn"}
+      whatChanged={of === "mrr" ? whatChanged(view, summary?.compare?.until) : undefined}
       spark={(summary?.series ?? []).map((row) => row[field] ?? 0)}
     />
   ));
@@ -83,6 +85,15 @@ export function Figures(props: {
   );
 }
 
+/** @param until the moment that MRR is compared with; the screen begins with the end of its day */
+function whatChanged(view: View, until: string | undefined): string | undefined {
+  if (until === undefined || view.comparison === "known") return undefined;
+  const against = dayAfter(dayText(Date.parse(until) - 1));
+  const { rangeName } = view;
+  const range = rangeName === "own" ? {} : { range: rangeName };
+  return view.to("/what-changed", { ...range, against });
+}
+
 function Cell(props: {
   readonly of: DefinitionName;
   readonly href: string;
@@ -92,6 +103,8 @@ function Cell(props: {
   readonly format: Format;
   readonly currency: string;
   readonly isInverse?: boolean;
+  /** Where the difference is explained. */
+  readonly whatChanged?: string | undefined;
   readonly spark: readonly number[];
 }) {
   const { value, then, format, currency } = props;
@@ -109,7 +122,14 @@ function Cell(props: {
           <span />
         ) : (
           <>
-            <Delta change={compared} isInverse={props.isInverse === true} />
+            {props.whatChanged === undefined ? (
+              <Delta change={compared} isInverse={props.isInverse === true} />
+            ) : (
+              <a class="delta-link" href={props.whatChanged} title="What changed">
+                <span class="unseen">What changed: </span>
+                <Delta change={compared} isInverse={props.isInverse === true} />
+              </a>
+            )}
             <span class="soft" title={`Compared with ${exactText(then, format, currency) ?? ""}`}>
               {textOf(then, format, currency)}
             </span>

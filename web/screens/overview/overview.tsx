@@ -13,6 +13,7 @@ import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
+import { ChangedCard } from "./changed-card.js";
 import { Figures } from "./figures.js";
 import { Strip } from "./strip.js";
 
@@ -43,6 +44,7 @@ export default function Overview() {
       {error === null ? null : <Failure error={error} />}
       <AttentionList />
       <Figures summary={data} revenue={revenue.answer?.data} isStale={summary.isStale} />
+      <ChangedCard />
       <div class="overview-rest">
         <Figure
           title={<Term of="mrr" label="MRR over time" />}

@@ -1,4 +1,4 @@
-/** Two readings of one figure, and the events that make the difference. */
+/** What we knew when: two readings of one figure, and the events that make the difference. */
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { MrrChangesAnswer } from "../../../api/mrr-changes/schema.js";
@@ -7,6 +7,7 @@ import { bothMoments, day, moment } from "../../format/dates.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { count, money, signedMoney } from "../../format/numbers.js";
 import { More, usePages } from "../../parts/pages.js";
+import { Reading } from "../../parts/reading.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
@@ -14,6 +15,7 @@ import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
+import { Tabs } from "../changed/tabs.js";
 import { ExportMenu } from "../series-exports.js";
 
 const path = "/v1/metrics/mrr/changes";
@@ -37,9 +39,10 @@ export default function Why() {
   const readings = answer?.readings;
   return (
     <>
-      <Bar title="Why it changed" controls={{ filters: ["provider"] }}>
+      <Bar title="What changed" controls={{ filters: ["provider"] }}>
         <ExportMenu path={path} params={{ ...params, known_at: null }} />
       </Bar>
+      <Tabs shown="known" />
       <p class="soft intro">
         <Term of="known" /> of MRR on {bothMoments(at)}: as it was known on {day(from)} (UTC), and
         as it is known {latest === null ? "now" : `on ${moment(latest)}`}.
@@ -51,17 +54,17 @@ export default function Why() {
           <Reading
             label={`As known on ${day(readings.from.known_at)}`}
             value={money(readings.from.mrr, readings.currency)}
-            accounts={readings.from.active_subscribers}
+            note={subscribers(readings.from)}
           />
           <Reading
             label={`As known on ${day(readings.to.known_at)}`}
             value={money(readings.to.mrr, readings.currency)}
-            accounts={readings.to.active_subscribers}
+            note={subscribers(readings.to)}
           />
           <Reading
             label="Difference"
             value={signedMoney(readings.difference.mrr, readings.currency)}
-            accounts={readings.difference.active_subscribers}
+            note={subscribers(readings.difference)}
           />
         </div>
       )}
@@ -180,16 +183,10 @@ function Slider({ from }: { readonly from: string }) {
   );
 }
 
-function Reading(props: {
-  readonly label: string;
-  readonly value: string;
-  readonly accounts: number;
-}) {
-  return (
-    <div>
-      <span class="soft">{props.label}</span>
-      <span class="value">{props.value}</span>
-      <span class="soft small">{count(props.accounts)} subscribers</span>
-    </div>
-  );
+function subscribers({
+  active_subscribers: many,
+}: {
+  readonly active_subscribers: number;
+}): string {
+  return `${count(many)} subscribers`;
 }
