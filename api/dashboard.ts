@@ -22,6 +22,7 @@ const clientPaths = [
   "mrr",
   "revenue",
   "retention",
+  "what-changed",
   "products",
   "transactions",
   "accounts",

@@ -81,6 +81,8 @@ describe("What changed", function () {
     await what.click();
   }
   const link = (name: string) => page.getByRole("link", { name, exact: true });
+  const tab = (name: string) =>
+    page.getByRole("navigation", { name: "What changed" }).getByRole("link", { name });
   const arrive = () =>
     page.getByRole("heading", { name: "What changed", exact: true, level: 1 }).waitFor();
 
@@ -103,7 +105,7 @@ describe("What changed", function () {
     expect(await largest.textContent()).to.include("-$60.00");
     await click(largest.getByRole("link").first());
     await click(page.locator(".timeline > li").first().getByRole("link", { name: "webhook" }));
-    await page.getByText("subscription.churn").waitFor();
+    await page.getByText("subscription.churn", { exact: true }).waitFor();
     expect(clicks).to.be.at.most(3);
   });
 
@@ -134,7 +136,7 @@ describe("What changed", function () {
   it("should add up, by whatever it is listed", async () => {
     for (const by of ["Customers", "Products", "Countries", "Providers"]) {
       await open("/what-changed");
-      await link(by).click();
+      await tab(by).click();
       await looked.settle();
       const amounts = (await page.locator(".sum dd").allTextContents()).map((text) =>
         Number(text.replaceAll(/[$,]/g, "")),
@@ -152,7 +154,7 @@ describe("What changed", function () {
     const many = Number(await line.getByRole("cell").nth(2).textContent());
     expect(many).to.equal(3);
     await line.getByRole("link", { name: "Germany" }).click();
-    await page.waitForURL(/\/mrr\/movements.*country=DE|country=DE.*/);
+    await page.waitForURL(/\/mrr\/movements.*country=DE/);
     await looked.settle();
     expect(await page.locator("tbody tr").count()).to.equal(many);
   });
@@ -192,9 +194,9 @@ describe("What changed", function () {
     await open("/why");
     await arrive();
     await page.getByRole("slider").waitFor();
-    await link("Products").click();
+    await tab("Products").click();
     await page.waitForURL(/\/what-changed.*by=product/);
-    await link("What we knew when").click();
+    await tab("What we knew when").click();
     await page.waitForURL(/\/why/);
   });
 
