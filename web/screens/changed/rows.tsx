@@ -62,7 +62,7 @@ const heads = {
   provider: "Provider",
 } as const;
 
-export function keyOf(row: WhatChangedRow, by: Tab): string {
+function keyOf(row: WhatChangedRow, by: Tab): string {
   return by === "account" ? (row.account ?? "") : groupKey(row, by).key;
 }
 

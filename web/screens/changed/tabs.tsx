@@ -1,7 +1,7 @@
 /** By what the changes are listed; the last tab compares two readings of the same moment. */
 import { useView } from "../../state/view.js";
 
-export const tabs = {
+const tabs = {
   account: "Customers",
   product: "Products",
   country: "Countries",
