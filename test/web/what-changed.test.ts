@@ -176,6 +176,9 @@ describe("What changed", function () {
     const first = day(Date.parse(other) + dayMs);
     const text = `+$200.00 between ${first} and ${day(monthStart - dayMs)}: three accounts joined.`;
     await page.getByText(text).waitFor();
+    await page.getByRole("button", { name: /^Range/ }).click();
+    await link("This month").click();
+    await page.locator("main > .answer").getByText(sentence).waitFor();
   });
 
   it("should copy a link that shows the same for ever", async () => {

@@ -89,11 +89,7 @@ function RangeMenu() {
   return (
     <Menu name="Range" label={rangeLabel(view)}>
       {Object.entries(ranges).map(([name, text]) => (
-        <Choice
-          key={name}
-          href={view.with({ range: name, from: null, to: null, interval: null })}
-          isCurrent={name === rangeName}
-        >
+        <Choice key={name} href={view.withRange({ range: name })} isCurrent={name === rangeName}>
           {text}
         </Choice>
       ))}
@@ -104,7 +100,7 @@ function RangeMenu() {
           const last = fieldOf(event.currentTarget, "last");
           if (from === "" || last === "") return;
           event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
-          route(view.with({ range: null, from, to: dayAfter(last), interval: null }));
+          route(view.withRange({ from, to: dayAfter(last) }));
         }}
         onInput={({ currentTarget: form }) => {
           const last = form.querySelector<HTMLInputElement>("[name=last]");

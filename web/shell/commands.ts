@@ -28,7 +28,7 @@ export function commandsOf(view: View, text: string, showKeys: () => void): read
     ...Object.entries(ranges).map(([range, label]) => ({
       label,
       hint: "Range",
-      act: view.with({ range, from: null, to: null, interval: null }),
+      act: view.withRange({ range }),
     })),
     {
       label: view.isFrozen ? "Back to the figures of now" : "Freeze these figures",

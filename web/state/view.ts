@@ -164,6 +164,12 @@ export class View {
     return hrefOf(this.path, new URLSearchParams(this.#params), changes);
   }
 
+  /** Of the same screen with another range: what depends on the one before is forgotten. */
+  withRange(changes: Changes): string {
+    const forgotten = { range: null, from: null, to: null, interval: null, against: null };
+    return this.with({ ...forgotten, ...changes });
+  }
+
   /** Of another screen: range, filters and clocks go along. */
   to(path: string, changes: Changes = {}): string {
     const params = new URLSearchParams();

@@ -16,8 +16,9 @@ export interface Period {
 export function periodOf(view: View): Period {
   const against = view.get("against");
   const before = comparedRange(view.range, view.comparison === "year" ? "year" : "previous");
-  const from = against !== null && isDay(against) ? against : (before?.to ?? view.range.from);
-  return periodIn(view, { from, to: view.range.to });
+  const { to } = view.range;
+  const isOwn = against !== null && isDay(against) && against < to;
+  return periodIn(view, { from: isOwn ? against : (before?.to ?? view.range.from), to });
 }
 
 export function periodIn({ end, isFrozen }: View, days: Range): Period {

@@ -12,7 +12,8 @@ import { sentenceOf } from "../changed/sentence.js";
 
 const shownMax = 3;
 
-export function ChangedCard() {
+/** @param props `hasFailed`: the screen says already what went wrong */
+export function ChangedCard({ hasFailed }: { readonly hasFailed: boolean }) {
   const view = useView();
   const period = periodIn(view, rangeOf("mtd", view.end, null, null));
   const params = { ...period.params, ...view.filters, limit: rowsAsked, by: "account" };
@@ -39,7 +40,7 @@ export function ChangedCard() {
         What changed this month
         <a href={view.to("/what-changed", all)}>All changes</a>
       </h2>
-      {error === null ? null : <Failure error={error} />}
+      {error === null || hasFailed ? null : <Failure error={error} />}
       <p class="answer">
         {data === undefined ? (
           <Skeleton of="+1,234.56 since the first: two accounts joined" />

@@ -44,7 +44,7 @@ export default function Overview() {
       {error === null ? null : <Failure error={error} />}
       <AttentionList />
       <Figures summary={data} revenue={revenue.answer?.data} isStale={summary.isStale} />
-      <ChangedCard />
+      <ChangedCard hasFailed={error !== null} />
       <div class="overview-rest">
         <Figure
           title={<Term of="mrr" label="MRR over time" />}
