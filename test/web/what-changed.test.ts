@@ -94,7 +94,7 @@ describe("What changed", function () {
     expect(lines).to.deep.equal(["+$20.00", "-$60.00", "-$40.00"]);
   });
 
-  it("should lead in three clicks from the overview to the webhook that made most of it", async () => {
+  it("should lead in three clicks from the overview to the webhook behind it", async () => {
     await open("/overview");
     await click(link("All changes"));
     await page.locator("main > .answer").getByText(sentence).waitFor();

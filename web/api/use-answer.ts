@@ -59,7 +59,7 @@ export function useAnswer<Path extends keyof Answers>(
 
 /** @param url with its query; null: nothing to ask yet */
 export function useUrl<Answer>(url: string | null): Loaded<Answer> {
-  const [, redraw] = useState(0);
+  const [drawn, redraw] = useState(0);
   const shown = useRef<{ url: string; answer: Answer } | null>(null);
   const failed = useRef<{ url: string; error: CallError } | null>(null);
   const wanted = epoch.value;
@@ -68,10 +68,13 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
   const retry = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   /** ms since 1970: what took long is not asked for again at once. */
   const restsUntil = useRef(0);
+  /** The epoch when it was asked: what came later is not in the answer. */
+  const askedIn = useRef(wanted);
 
   const load = async (asked: string): Promise<void> => {
     const aborter = new AbortController();
     flight.current = aborter;
+    askedIn.current = epoch.peek();
     const startedAt = Date.now();
     const isFirst = !kept.has(asked);
     if (isFirst) awaited.value = awaited.peek() + 1;
@@ -109,8 +112,10 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
   }, [url]);
   // Asked anew only when nothing is on its way: under load nothing would ever arrive.
   useEffect(() => {
-    if (url !== null && flight.current === null && Date.now() > restsUntil.current) void load(url);
-  }, [wanted]);
+    if (url === null || flight.current !== null || askedIn.current === wanted) return undefined;
+    const timer = setTimeout(() => void load(url), restsUntil.current - Date.now());
+    return () => clearTimeout(timer);
+  }, [wanted, url, drawn]);
   const changed = changes.value;
   const seenChange = useRef(changed);
   useEffect(() => {
