@@ -369,6 +369,7 @@ describe("Around the screens", function () {
       await page.goto(at("/overview"));
       await heading("Overview").waitFor();
       await page.keyboard.press("Control+k");
+      await page.locator("dialog input:focus").waitFor();
       await page.keyboard.type(text);
     }
   });
