@@ -201,6 +201,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "PATCH /workspaces/:workspace/products/:product": "admin",
   "POST /workspaces/:workspace/products/:product/merge": "admin",
   "GET /workspaces/:workspace/rejects": "viewer",
+  "GET /workspaces/:workspace/attention": "viewer",
   "POST /workspaces/:workspace/rejects/replay": "admin",
   "POST /workspaces/:workspace/invitations": "admin",
   "GET /workspaces/:workspace/invitations": "admin",

@@ -128,6 +128,8 @@ describe("the public topics", () => {
     expect(again.writing(topic).id).to.equal(20);
     expect(server.calls).to.deep.equal([
       "POST /subjects/revenue.transactions-value",
+      // One for each of its versions.
+      "POST /subjects/revenue.mrr-movements-value",
       "POST /subjects/revenue.mrr-movements-value",
       "GET /config/revenue.transactions-value",
       "GET /config/revenue.mrr-movements-value",
