@@ -1,7 +1,7 @@
 /** Keys that work on every screen, the list of them, and the command palette. */
 import { signal } from "@preact/signals";
 import { useLocation } from "preact-iso";
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Dialog } from "../parts/dialog.js";
 import { type View, useView } from "../state/view.js";
 import { completeTo } from "../api/use-answer.js";
@@ -58,8 +58,7 @@ function Palette({ view, onClose }: { readonly view: View; readonly onClose: () 
     () => commandsOf(view, text, () => void (shown.value = "help")).slice(0, paletteMax),
     [view, text],
   );
-  // Before anything else is typed.
-  useLayoutEffect(() => input.current?.focus(), []);
+  useEffect(() => input.current?.focus(), []);
   const run = ({ act }: Command): void => {
     onClose();
     if (typeof act === "string") route(act);
