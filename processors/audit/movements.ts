@@ -97,7 +97,7 @@ export async function areAllRight(
  */
 export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
   const view = await viewOf(clickhouse, inSlice(slice));
-  await insertMovements(clickhouse, differenceOf(view), view);
+  await insertMovements(clickhouse, differenceOf(view), view, clickhouse.isShared);
 }
 
 /**

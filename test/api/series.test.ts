@@ -305,7 +305,7 @@ describe("series over time", () => {
         ],
       };
       await insertChanges(clickhouse, [change]);
-      await recordMovements(clickhouse, [change]);
+      await recordMovements(clickhouse, [change], clickhouse.isShared);
       const { movements } = await bridge({ ...year, interval: "year" });
       expectBridge(
         movements,

@@ -138,7 +138,7 @@ describe("the audit", () => {
       }));
       await insertChanges(clickhouse, changes);
       const touched = new Map(changes.map((change) => [change.account, change])).values();
-      await recordMovements(clickhouse, [...touched]);
+      await recordMovements(clickhouse, [...touched], clickhouse.isShared);
     }
     let compared = 0;
     const counting: ClickHouse = {
@@ -172,7 +172,7 @@ describe("the audit", () => {
     await insertChanges(clickhouse, booked);
     // The newest of each account is the last of it.
     const touched = new Map(booked.map((change) => [change.account, change])).values();
-    await recordMovements(clickhouse, [...touched]);
+    await recordMovements(clickhouse, [...touched], clickhouse.isShared);
     await insertChanges(clickhouse, changesIn("ws_rebuilt"));
     await rebuildMovements(clickhouse, "ws_rebuilt");
     const movementsOf = (workspace: string) =>

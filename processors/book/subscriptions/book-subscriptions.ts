@@ -59,7 +59,8 @@ export async function bookSubscriptions(
   const located = countries.filter((row) => !beyond.has(row));
   const touched = touchedAccounts([...changes, ...ended.touched, ...moved.ended, ...located]);
   if (touched.length === 0) return;
-  const recorded = await recordMovements(service.clickhouse, touched);
+  const shared = service.log.shared || service.clickhouse.isShared;
+  const recorded = await recordMovements(service.clickhouse, touched, shared);
 
   // 6. Publish what is recorded under this batch's events and later ones. After a crash before the
   //    acknowledgement this repeats, with the same ids.

@@ -38,17 +38,19 @@ const looksMax = 20;
 
 /**
  * @param touched accounts with the first event of the batch that touched each
+ * @param shared others may change the same accounts meanwhile
  * @returns what is recorded of them under those events and all received later: all that the batch
  *   can have added, also when it comes again after a crash
  */
 export async function recordMovements(
   clickhouse: ClickHouse,
   touched: readonly TouchedAccount[],
+  shared: boolean,
 ): Promise<RecordedRow[]> {
   const found: RecordedRow[][] = [];
   for (const some of chunksBySize(touched, accountsAtOnceMax, () => 1)) {
     const first = new Map(some.map((each) => [each.account, receiptOf(each)]));
-    const recorded = await bringToShouldBe(clickhouse, inAccounts(some));
+    const recorded = await bringToShouldBe(clickhouse, inAccounts(some), shared);
     found.push(recorded.filter((row) => receiptOf(row) >= (first.get(row.account) ?? "")));
   }
   return found.flat();
@@ -58,13 +60,14 @@ export async function recordMovements(
 async function bringToShouldBe(
   clickhouse: ClickHouse,
   accountsFilter: string,
+  shared: boolean,
 ): Promise<RecordedRow[]> {
   for (let look = 0; look < looksMax; look += 1) {
     const view = await viewOf(clickhouse, accountsFilter);
     const missing = differenceOf(view);
     if (missing.length === 0) return [...view.recorded];
-    await insertMovements(clickhouse, missing, view);
-    if (!clickhouse.isShared) return [...view.recorded, ...missing];
+    await insertMovements(clickhouse, missing, view, shared);
+    if (!shared) return [...view.recorded, ...missing];
   }
   throw new TryLater(`others changed the same accounts ${looksMax} times meanwhile`);
 }
@@ -132,16 +135,18 @@ function addTo(sums: Map<string, Sum>, row: MovementRow, sign: 1 | -1): void {
 }
 
 /**
- * @param view what the rows were worked out from. Where others write, too, an account of which more
- *   is stored by now is left out: whoever stored it brings the account to what it should be.
+ * @param view what the rows were worked out from
+ * @param shared others write, too: an account of which more is stored by now is left out, since
+ *   whoever stored it brings the account to what it should be
  */
 export async function insertMovements(
   clickhouse: ClickHouse,
   rows: readonly RecordedRow[],
   view: MovementsView,
+  shared: boolean,
 ): Promise<void> {
   for (const part of partsOf(columns, rows)) {
-    const isCurrent = clickhouse.isShared ? `WHERE ${isCurrentSql(part.rows, view)}` : "";
+    const isCurrent = shared ? `WHERE ${isCurrentSql(part.rows, view)}` : "";
     await clickhouse.write(
       `INSERT INTO mrr_movements (${[...dimensions, ...measures].join(", ")}, booked_at)
        SELECT *, ${bookedNow} FROM ${part.table} ${isCurrent}`,

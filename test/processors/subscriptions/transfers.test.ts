@@ -242,7 +242,7 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await recordMovements(clickhouse, changes);
+    await recordMovements(clickhouse, changes, clickhouse.isShared);
     expect((await held(5)).at(-1), "as it was").to.deep.equal({ a: 10, b: 20 });
     expect(await differences()).to.deep.equal([2, 0]);
     await differences(true);
@@ -256,7 +256,7 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 b5=20 c7=20 c9=0");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await recordMovements(clickhouse, changes);
+    await recordMovements(clickhouse, changes, clickhouse.isShared);
     const reported: string[] = [];
     const code = await commands.rebuild.run({
       config: service.config,
@@ -289,7 +289,7 @@ describe("A subscription that changes its account", () => {
     const lines = linesOf("a1=10 b3=10 a5=20");
     const changes = lines.map((line) => changeOf(workspace, line));
     await insertChanges(clickhouse, changes);
-    await recordMovements(clickhouse, changes);
+    await recordMovements(clickhouse, changes, clickhouse.isShared);
     await book(lines);
     await expectHeld(lines);
   });
