@@ -98,7 +98,7 @@ export async function undoMerge(
     await lockCatalogue(sql, workspace, environment);
     const going = await sql.query(`SELECT 1 FROM ${skusToGoBack} AND m.id = $1 LIMIT 1`, [id]);
     if (going.length === 0) return null;
-    // A slug may have been given to another product since.
+    // Another product may have taken the slug since.
     await sql.query(
       `INSERT INTO products
          (id, workspace, environment, name, slug, named_by_person, category, created_at)

@@ -37,7 +37,7 @@ export async function start(given: Omit<IngestService, "hashAccount">): Promise<
   );
 }
 
-/** An endpoint that would refuse every event is of no use, though everything can be read. */
+/** While appends fail every event would be refused, so ingest is not ready even if reads work. */
 async function appending(log: Log): Promise<void> {
   try {
     await log.checkAppends(topics.raw);

@@ -76,7 +76,7 @@ export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log
   }
 }
 
-/** Looked for once in a while, however often somebody scrapes. */
+/** Counted once in a while, however often metrics are scraped. */
 export function lackingEventsGauge(
   { metrics }: Pick<Service, "metrics">,
   lacking: () => Promise<Readonly<Record<string, number>>>,

@@ -8,7 +8,7 @@ import type { UnpaidPurchase } from "../providers/backfill.js";
 import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records/records.js";
 
-/** A purchase and its payment come within seconds, or as soon as a failed call is repeated. */
+/** A payment's event comes within seconds of its purchase's, or when a failed call is repeated. */
 export const unpaidAfterMs = 60 * 60 * 1000;
 
 export interface Span {

@@ -88,7 +88,7 @@ function movementOf(
     id: happened_at,
     detail: kindOf(rows, sum),
     change: change?.phase ?? null,
-    // The movement bears the newest event of when it was booked, the change the one that caused it.
+    // A movement may have been corrected since: the change names the event that began it.
     event_id: change?.event_id ?? main?.event ?? null,
     subscription: main?.subscription ?? null,
     product_id: shown[0]?.product_id ?? null,

@@ -123,7 +123,7 @@ WHERE ${tenantSql} AND id IN {ids:Array(String)} GROUP BY id`,
 
 /**
  * Money of a known payment that went back, or came back from a dispute: entries added up, in their
- * own currency. A refund of no known payment is a transaction itself.
+ * own currency. A refund without a known payment is a transaction of its own.
  */
 export interface MoneyBackRow {
   readonly at_ms: string;

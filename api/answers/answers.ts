@@ -1,6 +1,6 @@
 /**
- * Answers of many rows, from the rows as the store gives them to the bytes that are sent: what
- * takes long enough to hold up every other call. Pure, so that any thread can do it (`writer.ts`).
+ * Turns the rows that the store returned into the bytes of an answer. With many rows this takes
+ * long enough to delay every other call. Pure, so that any thread can do it (`writer.ts`).
  */
 import type { ExportFormat } from "../../schemas/http/formats.js";
 import { cohortsAnswer } from "../cohorts/answer.js";

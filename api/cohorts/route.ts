@@ -1,9 +1,7 @@
 /** `GET /v1/metrics/cohorts`. */
 import { unprocessable } from "../../http/errors.js";
-import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { textOf } from "../reading/reading.js";
-import type { Query } from "../reading/query.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
 import { accountCohortsQuery, cohortsQuery } from "./query.js";
 import { cohortsQueryParameters } from "./schema.js";
@@ -17,17 +15,16 @@ export function cohortsRoute(api: ReadApi): void {
       throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");
     }
     const cell = cellOf(query, await asked.catalogue());
-    const read = (queryAsOf: (reading: AsOf) => Query) => textOf(api.service, queryAsOf(asOf));
-
     const isOfAccounts = query.basis === "accounts";
+    const isByAccount = isOfAccounts && !cell.hasWholeAccounts;
     const [changes, gross] = await Promise.all([
-      read((reading) => {
-        if (!isOfAccounts) return cohortsQuery(reading, cell);
-        return cell.hasWholeAccounts
-          ? cohortsQuery(reading, cell, "accounts")
-          : accountCohortsQuery(reading, cell, "accounts");
-      }),
-      isGross ? read((reading) => accountCohortsQuery(reading, cell, "gross")) : null,
+      textOf(
+        api.service,
+        isByAccount
+          ? accountCohortsQuery(asOf, cell, "accounts")
+          : cohortsQuery(asOf, cell, isOfAccounts ? "accounts" : "mrr"),
+      ),
+      isGross ? textOf(api.service, accountCohortsQuery(asOf, cell, "gross")) : null,
     ]);
     return {
       answer: "cohortsAnswer",

@@ -19,12 +19,8 @@ import {
 } from "../reading/movement-sums.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
 import { type MovementSeriesRow, beforeAll } from "./query.js";
-import {
-  type MovementKind,
-  type MovementsAnswer,
-  type MovementsRow,
-  movementKinds,
-} from "./schema.js";
+import { type MovementKind, movementKinds } from "../../schemas/records/records.js";
+import type { MovementsAnswer, MovementsRow } from "./schema.js";
 
 export function presentMovements(
   rows: readonly MovementSeriesRow[],

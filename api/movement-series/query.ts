@@ -13,7 +13,7 @@ export interface MovementSeriesRow {
   /** First day of the interval, `YYYY-MM-DD`; `beforeAll` for what happened before the series. */
   readonly start: string;
   readonly kind: string;
-  /** Of its group; only where groups are asked for. */
+  /** Which group it belongs to; there only when the query asks for groups. */
   readonly place?: string;
   /** decimal text, base currency */
   readonly mrr: string;

@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
+import { movementKinds } from "../../schemas/records/records.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
@@ -15,15 +16,6 @@ import {
   ungroupedMeta,
 } from "../../schemas/http/series.js";
 
-export const movementKinds = [
-  "new",
-  "expansion",
-  "contraction",
-  "churn",
-  "reactivation",
-  "switch",
-] as const;
-export type MovementKind = (typeof movementKinds)[number];
 export const movementKind = z.enum(movementKinds);
 
 const movementGroups = [...cellGroups, "kind"] as const;

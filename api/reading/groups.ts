@@ -5,7 +5,8 @@
 import type { Catalogue } from "../../catalogue/view.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
-import type { MovementGroup, MovementKind } from "../movement-series/schema.js";
+import type { MovementKind } from "../../schemas/records/records.js";
+import type { MovementGroup } from "../movement-series/schema.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import { skuSql } from "./metric-filters.js";
 import { kindOf } from "./movement-sums.js";
@@ -42,7 +43,7 @@ export interface MemberSize {
   readonly size: string;
 }
 
-/** @param sizes of all members that have any figures */
+/** @param sizes one for each member that has any figures */
 export function largestGroups(
   by: MovementGroup,
   sizes: readonly MemberSize[],
@@ -85,7 +86,7 @@ function sizeOf({ size }: { readonly size: bigint }): bigint {
 /** Of all that is not shown one by one. */
 export const placeOfOthers = "";
 
-/** SQL of which group a row belongs to, in terms of `params`. */
+/** SQL that names the group of a row; it uses the parameters in `params`. */
 export function placeSql({ by, shown }: Groups): string {
   if (shown.size === 0) return `'${placeOfOthers}' AS place`;
   const pairs = "{group_members:Array(String)}, {group_places:Array(String)}";

@@ -1,6 +1,6 @@
 /** Movements added up by kind, unrounded. */
 import { grouped } from "../../runtime/grouped.js";
-import { type MovementKind, movementKinds } from "../movement-series/schema.js";
+import { type MovementKind, movementKinds } from "../../schemas/records/records.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 
 /** MRR in millionths of the base currency. */

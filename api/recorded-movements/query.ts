@@ -1,5 +1,5 @@
 /** Recorded MRR movements, row by row, newest first. */
-import type { MovementKind } from "../movement-series/schema.js";
+import type { MovementKind } from "../../schemas/records/records.js";
 import { recordedColumns } from "../../schemas/movements.js";
 import type { Cell } from "../reading/metric-filters.js";
 import type { PinnedAsOf } from "../reading/pages.js";

@@ -20,7 +20,7 @@ import {
 export interface RevenueCell {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
-  /** Of its group; only where groups are asked for. */
+  /** Which group it belongs to; there only when the query asks for groups. */
   readonly place?: string;
 }
 
@@ -57,7 +57,7 @@ export function revenueQuery(
   };
 }
 
-/** How large the members of groups are: by their revenue in the whole time. */
+/** The size of each member of a group: its revenue over the whole time. */
 export function revenueSizesQuery(series: Series, cell: Rows, by: CellGroup): Query {
   const sums = revenueSql(series, cell, by, [memberSql(by)]);
   return {

@@ -1,6 +1,6 @@
 /** The ratios of `docs/metrics.md`, from all movements up to two moments. */
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import type { MovementKind } from "../movement-series/schema.js";
+import type { MovementKind } from "../../schemas/records/records.js";
 import type { SummaryFigures } from "./schema.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import { type Sums, balanceOf } from "../reading/movement-sums.js";

@@ -5,7 +5,7 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
-import { movementKinds } from "../movement-series/schema.js";
+import { movementKinds } from "../../schemas/records/records.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";
 import { groupKey, memberFields } from "../reading/groups.js";
 import { type Sums, balanceOf } from "../reading/movement-sums.js";

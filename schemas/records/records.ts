@@ -333,6 +333,17 @@ export const transactionSchema = {
 } as const;
 export type TransactionRecord = Avro<typeof transactionSchema>;
 
+/** In the order of answers. */
+export const movementKinds = [
+  "new",
+  "expansion",
+  "contraction",
+  "churn",
+  "reactivation",
+  "switch",
+] as const;
+export type MovementKind = (typeof movementKinds)[number];
+
 export const movementSchema = {
   type: "record",
   name: "MrrMovement",
@@ -350,15 +361,7 @@ export const movementSchema = {
     field("country", "string", "ISO 3166-1 alpha-2; ZZ when not reported"),
     field(
       "kind",
-      openEnumOf("MovementKind", [
-        "new",
-        "expansion",
-        "contraction",
-        "churn",
-        "reactivation",
-        "switch",
-        "unknown",
-      ]),
+      openEnumOf("MovementKind", [...movementKinds, "unknown"]),
       "switch: between SKUs, subscriptions or currencies of the account; a moment's add up to 0",
     ),
     field("at", timestamp, "when MRR changed"),
@@ -370,7 +373,6 @@ export const movementSchema = {
   ],
 } as const;
 export type MovementRecord = Avro<typeof movementSchema>;
-export type MovementKind = Exclude<MovementRecord["kind"], "unknown">;
 
 const rejectSchema = {
   type: "record",

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { showMrr } from "../../api/reading/amounts.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import { eventBody } from "../../ops/payloads/stripe.js";
-import { movementKinds } from "../../api/movement-series/schema.js";
+import { movementKinds } from "../../schemas/records/records.js";
 import {
   type RecordedMovement,
   recordedMovementsAnswer,

@@ -11,14 +11,14 @@ import { type View, useView } from "../state/view.js";
 
 interface Notice {
   readonly text: string;
-  /** Where it is put right; shown to those who may. */
+  /** The page where it can be fixed; linked only for members who may do so. */
   readonly fix: string;
   readonly isFixer: boolean;
   /** Figures miss something now, as opposed to soon. */
   readonly isMissing: boolean;
 }
 
-/** The overview has the list instead, and one event is no figure. */
+/** Not on the overview, which has the whole list, nor on the page of an event, without figures. */
 export function AttentionLine() {
   const view = useView();
   const isWanted = view.path !== "/overview" && !view.path.startsWith("/events/");

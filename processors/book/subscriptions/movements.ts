@@ -211,11 +211,11 @@ export function movementRecords(
   return rows
     .filter(({ mrr }) => mrrOf(mrr) !== 0n)
     .toSorted((one, other) => compare(placeOf(one), placeOf(other)))
+    .map((row) => ({ ...row, vintage: row.vintage.slice(0, "YYYY-MM".length) }))
     .map((row) => ({
-      id: recordedMovementId({ ...row, vintage: row.vintage.slice(0, "YYYY-MM".length) }),
+      id: recordedMovementId(row),
       base_currency: baseCurrency.get(row.workspace) ?? "",
       ...row,
-      vintage: row.vintage.slice(0, "YYYY-MM".length),
       at: fromClickhouseTime(row.at),
       recorded_at: fromClickhouseTime(row.recorded_at),
     }));
