@@ -8,6 +8,7 @@ import { Turns } from "../http/turns.js";
 import type { LogUse } from "../log/log.js";
 import type { Service } from "../runtime/service.js";
 import { topics } from "../schemas/records/records.js";
+import { accountHasher } from "../vault/account-hash.js";
 import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
 import { docsRoutes } from "./docs/routes.js";
@@ -70,7 +71,8 @@ export async function start(service: Service): Promise<void> {
     running: service.clickhouse.isShared ? limits.readsAtOnceMax : limits.embeddedReadsAtOnceMax,
     waiting: limits.readsWaitingMax,
   });
-  const api = { router, service, cursors, catalogues, exports, answers, turns };
+  const hashAccount = await accountHasher(service.postgres, service.vault);
+  const api = { router, service, cursors, catalogues, exports, answers, turns, hashAccount };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
   router.use(manageRoutes(service, catalogues).routes());

@@ -61,9 +61,9 @@ export function accountRoute(api: ReadApi): void {
 
 /** @returns null when neither a movement nor a payment is of it */
 async function readAccount(service: Service, asOf: PinnedAsOf, account: string) {
-  const all = { cell: { condition: "true", params: {} }, account };
+  const all = { cell: { condition: "true", params: {} } };
   const [rows, subscriptions, [payer]] = await Promise.all([
-    rowsOf<AccountRow>(service, accountsQuery(asOf, all, null, 1)),
+    rowsOf<AccountRow>(service, accountsQuery(asOf, all, [account])),
     rowsOf<AccountSubscriptionRow>(
       service,
       accountSubscriptionsQuery(asOf, account, limits.eventRowsMax),

@@ -1,54 +1,48 @@
 /** `GET /v1/accounts`: customers that have or had MRR, in pages. */
 import { z } from "zod";
-import type { Service } from "../../runtime/service.js";
+import { forbidden } from "../../http/errors.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { tables } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { rowsOf } from "../reading/reading.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
+import { readAccounts, readAllAccounts } from "./pages.js";
 import { presentAccount } from "./presenter.js";
-import { type AccountRow, type AccountsWanted, accountsQuery } from "./query.js";
+import type { AccountRow } from "./query.js";
 import { accountsQueryParameters } from "./schema.js";
-
-const position = z.object({ account: z.string() });
-type Position = z.output<typeof position>;
+import { accountsNamed } from "./search.js";
 
 export function accountsRoute(api: ReadApi): void {
+  const { clickhouse } = api.service;
   const options = {
     path: "/v1/accounts",
     parameters: accountsQueryParameters,
-    position,
+    position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), account: z.string() }),
     table: tables.accounts,
   };
-  listRoute(api, options, async ({ access, query, asOf, ...asked }) => {
-    const { vintage, active } = query;
+  listRoute(api, options, async ({ ctx, access, query, asOf, ...asked }) => {
+    const { vintage, active, search, sort = "-mrr" } = query;
+    // A key must not be able to try whether somebody is a customer.
+    if (search !== undefined && ctx.state.caller?.kind !== "member") throw membersOnly();
     const wanted = {
       cell: cellOf(query, await asked.catalogue()),
       vintages: vintage === undefined ? undefined : vintagesOf(vintage),
       isActive: active === undefined ? undefined : active === "true",
+      accounts:
+        search === undefined
+          ? undefined
+          : await accountsNamed(clickhouse, asOf, api.hashAccount, search),
     };
+    const list = { clickhouse, asOf, wanted, sort };
     return {
       present: (row: AccountRow) => presentAccount(row, access.baseCurrency),
-      page: (after, limit) => readAccounts(api.service, asOf, wanted, after, limit),
+      page: (after, limit) => readAccounts(list, after, limit),
+      all: () => readAllAccounts(list),
     };
   });
 }
 
-async function readAccounts(
-  { clickhouse }: Pick<Service, "clickhouse">,
-  asOf: PinnedAsOf,
-  wanted: AccountsWanted,
-  after: Position | null,
-  limit: number,
-): Promise<Page<AccountRow, Position>> {
-  const found = await rowsOf<AccountRow>(
-    { clickhouse },
-    accountsQuery(asOf, wanted, after?.account ?? null, limit + 1),
-  );
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  return { rows, last: last === undefined ? null : { account: last.account } };
+function membersOnly() {
+  return forbidden("session_required", "Only members may search for customers.");
 }
 
 /**

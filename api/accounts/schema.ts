@@ -9,12 +9,30 @@ import { providerToken } from "../../schemas/http/transactions.js";
 /** `2026-05`, `2026-Q2` or `2026`, as cohorts have them. */
 const vintageText = /^\d{4}(-(0[1-9]|1[0-2])|-Q[1-4])?$/;
 
+const accountSorts = ["-mrr", "mrr", "-first_at", "first_at", "-last_at", "last_at"] as const;
+export type AccountSort = (typeof accountSorts)[number];
+
 export const accountsQueryParameters = z.object({
   vintage: z.string().regex(vintageText, "must be a vintage: 2026-05, 2026-Q2 or 2026").optional(),
   active: z
     .enum(["true", "false"])
     .optional()
     .meta({ description: "Whether the account has MRR (of the part that is asked for)." }),
+  search: z
+    .string()
+    .trim()
+    .min(1)
+    .max(255)
+    .optional()
+    .meta({
+      description:
+        "A provider's own id, exactly: of a customer, or of a payment, an invoice or an order; " +
+        "or the `id` itself. Of sessions only.",
+    }),
+  sort: z
+    .enum(accountSorts)
+    .optional()
+    .meta({ description: "With `-` descending; of equals by `id`. Default: `-mrr`." }),
   ...cellQuery,
   ...pageQuery,
   ...clocksQuery,
@@ -43,8 +61,8 @@ export type Account = z.output<typeof account>;
 export const accountsAnswer = completeAnswer("AccountsAnswer", {
   data: z.array(account).meta({
     description:
-      "By `id`: those that ever had MRR in the part that is asked for. `mrr_exact` of all of " +
-      "them adds up to its MRR.",
+      "Those that ever had MRR in the part that is asked for. `mrr_exact` of all of them adds " +
+      "up to its MRR.",
   }),
   pagination,
 });

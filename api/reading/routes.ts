@@ -10,6 +10,7 @@ import { accessOf } from "../../http/state.js";
 import type { Turns } from "../../http/turns.js";
 import type { Service } from "../../runtime/service.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
+import type { HashAccount } from "../../vault/account-hash.js";
 import type { Figures } from "../../watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
 import { type Ingredients, written } from "../answers/answers.js";
@@ -31,6 +32,7 @@ export interface ReadApi {
   readonly answers: AnswerWriter;
   /** Of each key and each session. */
   readonly turns: Turns;
+  readonly hashAccount: HashAccount;
 }
 
 /** One call. */

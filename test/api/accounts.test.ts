@@ -68,8 +68,8 @@ describe("Accounts", () => {
         return [id, provider, vintage, ...days, active, mrr, starting_mrr];
       });
       expect(shown).to.deep.equal([
-        ["a", "stripe", "2026-01", "2026-01-10", "2026-05-01", true, 8, 10],
         ["b", "stripe", "2026-02", "2026-02-20", "2026-06-10", true, 30, 20],
+        ["a", "stripe", "2026-01", "2026-01-10", "2026-05-01", true, 8, 10],
         ["c", "apple", "2026-04", "2026-04-02", "2026-07-01", false, 0, 8],
       ]);
     });
@@ -89,10 +89,10 @@ describe("Accounts", () => {
       [{ currency: "USD", active: "true" }, "b"],
       [{ active: "false" }, "c"],
       [{ vintage: "2026-01" }, "a"],
-      [{ vintage: "2026-Q1" }, "a b"],
-      [{ vintage: "2026" }, "a b c"],
+      [{ vintage: "2026-Q1" }, "b a"],
+      [{ vintage: "2026" }, "b a c"],
       [{ vintage: "2025-12" }, ""],
-      [{ vintage: "2026", at: "2026-03-01T00:00:00Z" }, "a b"],
+      [{ vintage: "2026", at: "2026-03-01T00:00:00Z" }, "b a"],
       [{ active: "true", at: "2026-04-01T00:00:00Z" }, "a"],
       [{ country: "FR" }, ""],
     ];

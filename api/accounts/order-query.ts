@@ -1,0 +1,77 @@
+/**
+ * Which accounts come next in an order, and what they are ordered by. Only that is asked of all
+ * accounts; what there is to show is read of those of a page.
+ */
+import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import type { AsOf } from "../reading/as-of.js";
+import { type Query, asOfParams, given, sumSettingsSql } from "../reading/query.js";
+import { type AccountsWanted, accountParams, accountRows, everBegan } from "./query.js";
+import type { AccountSort } from "./schema.js";
+
+/** Where a page ended; of equal keys the accounts follow by their id. */
+export interface AccountPosition {
+  /** Decimal text, or ms since 1970 as text. */
+  readonly key: string;
+  readonly account: string;
+}
+
+/**
+ * By MRR one pass over the rows is enough, and an account may be among them that has nothing left
+ * to show (`accountsQuery`). First and last movements are those that net to something.
+ */
+export function accountOrderQuery(
+  asOf: AsOf,
+  wanted: AccountsWanted,
+  sort: AccountSort,
+  after: AccountPosition | null,
+  rowsMax: number,
+): Query {
+  const column = sort.replace("-", "");
+  const isFalling = sort.startsWith("-");
+  const sums = column === "mrr" ? byMrr(asOf, wanted) : byMoment(asOf, wanted, column);
+  const { isActive } = wanted;
+  const key = column === "mrr" ? "{after_key:Decimal(38, 6)}" : "{after_key:Int64}";
+  const having = [
+    ...(isActive === undefined ? [] : [isActive ? "worth > 0" : "worth = 0"]),
+    ...(after === null
+      ? []
+      : [
+          `(sort_key ${isFalling ? "<" : ">"} ${key} OR ` +
+            `(sort_key = ${key} AND account > {after:String}))`,
+        ]),
+  ].map((condition) => ` AND ${condition}`);
+  const order = `ORDER BY sort_key ${isFalling ? "DESC" : "ASC"}, account
+LIMIT {rows_max:UInt32}`;
+  const rows = `${sums}${having.join("")}\n${order}`;
+  return {
+    sql: `SELECT account, sort_key AS key FROM ${eachShard(rows)}
+${order} ${sumSettingsSql}, optimize_use_projections = 0`,
+    params: given({
+      ...asOfParams(asOf),
+      ...wanted.cell.params,
+      ...accountParams(wanted),
+      rows_max: rowsMax,
+      after_key: after?.key,
+      after: after?.account,
+    }),
+  };
+}
+
+/** The rows of an account lie in one shard. */
+function byMrr(asOf: AsOf, wanted: AccountsWanted): string {
+  const { condition } = wanted.cell;
+  return `SELECT account, sumIf(mrr, ${condition}) AS worth, worth AS sort_key
+FROM ${accountRows(asOf, wanted)}
+GROUP BY account, vintage HAVING ${everBegan} AND countIf(${condition}) > 0`;
+}
+
+function byMoment(asOf: AsOf, wanted: AccountsWanted, column: string): string {
+  const moments = `SELECT account, vintage, at, sumIf(mrr, ${wanted.cell.condition}) AS moved,
+    sumIf(accounts, kind = 'new') AS begun
+  FROM ${accountRows(asOf, wanted)} GROUP BY account, vintage, at`;
+  const moment = column === "first_at" ? "minIf" : "maxIf";
+  return `SELECT account, sum(moved) AS worth,
+  toUnixTimestamp64Milli(${moment}(at, moved != 0)) AS sort_key
+FROM (${moments})
+GROUP BY account, vintage HAVING sum(begun) > 0 AND countIf(moved != 0) > 0`;
+}
