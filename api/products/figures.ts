@@ -24,7 +24,7 @@ export interface ProductFigures {
 
 /**
  * Every product of the catalogue, also those that sold nothing, and what the figures know of that
- * the catalogue does not (yet). Highest revenue first, then by id.
+ * the catalogue does not (yet). In no order.
  */
 export function productFigures(
   catalogue: Catalogue,
@@ -70,7 +70,7 @@ function groupByProduct(catalogue: Catalogue, skus: readonly SkuFigures[]): Prod
     group.skus.push(sku);
     groups.set(product.id, group);
   }
-  return [...groups.values()].map(totalled).sort(byRevenueThenId);
+  return [...groups.values()].map(totalled);
 }
 
 function isNothing(sku: SkuFigures): boolean {
@@ -86,16 +86,4 @@ function totalled(group: { product: CatalogueProduct; skus: readonly SkuFigures[
     total.subscriptions += sku.subscriptions;
   }
   return { ...group, ...total };
-}
-
-export function byRevenueThenId(one: ProductPosition, other: ProductPosition): number {
-  if (one.revenue !== other.revenue) return one.revenue > other.revenue ? -1 : 1;
-  if (one.product.id === other.product.id) return 0;
-  return one.product.id < other.product.id ? -1 : 1;
-}
-
-/** What the order of products depends on. */
-export interface ProductPosition {
-  readonly revenue: bigint;
-  readonly product: { readonly id: string };
 }

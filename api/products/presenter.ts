@@ -4,14 +4,10 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { ProductFigures } from "./figures.js";
 import { showMrr } from "../reading/amounts.js";
-import type { Product } from "./schema.js";
+import type { Product, ProductsAnswer } from "./schema.js";
 
-/** @param subscriptions active ones, each counted once */
-export function presentProduct(
-  figures: ProductFigures,
-  subscriptions: number,
-  currency: string,
-): Product {
+/** @param figures with each active subscription counted once */
+export function presentProduct(figures: ProductFigures, currency: string): Product {
   const exponent = knownExponentOf(currency);
   const { product } = figures;
   return {
@@ -21,7 +17,7 @@ export function presentProduct(
     category: product.category,
     total_revenue: toJsonNumber(figures.revenue, exponent),
     total_sales: figures.sales,
-    active_subscriptions: subscriptions,
+    active_subscriptions: figures.subscriptions,
     mrr: showMrr(figures.mrr, currency),
     currency,
     providers: figures.skus.map((sku) => ({
@@ -30,5 +26,18 @@ export function presentProduct(
       revenue: toJsonNumber(sku.revenue, exponent),
       sales_count: sku.sales,
     })),
+  };
+}
+
+export function presentProductTotals(
+  figures: readonly ProductFigures[],
+  currency: string,
+): ProductsAnswer["totals"] {
+  const revenue = figures.reduce((sum, each) => sum + each.revenue, 0n);
+  const mrr = figures.reduce((sum, each) => sum + each.mrr, 0n);
+  return {
+    total_revenue: toJsonNumber(revenue, knownExponentOf(currency)),
+    total_sales: figures.reduce((sum, each) => sum + each.sales, 0),
+    mrr: showMrr(mrr, currency),
   };
 }

@@ -1,5 +1,4 @@
-/** `GET /v1/products`: unified products by revenue, in pages. */
-import { z } from "zod";
+/** `GET /v1/products`: unified products, in pages. */
 import type { Service } from "../../runtime/service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
@@ -8,8 +7,9 @@ import { periodStart } from "../reading/calendar.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { type ReadApi, readRoute } from "../reading/routes.js";
-import { type ProductFigures, byRevenueThenId, hasRepeats, productFigures } from "./figures.js";
-import { presentProduct } from "./presenter.js";
+import { type ProductFigures, hasRepeats, productFigures } from "./figures.js";
+import { productPosition, productPositionOf, productsAfter } from "./order.js";
+import { presentProduct, presentProductTotals } from "./presenter.js";
 import {
   type ProductSubscriptionsRow,
   type SkuRevenueRow,
@@ -27,9 +27,10 @@ export function productsRoute(api: ReadApi): void {
     const { ctx, access, format } = asked;
     if (format !== null) refusePages(asked.query);
     const clocks = await clocksOf(service, access);
+    const position = productPosition;
     const walk = openWalk({ ...asked, endpoint: path, parameters, clocks, cursors, position });
     const { asOf } = walk;
-    const { period = "30d", category } = walk.query;
+    const { period = "30d", category, sort = "-total_revenue" } = walk.query;
     const since = periodStart(period, asOf.at);
     const [revenues, subscriptions, catalogue] = await Promise.all([
       rowsOf<SkuRevenueRow>(service, skuRevenueQuery(asOf, since)),
@@ -39,16 +40,14 @@ export function productsRoute(api: ReadApi): void {
     const wanted = productFigures(catalogue, revenues, subscriptions).filter(
       ({ product }) => category === undefined || product.category === category,
     );
-    const rest = after(walk.after, wanted);
+    // Only an order by subscriptions needs them counted of what is not shown.
+    const isBySubscriptions = sort.endsWith("active_subscriptions");
+    const sorted = isBySubscriptions ? await countedOnce(service, asOf, wanted) : wanted;
+    const rest = productsAfter(walk.after, sorted, sort);
     const page = format === null ? rest.slice(0, walk.limit) : rest;
-    const exact = await subscriptionsOnce(service, asOf, page.filter(hasRepeats));
-    const data = page.map((figures) =>
-      presentProduct(
-        figures,
-        exact.get(figures.product.id) ?? figures.subscriptions,
-        access.baseCurrency,
-      ),
-    );
+    const shown = isBySubscriptions ? page : await countedOnce(service, asOf, page);
+    const data = shown.map((figures) => presentProduct(figures, access.baseCurrency));
+    const last = rest.length > page.length ? shown.at(-1) : undefined;
     if (format !== null) {
       sendTable(ctx, format, tables.products, data, clocks);
       return null;
@@ -60,39 +59,22 @@ export function productsRoute(api: ReadApi): void {
         until: new Date(asOf.at).toISOString(),
       },
       data,
-      pagination: walk.pagination(rest.length > page.length ? positionOf(page.at(-1)) : null),
+      totals: presentProductTotals(wanted, access.baseCurrency),
+      pagination: walk.pagination(last === undefined ? null : productPositionOf(last, sort)),
       complete_to: completeText(clocks),
     };
   });
 }
 
-const position = z.object({
-  /** minor units */
-  revenue: z.string().regex(/^-?\d+$/),
-  id: z.string(),
-});
-type Position = z.output<typeof position>;
-
-function positionOf(figures: ProductFigures | undefined): Position | null {
-  if (figures === undefined) return null;
-  return { revenue: figures.revenue.toString(), id: figures.product.id };
-}
-
-/** People may merge and rename between two pages; what moved up in the list is not shown again. */
-function after(last: Position | null, figures: readonly ProductFigures[]): ProductFigures[] {
-  if (last === null) return [...figures];
-  const place = { revenue: BigInt(last.revenue), product: { id: last.id } };
-  return figures.filter((each) => byRevenueThenId(place, each) < 0);
-}
-
-/** Active subscriptions by product, each counted once. */
-async function subscriptionsOnce(
+/** Active subscriptions of each product counted once. */
+async function countedOnce(
   service: Service,
   asOf: PinnedAsOf,
   figures: readonly ProductFigures[],
-): Promise<ReadonlyMap<string, number>> {
-  if (figures.length === 0) return new Map();
-  const skus = figures.flatMap((each) =>
+): Promise<readonly ProductFigures[]> {
+  const repeated = figures.filter(hasRepeats);
+  if (repeated.length === 0) return figures;
+  const skus = repeated.flatMap((each) =>
     each.skus.map((sku) => ({ ...sku, product: each.product.id })),
   );
   const rows = await rowsOf<ProductSubscriptionsRow>(
@@ -100,5 +82,7 @@ async function subscriptionsOnce(
     productSubscriptionsQuery(asOf, skus),
   );
   const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
-  return new Map(figures.map(({ product }) => [product.id, counts.get(product.id) ?? 0]));
+  return figures.map((each) =>
+    hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
+  );
 }

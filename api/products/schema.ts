@@ -9,6 +9,18 @@ import { categories } from "../../schemas/products.js";
 const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
 export type Period = (typeof periods)[number];
 
+const productSorts = [
+  "-total_revenue",
+  "total_revenue",
+  "-mrr",
+  "mrr",
+  "-active_subscriptions",
+  "active_subscriptions",
+  "-name",
+  "name",
+] as const;
+export type ProductSort = (typeof productSorts)[number];
+
 export const productsQueryParameters = z.object({
   period: z
     .enum(periods)
@@ -19,6 +31,10 @@ export const productsQueryParameters = z.object({
         "at 00:00 of the same day. Default: `30d`.",
     }),
   category: z.enum(categories).optional(),
+  sort: z
+    .enum(productSorts)
+    .optional()
+    .meta({ description: "With `-` descending; of equals by `id`. Default: `-total_revenue`." }),
   ...pageQuery,
   ...clocksQuery,
   ...formatQuery,
@@ -57,7 +73,10 @@ export const productsAnswer = completeAnswer("ProductsAnswer", {
       until: z.iso.datetime().meta({ description: "`at`." }),
     })
     .meta({ id: "ProductsPeriod", description: "Of `total_revenue` and `total_sales`." }),
-  data: z.array(product).meta({ description: "Highest `total_revenue` first, then by `id`." }),
+  data: z.array(product),
+  totals: z
+    .object({ total_revenue: z.number(), total_sales: z.int(), mrr: z.number() })
+    .meta({ id: "ProductsTotals", description: "Of all products that are asked for." }),
   pagination,
 });
 export type ProductsAnswer = z.output<typeof productsAnswer>;

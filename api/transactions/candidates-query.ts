@@ -6,7 +6,7 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { skuSql } from "../reading/metric-filters.js";
-import { type Query, allOf, atSql, tenantSql } from "../reading/query.js";
+import { type Query, allOf, atSql, momentSql, tenantSql } from "../reading/query.js";
 import {
   type TransactionPosition,
   type TransactionsWanted,
@@ -16,6 +16,7 @@ import {
   pageParams,
   prewhere,
 } from "./query.js";
+import type { TransactionOrder } from "./schema.js";
 
 /** A version that has what is wanted; rows of one transaction follow each other. */
 export interface CandidateRow {
@@ -52,6 +53,48 @@ SETTINGS ${isShort ? "optimize_read_in_order" : "read_in_order_use_buffering"} =
     sql: `SELECT timestamp_ms, id FROM ${eachShard(rows)}
 ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
     params: pageParams(asOf, wanted, after, rowsMax),
+  };
+}
+
+/** A version that has what is wanted, in an order by a column. */
+export interface OrderedRow extends CandidateRow {
+  /** What it is ordered by: ms since 1970, or minor units of base currency; as text. */
+  readonly key: string;
+}
+
+/** Where a page of an order ended; of equal keys transactions follow by their id. */
+export type OrderPosition = Pick<OrderedRow, "key" | "id">;
+
+/**
+ * The same in another order than that of the table: of an amount all of that time are read, though
+ * no more of each than this.
+ */
+export function orderedCandidatesQuery(
+  asOf: PinnedAsOf,
+  wanted: TransactionsWanted,
+  sort: TransactionOrder,
+  after: OrderPosition | null,
+  rowsMax: number,
+): Query {
+  const [column, keySql, afterSql] =
+    sort === "timestamp"
+      ? ["timestamp", "toUnixTimestamp64Milli(timestamp)", momentSql("after_key")]
+      : ["normalized_amount", "normalized_amount", "{after_key:Int64}"];
+  const isFalling = sort.startsWith("-");
+  const beyond =
+    `${column} ${isFalling ? "<=" : ">="} ${afterSql} AND ` +
+    `(${column} != ${afterSql} OR id > {after_id:String})`;
+  const rows = `SELECT toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, ${keySql} AS key
+FROM transactions ${prewhere(ofProvider(wanted), quickConditions(wanted))}
+WHERE ${allOf(pageConditions(wanted, null), otherConditions(wanted), after !== null && beyond)}
+ORDER BY ${column} ${isFalling ? "DESC" : "ASC"}, id LIMIT {rows_max:UInt32}`;
+  return {
+    sql: `SELECT timestamp_ms, id, key FROM ${eachShard(rows)}
+ORDER BY toInt64(key) ${isFalling ? "DESC" : "ASC"}, id LIMIT {rows_max:UInt32}`,
+    params: {
+      ...pageParams(asOf, wanted, null, rowsMax),
+      ...(after === null ? {} : { after_key: after.key, after_id: after.id }),
+    },
   };
 }
 

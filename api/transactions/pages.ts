@@ -190,7 +190,7 @@ async function readCandidates(
 }
 
 /** The rows of one id lie together, the version that counts first. */
-function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
+export function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
   return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
 }
 

@@ -1,13 +1,17 @@
-/** `GET /v1/transactions`: newest first, in pages. */
+/** `GET /v1/transactions`: newest first or in another order, in pages. */
 import { z } from "zod";
 import { tables } from "../exports/tables.js";
+import { cursorInvalid } from "../reading/cursors.js";
 import { skusOf } from "../reading/metric-filters.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
+import type { OrderPosition } from "./candidates-query.js";
 import { PassingRows } from "./filter-selectivity.js";
 import type { TransactionRow } from "./listed-row.js";
 import { countTransactions, readAllTransactions, readTransactions } from "./pages.js";
+import { readAllOrderedTransactions, readOrderedTransactions } from "./ordered-pages.js";
 import { presentTransactionRow } from "./presenter.js";
-import { transactionsQueryParameters } from "./schema.js";
+import type { TransactionPosition } from "./query.js";
+import { orderOf, transactionsQueryParameters } from "./schema.js";
 import { transactionsNamed } from "./search.js";
 
 export function transactionsRoute(api: ReadApi): void {
@@ -16,7 +20,10 @@ export function transactionsRoute(api: ReadApi): void {
   const options = {
     path: "/v1/transactions",
     parameters: transactionsQueryParameters,
-    position: z.object({ timestamp: z.number().int(), id: z.string() }),
+    position: z.union([
+      z.object({ timestamp: z.number().int(), id: z.string() }),
+      z.object({ key: z.string().regex(/^-?\d+$/), id: z.string() }),
+    ]),
     table: tables.transactions,
     // A status as of a past moment is read from the ledger, which follows the transactions.
     figures: ({ at }: { readonly at?: number | undefined }) =>
@@ -32,11 +39,37 @@ export function transactionsRoute(api: ReadApi): void {
       // What is known may be of later than `at` only if `at` was asked for.
       isPast: asOf.at < asOf.knownAt,
     };
+    const present = (row: TransactionRow) => presentTransactionRow(row, catalogue);
+    const count = () => countTransactions(clickhouse, asOf, wanted);
+    const sort = orderOf(query);
+    if (sort === null) {
+      return {
+        present,
+        page: (after, limit) =>
+          readTransactions(clickhouse, asOf, wanted, newestBefore(after), limit, passing),
+        all: () => readAllTransactions(clickhouse, asOf, wanted),
+        count,
+      };
+    }
+    const list = { clickhouse, asOf, wanted, sort };
     return {
-      present: (row: TransactionRow) => presentTransactionRow(row, catalogue),
-      page: (after, limit) => readTransactions(clickhouse, asOf, wanted, after, limit, passing),
-      all: () => readAllTransactions(clickhouse, asOf, wanted),
-      count: () => countTransactions(clickhouse, asOf, wanted),
+      present,
+      page: (after, limit) => readOrderedTransactions(list, placeAfter(after), limit),
+      all: () => readAllOrderedTransactions(list),
+      count,
     };
   });
+}
+
+type Position = TransactionPosition | OrderPosition;
+
+/** A cursor holds the order it is of; one that holds another place was made by another version. */
+function newestBefore(position: Position | null): TransactionPosition | null {
+  if (position !== null && "key" in position) throw cursorInvalid();
+  return position;
+}
+
+function placeAfter(position: Position | null): OrderPosition | null {
+  if (position !== null && "timestamp" in position) throw cursorInvalid();
+  return position;
 }

@@ -1,4 +1,4 @@
-/** Which transactions `GET /v1/transactions` lists; series use only their shape. */
+/** Which transactions `GET /v1/transactions` lists, and in which order. */
 import { z } from "zod";
 import { clocksQuery } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
@@ -6,6 +6,15 @@ import { pageQuery } from "../../schemas/http/pages.js";
 import { accountId, countryCodes, currencyCode, moment } from "../../schemas/http/series.js";
 import { transactionStatuses, transactionTypes } from "../../schemas/http/transactions.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
+
+const newestFirst = "-timestamp";
+const transactionOrders = ["timestamp", "-normalized_amount", "normalized_amount"] as const;
+/** Another order than newest first. */
+export type TransactionOrder = (typeof transactionOrders)[number];
+
+export function orderOf({ sort }: Pick<TransactionsQuery, "sort">): TransactionOrder | null {
+  return sort === undefined || sort === newestFirst ? null : sort;
+}
 
 export const transactionsQueryParameters = z.object({
   provider: z.enum(providerTokens).optional(),
@@ -37,6 +46,10 @@ export const transactionsQueryParameters = z.object({
     type: "string",
     description: "Paid before then: the moment itself is not included.",
   }),
+  sort: z
+    .enum([newestFirst, ...transactionOrders])
+    .optional()
+    .meta({ description: "With `-` descending; of equals by `id`. Default: `-timestamp`." }),
   ...pageQuery,
   ...clocksQuery,
   ...formatQuery,

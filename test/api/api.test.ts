@@ -608,6 +608,31 @@ describe("The read interface", () => {
         "Never sold",
       ]);
       expect(next.json.pagination.has_more).to.equal(false);
+
+      expect(json.totals).to.deep.equal({ total_revenue: 20.7, total_sales: 4, mrr: 15.01 });
+      const orders = {
+        "-total_revenue": "Pro,unheard,Unattributed,Never sold",
+        total_revenue: "Never sold,Unattributed,unheard,Pro",
+        name: "Never sold,Pro,Unattributed,unheard",
+        "-name": "unheard,Unattributed,Pro,Never sold",
+      };
+      for (const [sort, expected] of Object.entries(orders)) {
+        expect((await names(`sort=${sort}`)).join(), sort).to.equal(expected);
+        const walked: string[] = [];
+        for (let query = `sort=${sort}&limit=1`; query !== "";) {
+          const page = await get(`/v1/products?${query}`, fresh.readKey);
+          walked.push(...page.json.data.map((row: { name: string }) => row.name));
+          const cursor: string | null = page.json.pagination.next_cursor;
+          query = cursor === null ? "" : `cursor=${cursor}`;
+        }
+        expect(walked.join(), sort).to.equal(expected);
+      }
+      // Of equals by id, in both directions; only one has any.
+      for (const column of ["mrr", "active_subscriptions"]) {
+        const [falling, rising] = [await names(`sort=-${column}`), await names(`sort=${column}`)];
+        expect(falling[0]).to.equal("Pro");
+        expect(rising).to.deep.equal([...falling.slice(1), "Pro"]);
+      }
     });
 
     itRefuses(
@@ -617,6 +642,7 @@ describe("The read interface", () => {
         ["period=", 400, "parameter_invalid", "period"],
         ["category=Games", 400, "parameter_invalid", "category"],
         ["category=saas", 400, "parameter_invalid", "category"],
+        ["sort=category", 400, "parameter_invalid", "sort"],
       ],
     );
   });

@@ -7,7 +7,14 @@ import {
   transactionColumns,
 } from "../../api/transactions/query.js";
 import { PassingRows } from "../../api/transactions/filter-selectivity.js";
+import type { OrderPosition } from "../../api/transactions/candidates-query.js";
+import type { TransactionRow } from "../../api/transactions/listed-row.js";
+import {
+  readAllOrderedTransactions,
+  readOrderedTransactions,
+} from "../../api/transactions/ordered-pages.js";
 import { readTransactions } from "../../api/transactions/pages.js";
+import type { TransactionOrder } from "../../api/transactions/schema.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { expectError, itRefuses, suiteEndpoints } from "../harness/endpoints.js";
 import {
@@ -77,6 +84,31 @@ describe("Filters of transactions", () => {
         for (const passing of known) {
           const shown = await walk(endpoints.service.clickhouse, wanted, knownAt, passing);
           expect(shown).to.deep.equal(expected);
+        }
+      }
+    });
+  }
+
+  for (const sort of ["timestamp", "-normalized_amount", "normalized_amount"] as const) {
+    it(`should show the same rows by ${sort}, page by page and all at once`, async () => {
+      const { clickhouse } = endpoints.service;
+      for (const knownAt of [allRecorded, first + 300 * hourMs]) {
+        const asOf = { ...tenant, at: allRecorded, knownAt };
+        for (const [title, filters] of cases) {
+          const expected = inOrder(shownOf(versions, filters, knownAt), sort);
+          const list = { clickhouse, asOf, wanted: { ...filters, isPast: false }, sort };
+          const walked: TransactionRow[] = [];
+          let after: OrderPosition | null = null;
+          do {
+            const page: Awaited<ReturnType<typeof readOrderedTransactions>> =
+              await readOrderedTransactions(list, after, 60);
+            walked.push(...page.rows);
+            after = page.last;
+          } while (after !== null);
+          expect(walked.map(nameOf), title).to.deep.equal(expected.map(nameOf));
+          const all: TransactionRow[] = [];
+          for await (const rows of readAllOrderedTransactions(list)) all.push(...rows);
+          expect(all.map(nameOf), title).to.deep.equal(expected.map(nameOf));
         }
       }
     });
@@ -240,7 +272,20 @@ describe("Filters of transactions", () => {
     expect(ids(offset.json)).to.deep.equal(["tx_2"]);
   });
 
+  it("should keep its order in the cursor", async () => {
+    const ids = (json: { data: { id: string }[] }) => json.data.map(({ id }) => id);
+    const whole = await get("sort=timestamp");
+    const page = await get("sort=timestamp&limit=2");
+    expect(ids(page.json)).to.deep.equal(["tx_1", "tx_2"]);
+    const cursor = String(page.json.pagination.next_cursor);
+    const rest = await get(`cursor=${cursor}&limit=200`);
+    expect([...ids(page.json), ...ids(rest.json)]).to.deep.equal(ids(whole.json));
+    expectError(await get(`cursor=${cursor}&sort=-timestamp`), "400 cursor_invalid");
+    expect(ids((await get("sort=-timestamp")).json)).to.deep.equal(ids((await get("")).json));
+  });
+
   itRefuses(get, [
+    ["sort=amount", 400, "parameter_invalid", "sort"],
     ["from=yesterday", 400, "parameter_invalid", "from"],
     ["from=2026-01-02&to=2026-01-01", 422, "range_backwards", "from"],
     ["to=2026-02-30", 400, "parameter_invalid", "to"],
@@ -264,6 +309,7 @@ type Version = TestVersion &
       | "customer_country"
       | "original_currency"
       | "account"
+      | "normalized_amount"
     >
   >;
 
@@ -281,6 +327,8 @@ function scattered(ids: number): Version[] {
         provider: index % 4 === 0 ? "apple" : "stripe",
         external_id: pick(["prod_a", "prod_b", "prod_c", ""], drawn),
         original_currency: pick(["USD", "USD", "EUR", "JPY"], drawn * 3),
+        // Many have the same, and a later version another one or the same.
+        normalized_amount: BigInt((drawn % 20) * 100 - (turn > 1 ? 0 : 5)),
         customer_country: drawn === 50 ? "IS" : pick(["US", "DE", "US"], drawn),
         account: index % 50 === 2 ? (turn > 0 ? "acc_late" : "") : `acc_${index % 40}`,
         type: drawn % 11 === 0 ? "refund" : turn > 0 ? "subscription" : "one_time",
@@ -299,6 +347,29 @@ function bruteForce(
   wanted: Omit<TransactionsWanted, "isPast">,
   knownAt: number,
 ): string[] {
+  return shownOf(versions, wanted, knownAt)
+    .sort((one, other) => other.timestamp - one.timestamp || (one.id < other.id ? 1 : -1))
+    .map(nameOf);
+}
+
+function nameOf({ id, version }: { readonly id: string; readonly version: number }): string {
+  return `${id} ${version}`;
+}
+
+function inOrder(rows: readonly Version[], sort: TransactionOrder): Version[] {
+  const keyOf = (row: Version) =>
+    sort === "timestamp" ? row.timestamp : Number(row.normalized_amount);
+  const sign = sort.startsWith("-") ? -1 : 1;
+  return rows.toSorted(
+    (one, other) => sign * (keyOf(one) - keyOf(other)) || (one.id < other.id ? -1 : 1),
+  );
+}
+
+function shownOf(
+  versions: readonly Version[],
+  wanted: Omit<TransactionsWanted, "isPast">,
+  knownAt: number,
+): Version[] {
   const newest = new Map<string, Version>();
   for (const version of versions) {
     if (version.recorded_at > knownAt) continue;
@@ -307,20 +378,17 @@ function bruteForce(
       newest.set(version.id, version);
     }
   }
-  return [...newest.values()]
-    .filter(
-      (row) =>
-        (wanted.provider ?? row.provider) === row.provider &&
-        (wanted.type ?? row.type) === row.type &&
-        (wanted.currency ?? row.original_currency) === row.original_currency &&
-        (wanted.country?.includes(row.customer_country ?? "US") ?? true) &&
-        (wanted.status ?? row.status) === row.status &&
-        (wanted.account ?? row.account) === row.account &&
-        (wanted.ids?.includes(row.id) ?? true) &&
-        (wanted.skus?.includes(`${row.provider}:${row.external_id}`) ?? true) &&
-        row.timestamp >= (wanted.from ?? 0) &&
-        row.timestamp < (wanted.to ?? Infinity),
-    )
-    .sort((one, other) => other.timestamp - one.timestamp || (one.id < other.id ? 1 : -1))
-    .map((row) => `${row.id} ${row.version}`);
+  return [...newest.values()].filter(
+    (row) =>
+      (wanted.provider ?? row.provider) === row.provider &&
+      (wanted.type ?? row.type) === row.type &&
+      (wanted.currency ?? row.original_currency) === row.original_currency &&
+      (wanted.country?.includes(row.customer_country ?? "US") ?? true) &&
+      (wanted.status ?? row.status) === row.status &&
+      (wanted.account ?? row.account) === row.account &&
+      (wanted.ids?.includes(row.id) ?? true) &&
+      (wanted.skus?.includes(`${row.provider}:${row.external_id}`) ?? true) &&
+      row.timestamp >= (wanted.from ?? 0) &&
+      row.timestamp < (wanted.to ?? Infinity),
+  );
 }

@@ -1,0 +1,102 @@
+/**
+ * Reads transactions in another order than newest first. Versions of one may differ in its amount:
+ * candidates are versions in the order of theirs, of which only the one that is shown counts.
+ */
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { limits } from "../../config.js";
+import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
+import { type OrderPosition, type OrderedRow, orderedCandidatesQuery } from "./candidates-query.js";
+import { type ListedRow, type TransactionRow, transactionOf } from "./listed-row.js";
+import { firstOfEachId } from "./pages.js";
+import { type TransactionsWanted, isWanted, versionsQuery } from "./query.js";
+import type { TransactionOrder } from "./schema.js";
+import { asOfThen } from "./status-as-of.js";
+
+export interface OrderedList {
+  readonly clickhouse: Pick<ClickHouse, "rows">;
+  readonly asOf: PinnedAsOf;
+  readonly wanted: TransactionsWanted;
+  readonly sort: TransactionOrder;
+}
+
+/** Versions of one read: where few of them count, each read is twice as long, up to this. */
+const readVersionsMax = 2_000;
+
+export async function readOrderedTransactions(
+  list: OrderedList,
+  after: OrderPosition | null,
+  limit: number,
+): Promise<Page<TransactionRow, OrderPosition>> {
+  const found: Ordered[] = [];
+  for await (const some of readsOf(list, after, { first: limit + 1, max: readVersionsMax })) {
+    found.push(...some);
+    if (found.length > limit) break;
+  }
+  const page = found.slice(0, limit);
+  return {
+    rows: page.map(({ row }) => row),
+    last: found.length > limit ? (page.at(-1)?.position ?? null) : null,
+  };
+}
+
+/** All of them, read by read. */
+export async function* readAllOrderedTransactions(
+  list: OrderedList,
+): AsyncGenerator<TransactionRow[]> {
+  const counts = { first: limits.exportPageRows, max: limits.exportPageRows };
+  for await (const some of readsOf(list, null, counts)) yield some.map(({ row }) => row);
+}
+
+interface Ordered {
+  readonly row: TransactionRow;
+  readonly position: OrderPosition;
+}
+
+async function* readsOf(
+  list: OrderedList,
+  after: OrderPosition | null,
+  counts: Readonly<Record<"first" | "max", number>>,
+): AsyncGenerator<Ordered[]> {
+  const { clickhouse, asOf, wanted, sort } = list;
+  let count = counts.first;
+  // Ends with the list at the latest: every read begins after the one before.
+  for (let last = after; ;) {
+    const query = orderedCandidatesQuery(asOf, wanted, sort, last, count);
+    const candidates = await rowsOf<OrderedRow>({ clickhouse }, query);
+    // Versions of equal key lie together.
+    const distinct = candidates.filter(
+      ({ id, key }, index) =>
+        id !== candidates[index - 1]?.id || key !== candidates[index - 1]?.key,
+    );
+    const shown = await shownOf(list, distinct);
+    yield distinct.flatMap(({ id, key }) => {
+      const row = shown.get(id);
+      const isShown = row !== undefined && keyOf(row, sort) === key;
+      return isShown ? [{ row, position: { key, id } }] : [];
+    });
+    const end = candidates.at(-1);
+    if (candidates.length < count || end === undefined) return;
+    last = { key: end.key, id: end.id };
+    count = Math.min(counts.max, 2 * count);
+  }
+}
+
+/** The version that counts of each, where it is wanted, by id. */
+async function shownOf(
+  { clickhouse, asOf, wanted }: OrderedList,
+  candidates: readonly OrderedRow[],
+): Promise<ReadonlyMap<string, TransactionRow>> {
+  if (candidates.length === 0) return new Map();
+  const places = candidates.map(({ timestamp_ms: timestamp, id }) => {
+    return { timestamp: Number(timestamp), id };
+  });
+  const rows = await rowsOf<ListedRow>({ clickhouse }, versionsQuery(asOf, places));
+  const chosen = firstOfEachId(rows).map(transactionOf);
+  const then = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
+  return new Map(then.filter((row) => isWanted(row, wanted)).map((row) => [row.id, row]));
+}
+
+function keyOf(row: TransactionRow, sort: TransactionOrder): string {
+  return sort === "timestamp" ? row.timestamp_ms : row.normalized_amount;
+}
