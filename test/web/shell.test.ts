@@ -334,6 +334,8 @@ describe("Around the screens", function () {
       ["months", "Last 3 months"],
       ["around", "Around"],
       ["in_1Nx40ZLkdIwHu7ix", "Transactions by a provider's id"],
+      ["cus_Na6dX7aXxi11N4", "Customers by a provider's id"],
+      ["0aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1d", "Open the account"],
       ["evt_norm_1", "Open the event"],
     ];
     for (const [text, first] of found) {

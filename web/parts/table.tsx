@@ -1,6 +1,7 @@
 /** A table of rows by columns; the first column names the row. */
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
+import type { View } from "../state/view.js";
 
 export interface Column<Row> {
   readonly key: string;
@@ -8,6 +9,21 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
   readonly foot?: ComponentChildren;
+  /** What the first click orders by, as the interface names it; the next one turns it round. */
+  readonly sort?: string;
+}
+
+/** The order that the rows have come in. */
+export interface Order {
+  readonly sort: string;
+  readonly href: (sort: string) => string;
+}
+
+/** @param sorts the first is the usual one; what the address asks for otherwise is passed over */
+export function orderIn(view: View, sorts: readonly string[]): Order {
+  const [usual = ""] = sorts;
+  const sort = sorts.find((each) => each === view.get("sort")) ?? usual;
+  return { sort, href: (other) => view.with({ sort: other === usual ? null : other }) };
 }
 
 export function Table<Row>(props: {
@@ -17,8 +33,10 @@ export function Table<Row>(props: {
   readonly rows: readonly Row[];
   readonly rowKey: (row: Row) => string;
   readonly isCurrent?: (row: Row) => boolean;
+  /** Left out: the rows have one order only. */
+  readonly order?: Order;
 }) {
-  const { columns, rows } = props;
+  const { columns, rows, order } = props;
   const hasFoot = columns.some(({ foot }) => foot !== undefined);
   return (
     // A wide table scrolls by itself, by the keyboard too.
@@ -27,9 +45,7 @@ export function Table<Row>(props: {
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.key} scope="col" class={classOf(column)}>
-                {cut(column.head)}
-              </th>
+              <Head key={column.key} column={column} order={order} />
             ))}
           </tr>
         </thead>
@@ -62,6 +78,36 @@ export function Table<Row>(props: {
         ) : null}
       </table>
     </div>
+  );
+}
+
+function Head<Row>(props: { readonly column: Column<Row>; readonly order: Order | undefined }) {
+  const { column, order } = props;
+  const { sort, head, isNumber = false } = column;
+  if (sort === undefined || order === undefined) {
+    return (
+      <th scope="col" class={classOf(column)}>
+        {cut(head)}
+      </th>
+    );
+  }
+  const name = sort.replace("-", "");
+  const isCurrent = order.sort.replace("-", "") === name;
+  const isFalling = order.sort.startsWith("-");
+  const next = isCurrent ? (isFalling ? name : `-${name}`) : sort;
+  const arrow = isCurrent ? <span aria-hidden="true">{isFalling ? "▼" : "▲"}</span> : null;
+  return (
+    <th
+      scope="col"
+      class={classOf(column)}
+      aria-sort={isCurrent ? (isFalling ? "descending" : "ascending") : undefined}
+    >
+      <a class="sort" href={order.href(next)}>
+        {isNumber ? arrow : null}
+        {head}
+        {isNumber ? null : arrow}
+      </a>
+    </th>
   );
 }
 

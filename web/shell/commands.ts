@@ -75,10 +75,15 @@ function lookups(view: View, text: string): readonly Command[] {
     return [open("Open the transaction", view.to("/transactions", { open: text }))];
   }
   if (text.startsWith("evt_norm_")) return [open("Open the event", view.to(`/events/${text}`))];
-  return [
-    open("Transactions by a provider's id", view.to("/transactions", { search: text })),
-    open("Open the account", view.to(`/accounts/${encodeURIComponent(text)}`)),
-  ];
+  if (/^[0-9A-Za-z]{32}$/.test(text)) {
+    return [open("Open the account", view.to(`/accounts/${text}`))];
+  }
+  const customers = open("Customers by a provider's id", view.to("/accounts", { search: text }));
+  const payments = open(
+    "Transactions by a provider's id",
+    view.to("/transactions", { search: text }),
+  );
+  return /^(cus|ctm)_/.test(text) ? [customers, payments] : [payments, customers];
 }
 
 function withoutFilters(view: View): string {

@@ -1,15 +1,14 @@
-/** Accounts that ever had MRR, in the part that the filters choose. */
-import { useLocation } from "preact-iso";
+/** Accounts that ever had MRR, in the part that the filters choose, the largest first. */
 import type { Account } from "../../../api/accounts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
-import { fieldOf } from "../../parts/field.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Search } from "../../parts/search.js";
+import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Icon } from "../../parts/icon.js";
 import { Bar } from "../../shell/bar.js";
@@ -19,12 +18,15 @@ import { ExportMenu } from "../series-exports.js";
 const path = "/v1/accounts";
 const actives = { any: "All accounts", true: "Active", false: "Not active" } as const;
 
+const sorts = ["-mrr", "mrr", "-first_at", "first_at", "-last_at", "last_at"] as const;
+
 export default function Accounts() {
   const view = useView();
-  const { route } = useLocation();
   const active = view.get("active");
   const vintage = view.get("vintage");
-  const params = { ...view.filters, active, vintage };
+  const search = view.get("search");
+  const order = orderIn(view, sorts);
+  const params = { ...view.filters, active, vintage, search, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<Account>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
   const shown = active === "true" || active === "false" ? active : "any";
@@ -48,27 +50,24 @@ export default function Accounts() {
             <Icon name="close" />
           </a>
         )}
-        <form
-          role="search"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const id = fieldOf(event.currentTarget, "id");
-            if (id !== "") route(view.to(`/accounts/${encodeURIComponent(id)}`));
-          }}
-        >
-          <input
-            type="search"
-            name="id"
-            aria-label="Id of an account"
-            placeholder="Id of an account"
-            size={16}
-          />
-        </form>
+        <Search label="Id of a customer or payment" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={14} columns={6} /> : null}
-      {answer?.data.length === 0 ? (
+      {answer?.data.length === 0 && search !== null ? (
+        <Empty
+          title="Nobody found"
+          action={{
+            href: view.to(`/accounts/${encodeURIComponent(search)}`),
+            label: "Open it as the id of an account",
+          }}
+        >
+          No customer with MRR, in the part and of the state chosen, has this id at a provider, and
+          none paid anything with it. Ids are found whole, not by their beginning.
+        </Empty>
+      ) : null}
+      {answer?.data.length === 0 && search === null ? (
         <Empty
           title="No accounts"
           action={{ href: view.to("/settings"), label: "Connect a provider" }}
@@ -81,6 +80,7 @@ export default function Accounts() {
         <div class={isStale ? "is-stale" : ""}>
           <Table
             caption="Accounts"
+            order={order}
             rows={list.rows}
             rowKey={({ id }) => id}
             columns={[
@@ -105,6 +105,7 @@ export default function Accounts() {
               {
                 key: "mrr",
                 head: "MRR",
+                sort: "-mrr",
                 isNumber: true,
                 cell: ({ mrr, currency }) => money(mrr, currency),
               },
@@ -114,8 +115,18 @@ export default function Accounts() {
                 isNumber: true,
                 cell: (row) => money(row.starting_mrr, row.currency),
               },
-              { key: "vintage", head: "Began in", cell: (row) => vintageName(row.vintage) },
-              { key: "last", head: "Last movement", cell: (row) => <When at={row.last_at} /> },
+              {
+                key: "vintage",
+                head: "Began in",
+                sort: "-first_at",
+                cell: (row) => vintageName(row.vintage),
+              },
+              {
+                key: "last",
+                head: "Last movement",
+                sort: "-last_at",
+                cell: (row) => <When at={row.last_at} />,
+              },
               { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
             ]}
           />

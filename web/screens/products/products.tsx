@@ -1,4 +1,4 @@
-/** Products by revenue, with the SKUs they are made of. */
+/** Products, those with the most revenue first, with the SKUs they are made of. */
 import type { Product } from "../../../api/products/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
@@ -6,7 +6,7 @@ import { count, money } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Table, orderIn } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
@@ -24,14 +24,28 @@ const periods = {
 } as const;
 const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
 
+const sorts = [
+  "-total_revenue",
+  "total_revenue",
+  "-mrr",
+  "mrr",
+  "-active_subscriptions",
+  "active_subscriptions",
+  "name",
+  "-name",
+] as const;
+
 export default function Products() {
   const view = useView();
   const period = periodOf(view.get("period"));
   const category = view.get("category");
   const open = view.get("open");
-  const params = { period, category, limit: "200" };
+  const order = orderIn(view, sorts);
+  const params = { period, category, sort: order.sort, limit: "200" };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<Product>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const totals = answer?.totals;
+  const currency = list.rows[0]?.currency ?? "USD";
   const shown = list.rows.find(({ id }) => id === open);
   return (
     <>
@@ -53,7 +67,7 @@ export default function Products() {
             </Choice>
           ))}
         </Menu>
-        <ExportMenu path={path} params={{ period, category }} />
+        <ExportMenu path={path} params={{ period, category, sort: order.sort }} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={12} columns={6} /> : null}
@@ -68,7 +82,8 @@ export default function Products() {
       {list.rows.length === 0 ? null : (
         <div class={isStale ? "is-stale" : ""}>
           <Table
-            caption="Products by revenue"
+            caption="Products"
+            order={order}
             rows={list.rows}
             rowKey={({ id }) => id}
             isCurrent={({ id }) => id === open}
@@ -76,6 +91,8 @@ export default function Products() {
               {
                 key: "name",
                 head: "Product",
+                sort: "name",
+                foot: "All products",
                 cell: ({ id, name }) => (
                   <a class="row-link" href={view.with({ open: id })}>
                     {name}
@@ -92,7 +109,9 @@ export default function Products() {
               {
                 key: "revenue",
                 head: "Revenue",
+                sort: "-total_revenue",
                 isNumber: true,
+                foot: totals && money(totals.total_revenue, currency),
                 cell: (row) => (
                   <a class="row-link" href={view.to("/revenue", { product: row.id })}>
                     {money(row.total_revenue, row.currency)}
@@ -103,6 +122,7 @@ export default function Products() {
                 key: "sales",
                 head: "Sales",
                 isNumber: true,
+                foot: totals && count(totals.total_sales),
                 cell: (row) => (
                   <a class="row-link" href={view.to("/transactions", { product: row.id })}>
                     {count(row.total_sales)}
@@ -112,6 +132,7 @@ export default function Products() {
               {
                 key: "subscriptions",
                 head: "Subscriptions",
+                sort: "-active_subscriptions",
                 isNumber: true,
                 cell: (row) => (
                   <a
@@ -125,7 +146,9 @@ export default function Products() {
               {
                 key: "mrr",
                 head: "MRR",
+                sort: "-mrr",
                 isNumber: true,
+                foot: totals && money(totals.mrr, currency),
                 cell: (row) => (
                   <a class="row-link" href={view.to("/mrr", { product: row.id })}>
                     {money(row.mrr, row.currency)}

@@ -1,14 +1,13 @@
-/** Transactions, newest first; one opens in a drawer. */
-import { useLocation } from "preact-iso";
+/** Transactions, newest first unless another order is asked for; one opens in a drawer. */
 import type { Transaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
-import { fieldOf } from "../../parts/field.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Search } from "../../parts/search.js";
+import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
@@ -18,6 +17,7 @@ import { TransactionDrawer } from "./transaction-drawer.js";
 
 const path = "/v1/transactions";
 const statuses = ["succeeded", "refunded", "disputed"] as const;
+const sorts = ["-timestamp", "timestamp", "-normalized_amount", "normalized_amount"] as const;
 const types = ["subscription", "one_time", "refund"] as const;
 
 export default function Transactions() {
@@ -29,6 +29,7 @@ export default function Transactions() {
   const account = view.get("account");
   // What is looked for by its id is found whenever it was paid.
   const isOne = search !== null || account !== null;
+  const order = orderIn(view, sorts);
   const params = {
     ...(isOne ? {} : view.range),
     ...view.filters,
@@ -36,6 +37,7 @@ export default function Transactions() {
     type,
     search,
     account,
+    sort: order.sort,
   };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<Transaction>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
@@ -47,7 +49,7 @@ export default function Transactions() {
       >
         <ChoiceMenu name="status" all="All statuses" values={statuses} value={status} />
         <ChoiceMenu name="type" all="All types" values={types} value={type} />
-        <Search value={search} />
+        <Search label="A provider's id" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
@@ -65,7 +67,8 @@ export default function Transactions() {
       {list.rows.length === 0 ? null : (
         <div class={isStale ? "is-stale" : ""}>
           <Table
-            caption="Transactions, newest first"
+            caption="Transactions"
+            order={order}
             rows={list.rows}
             rowKey={({ id }) => id}
             isCurrent={({ id }) => id === open}
@@ -73,6 +76,7 @@ export default function Transactions() {
               {
                 key: "time",
                 head: "Paid",
+                sort: "-timestamp",
                 cell: (row) => (
                   <a class="row-link" href={view.with({ open: row.id })}>
                     <When at={row.timestamp} />
@@ -97,6 +101,7 @@ export default function Transactions() {
               {
                 key: "normalized",
                 head: "Converted",
+                sort: "-normalized_amount",
                 isNumber: true,
                 cell: (row) => money(row.normalized_amount, row.base_currency),
               },
@@ -137,30 +142,5 @@ function ChoiceMenu(props: {
         </Choice>
       ))}
     </Menu>
-  );
-}
-
-function Search({ value }: { readonly value: string | null }) {
-  const view = useView();
-  const { route } = useLocation();
-  return (
-    <form
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const text = fieldOf(event.currentTarget, "search");
-        route(view.with({ search: text === "" ? null : text }));
-      }}
-    >
-      <input
-        type="search"
-        name="search"
-        aria-label="A provider's id"
-        placeholder="A provider's id"
-        defaultValue={value ?? ""}
-        key={value ?? ""}
-        size={16}
-      />
-    </form>
   );
 }

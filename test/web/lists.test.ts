@@ -1,0 +1,154 @@
+/** Lists in a real browser: in the order that a click on a column asks for, and searched. */
+import { expect } from "chai";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const customers = 60;
+
+describe("The order of lists", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let workspace = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "Ordered");
+    const events = Array.from({ length: customers }, (_none, index) => ({
+      provider: "stripe",
+      event_type: "subscription.new",
+      event_id: `start-${index}`,
+      transaction_id: `pi_${index}`,
+      // Of no order that any other column has.
+      amount: ((index * 37) % customers) + 1,
+      currency: "USD",
+      subscription_id: `sub_${index}`,
+      customer_id: `cus_${index}`,
+      product_id: `plan-${index % 3}`,
+      product_name: `Plan ${index % 3}`,
+      occurred_at: new Date(Date.now() - (((index * 11) % customers) + 1) * dayMs).toISOString(),
+    }));
+    await bookEvents(endpoints, workspace, "Production", events);
+  });
+  after(() => context?.close());
+
+  async function open(path: string): Promise<void> {
+    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
+    await looked.settle();
+  }
+  const head = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  async function click(name: string): Promise<void> {
+    await head(name).getByRole("link").click();
+    await looked.settle();
+  }
+  async function column(name: string): Promise<string[]> {
+    const names = await page.locator("thead th").allInnerTexts();
+    const index = names.findIndex((text) => text.replaceAll(/[▼▲\s]/g, "") === name);
+    return page.locator(`tbody tr > :nth-child(${index + 1})`).allInnerTexts();
+  }
+  const numbers = async (name: string) =>
+    (await column(name)).map((text) => Number(text.replaceAll(/[$,]/g, "")));
+  const falling = Array.from({ length: customers }, (_none, index) => customers - index);
+  const allRows = async (): Promise<void> => {
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByRole("button", { name: "Show more" }).waitFor({ state: "detached" });
+  };
+
+  it("should show accounts with the most MRR first, and the other way round at a click", async () => {
+    await open("/accounts");
+    expect(await head("MRR").getAttribute("aria-sort")).to.equal("descending");
+    await allRows();
+    expect(await numbers("MRR")).to.deep.equal(falling);
+    await click("MRR");
+    expect(await head("MRR").getAttribute("aria-sort")).to.equal("ascending");
+    await allRows();
+    expect(await numbers("MRR")).to.deep.equal(falling.toReversed());
+    expect(new URL(page.url()).searchParams.get("sort")).to.equal("mrr");
+  });
+
+  it("should show who moved last first, by the keyboard too", async () => {
+    await open("/accounts");
+    await head("Last movement").getByRole("link").press("Enter");
+    await looked.settle();
+    expect(await head("Last movement").getAttribute("aria-sort")).to.equal("descending");
+    expect(await head("MRR").getAttribute("aria-sort")).to.equal(null);
+    const times = await page
+      .locator("tbody time")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("datetime") ?? ""));
+    expect(times.length).to.be.greaterThan(40);
+    expect(times).to.deep.equal(times.toSorted().toReversed());
+  });
+
+  it("should find a customer in the accounts by the provider's id, and say whom it cannot", async () => {
+    await open("/accounts");
+    const search = page.getByRole("searchbox", { name: "Id of a customer or payment" });
+    await search.fill("cus_7");
+    await search.press("Enter");
+    await page.waitForURL(/search=cus_7/);
+    await looked.settle();
+    expect(await numbers("MRR")).to.deep.equal([((7 * 37) % customers) + 1]);
+    await search.fill("pi_9");
+    await search.press("Enter");
+    await page.waitForURL(/search=pi_9/);
+    await looked.settle();
+    expect(await numbers("MRR")).to.deep.equal([((9 * 37) % customers) + 1]);
+    await search.fill("cus_of_nobody");
+    await search.press("Enter");
+    await page.getByRole("heading", { name: "Nobody found" }).waitFor();
+  });
+
+  it("should show transactions by their amount", async () => {
+    await open("/transactions");
+    expect(await head("Paid").getAttribute("aria-sort")).to.equal("descending");
+    await click("Converted");
+    await allRows();
+    expect(await numbers("Converted")).to.deep.equal(falling);
+    await click("Converted");
+    await allRows();
+    expect(await numbers("Converted")).to.deep.equal(falling.toReversed());
+  });
+
+  it("should show products by any of their figures, and what all come to", async () => {
+    await open("/products?period=lifetime");
+    const sum = (customers * (customers + 1)) / 2;
+    const foot = await page.locator("tfoot").innerText();
+    expect(foot).to.include("All products");
+    expect(foot.split(`$${sum.toLocaleString("en")}.00`)).to.have.length(3);
+    for (const name of ["MRR", "Revenue"]) {
+      await click(name);
+      const first = await numbers(name);
+      expect(first).to.deep.equal(first.toSorted((one, other) => other - one));
+      await click(name);
+      expect(await numbers(name)).to.deep.equal(first.toReversed());
+    }
+    await click("Product");
+    expect(await column("Product")).to.deep.equal(["Plan 0", "Plan 1", "Plan 2"]);
+    await click("Product");
+    expect(await column("Product")).to.deep.equal(["Plan 2", "Plan 1", "Plan 0"]);
+  });
+
+  it("should find nothing wrong with them", async () => {
+    for (const path of ["/accounts?sort=first_at", "/products?sort=name", "/accounts?search=x"]) {
+      await looked.findNothingWrong(`${endpoints.base}${path}&workspace=${workspace}`);
+    }
+    expect(looked.complaints).to.deep.equal([]);
+  });
+});
