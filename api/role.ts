@@ -26,6 +26,7 @@ import { mrrChangesRoute } from "./mrr-changes/route.js";
 import { whatChangedRoute } from "./what-changed/route.js";
 import { recordedMovementsRoute } from "./recorded-movements/route.js";
 import { productsRoute } from "./products/route.js";
+import { ratesRoute } from "./rates/route.js";
 import { registryRoutes } from "./registry/route.js";
 import { revenueRoute } from "./revenue/route.js";
 import { summaryRoute } from "./summary/route.js";
@@ -49,6 +50,7 @@ const readRoutes = [
   movementsRoute,
   revenueRoute,
   summaryRoute,
+  ratesRoute,
   productsRoute,
   transactionsRoute,
   transactionRoute,

@@ -20,6 +20,7 @@ import {
 import { whatChangedAnswer, whatChangedQueryParameters } from "../what-changed/schema.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
 import { productsAnswer, productsQueryParameters } from "../products/schema.js";
+import { ratesAnswer, ratesQueryParameters } from "../rates/schema.js";
 import { revenueAnswer, revenueQueryParameters } from "../revenue/schema.js";
 import { summaryAnswer, summaryQueryParameters } from "../summary/schema.js";
 import {
@@ -94,6 +95,13 @@ export const operations: readonly Operation[] = [
     summaryAnswer,
     "Rates look back 30 days from `at`.",
   ),
+  metric(
+    "rates",
+    "Churn of a month, LTV, ARPA and quick ratio",
+    ratesQueryParameters,
+    ratesAnswer,
+    "Of several months the mean of the whole ones, so that no rate grows with the time asked for.",
+  ),
   list(
     "countries",
     "Countries there are any figures of",
@@ -101,7 +109,7 @@ export const operations: readonly Operation[] = [
     countriesAnswer,
     "What the filter `country` may be given.",
   ),
-  list("products", "Unified products by revenue", productsQueryParameters, productsAnswer),
+  list("products", "Unified products", productsQueryParameters, productsAnswer),
   list(
     "mrr-movements",
     "MRR movements as recorded, one by one",
@@ -124,12 +132,7 @@ export const operations: readonly Operation[] = [
     accountQueryParameters,
     accountAnswer,
   ),
-  list(
-    "transactions",
-    "Normalized transactions, newest first",
-    transactionsQueryParameters,
-    transactionsAnswer,
-  ),
+  list("transactions", "Normalized transactions", transactionsQueryParameters, transactionsAnswer),
   list(
     "transactions/{id}",
     "One transaction, its versions, the raw events behind them, its ledger entries",

@@ -12,6 +12,7 @@ import { mrrChange } from "../mrr-changes/schema.js";
 import type { MrrAnswer } from "../mrr/schema.js";
 import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
+import { type MonthRates, type RatesAnswer, monthRates } from "../rates/schema.js";
 import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
@@ -113,6 +114,26 @@ export function summaryRows(data: SummaryAnswer["data"]): ExportRow[] {
   if (compare === undefined) return rowsOf(asked);
   const compared = compare === null ? [] : rowsOf(compare, { reading: "compared" });
   return [...rowsOf(asked, { reading: "asked" }), ...compared];
+}
+
+/** @param isCompared whether other months were asked for, too */
+export function ratesTable(isCompared: boolean): Table {
+  const reading = isCompared ? { reading: z.enum(["asked", "compared"]) } : {};
+  return {
+    name: "rates",
+    columns: columnsOf(z.object({ ...reading, ...monthRates.shape, currency })),
+  };
+}
+
+/** One for each month; then those of the months compared with. */
+export function ratesRows({ series, compare, currency: of }: RatesAnswer["data"]): ExportRow[] {
+  const rowsOf = (rows: readonly MonthRates[], more: ExportRow = {}) =>
+    rows.map((row) => ({ ...more, currency: of, ...row }));
+  if (compare === undefined) return rowsOf(series);
+  return [
+    ...rowsOf(series, { reading: "asked" }),
+    ...rowsOf(compare?.series ?? [], { reading: "compared" }),
+  ];
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {

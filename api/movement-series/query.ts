@@ -40,7 +40,7 @@ export function movementSeriesQuery(
   const sums = seriesSql(asOf, series, cell, groups?.by, places);
   return {
     sql: `${sums} ORDER BY start, kind LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...paramsOf(asOf, series, cell), ...groups?.params, rows_max: rowsMax + 1 },
+    params: { ...seriesParams(asOf, series, cell), ...groups?.params, rows_max: rowsMax + 1 },
   };
 }
 
@@ -61,14 +61,15 @@ FROM (${seriesSql(asOf, series, cell, by, [memberSql(by)])})
 WHERE mrr != 0 OR accounts != 0
 GROUP BY member ORDER BY member ${sumSettingsSql}`,
     params: {
-      ...paramsOf(asOf, series, cell),
+      ...seriesParams(asOf, series, cell),
       intervals: parts.length,
       last_start: utcDay(parts.at(-1)?.start ?? to),
     },
   };
 }
 
-function seriesSql(
+/** Sums of movements for each interval, kind and group, and of all before the first interval. */
+export function seriesSql(
   asOf: AsOf,
   series: Series,
   cell: Rows,
@@ -89,6 +90,10 @@ function seriesSql(
   );
 }
 
-function paramsOf(asOf: AsOf, { from }: Series, cell: Rows): Query["params"] {
+export function seriesParams(
+  asOf: AsOf,
+  { from }: Series,
+  cell: Pick<Cell, "params">,
+): Query["params"] {
   return { ...asOfParams(asOf), ...cell.params, from };
 }

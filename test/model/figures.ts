@@ -59,6 +59,11 @@ export interface Figures {
     at: number,
   ): series.RevenueRow[];
   summary(provider: string | undefined, at: number): ReturnType<typeof series.summaryOf>;
+  rates(
+    cell: series.Cell,
+    time: Pick<Time, "from" | "to">,
+    at: number,
+  ): ReturnType<typeof series.ratesOf>;
   retention(cell: series.Cell, interval: LongInterval, at: number): series.RetentionRow[];
   /** `provider/SKU` → the name it was given. */
   readonly names: ReadonlyMap<string, string>;
@@ -92,6 +97,7 @@ export function figuresOf(
     revenue: (groupOf, cell, time, at) =>
       series.revenueOf(money.entries, base, groupOf, cell, time, at),
     summary: (provider, at) => series.summaryOf(timelines, base, provider, at),
+    rates: (cell, time, at) => series.ratesOf(timelines, base, cell, time, at),
     retention: (cell, interval, at) => series.retentionOf(timelines, base, cell, interval, at),
     names: named,
   };

@@ -1,7 +1,17 @@
 /** Figures over time by brute force (`definitions.md`, MRR, Ledger, Cohorts; `docs/metrics.md`). */
 import { type Interval, daysOf, intervalsBetween } from "./calendar.js";
 import { exponentOf } from "./facts.js";
-import { fraction, isLess, plus, rounded, shown, sumOf, tenTo, times } from "./fraction.js";
+import {
+  type Fraction,
+  fraction,
+  isLess,
+  plus,
+  rounded,
+  shown,
+  sumOf,
+  tenTo,
+  times,
+} from "./fraction.js";
 import type { Entry } from "./money.js";
 import { type Timeline, type Worth, stateAt } from "./mrr.js";
 import { grouped, shownMicros, shownMinor, unitsOf } from "./compare/showing.js";
@@ -295,6 +305,96 @@ export function summaryOf(
       lost === 0n ? null : shown(fraction(moved("new", "expansion", "reactivation"), lost), 2),
     ltv: accountsThen === 0n ? null : money(mrr * accountsThen, accounts * left),
   };
+}
+
+/**
+ * Of the months that begin in the time, or of the one in which it ends, up to `at`; the first row
+ * is all of them together.
+ */
+export function ratesOf(
+  timelines: readonly Timeline[],
+  base: string,
+  cell: Cell,
+  time: { readonly from: number; readonly to: number },
+  at: number,
+): Readonly<Record<string, unknown>>[] {
+  const end = Math.min(at, time.to - 1);
+  const accounts = accountsOf(timelines, cell);
+  const cutsAccounts = [cell.skus, cell.currency, cell.country].some((one) => one !== undefined);
+  const all = intervalsBetween(time.from, end + 1, "month");
+  const begun = all.filter(({ start }) => start >= time.from);
+  const months = (begun.length > 0 ? begun : all.slice(-1)).map(({ start }) => {
+    const next = new Date(start).setUTCMonth(new Date(start).getUTCMonth() + 1);
+    return { from: start, to: Math.min(next, end + 1), isWhole: next <= end + 1 };
+  });
+  const within = (from: number, to: number, ...some: readonly Kind[]) =>
+    sumOf(
+      accounts.flatMap(({ movements }) =>
+        movements.flatMap((one) =>
+          one.at >= from && one.at < to && some.includes(one.kind) ? [one.micros] : [],
+        ),
+      ),
+    );
+  const worth = (to: number) => within(-Infinity, to, ...kinds);
+  const active = (to: number) =>
+    accounts.reduce(
+      (sum, { movements }) =>
+        sum + movements.reduce((count, one) => count + (one.at < to ? one.accounts : 0), 0),
+      0,
+    );
+  const left = (from: number, to: number) =>
+    accounts.filter(({ movements }) =>
+      movements.some((one) => one.kind === "churn" && one.at >= from && one.at < to),
+    ).length;
+  const over = (part: bigint, whole: bigint) => (whole > 0n ? fraction(part, whole) : null);
+  const mean = (values: readonly (Fraction | null)[]) => {
+    const known = values.filter((value) => value !== null);
+    const sum = known.reduce(plus, fraction(0n));
+    return known.length === 0 ? null : times(sum, fraction(1n, BigInt(known.length)));
+  };
+  const percentOf = (value: Fraction | null) => value && shown(times(value, fraction(100n)), 2);
+  const churnOf = ({ from, to }: (typeof months)[number]) =>
+    over(BigInt(left(from, to)), BigInt(active(from)));
+  const lossOf = ({ from, to }: (typeof months)[number], ...back: readonly Kind[]) =>
+    over(-within(from, to, "churn", "contraction", ...back), worth(from));
+  const figuresOf = (some: readonly (typeof months)[number][]) => {
+    const whole = some.filter(({ isWhole }) => isWhole);
+    const meant = whole.length > 0 ? whole : some;
+    const [from, to] = [some[0]?.from ?? 0, some.at(-1)?.to ?? 0];
+    const lost = -within(from, to, "churn", "contraction");
+    const gained = within(from, to, "new", "expansion", "reactivation");
+    const churn = mean(meant.map(churnOf));
+    const holders = BigInt(active(to));
+    const arpa = holders > 0n ? times(unitsOf(worth(to)), fraction(1n, holders)) : null;
+    const places = exponentOf(base);
+    return {
+      mrr_churn_rate_pct: percentOf(mean(meant.map((month) => lossOf(month)))),
+      net_mrr_churn_rate_pct: percentOf(
+        mean(meant.map((month) => lossOf(month, "expansion", "reactivation"))),
+      ),
+      quick_ratio: lost === 0n ? null : shown(fraction(gained, lost), 2),
+      customer_churn_rate_pct: cutsAccounts ? null : percentOf(churn),
+      arpa: cutsAccounts || arpa === null ? null : shown(arpa, places),
+      ltv:
+        cutsAccounts || arpa === null || churn === null || churn.n === 0n
+          ? null
+          : shown(times(arpa, fraction(churn.d, churn.n)), places),
+    };
+  };
+  const counted = (count: number) => (cutsAccounts ? null : count);
+  return [
+    { whole_months: months.filter(({ isWhole }) => isWhole).length, ...figuresOf(months) },
+    ...months.map((month) => ({
+      month: new Date(month.from).toISOString().slice(0, 7),
+      is_whole: month.isWhole,
+      ...figuresOf([month]),
+      start_mrr: shownMicros(worth(month.from), base),
+      mrr: shownMicros(worth(month.to), base),
+      start_subscribers: counted(active(month.from)),
+      active_subscribers: counted(active(month.to)),
+      churned_subscribers: counted(left(month.from, month.to)),
+    })),
+  ];
 }
 
 export interface RetentionRow {

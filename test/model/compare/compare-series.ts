@@ -33,6 +33,7 @@ export async function expectSeries(
     expectBridge(asking),
     expectRevenue(asking),
     expectSummary({ ...asking, query: clocks }),
+    expectRates(asking),
     expectRetention({ ...asking, query: clocks }),
   ]);
 }
@@ -238,6 +239,26 @@ async function expectSummary(asking: Asking): Promise<void> {
   const what = `summary ${JSON.stringify(asked)}`;
   const expected = comparable(figures.summary(provider, at));
   expectLines(what, [comparable(Object.fromEntries(shown))], [expected]);
+}
+
+async function expectRates(asking: Asking): Promise<void> {
+  const { merchant, figures, turn, provider, time, at, query } = asking;
+  const { asked: part, cell } = await cellOf(merchant, turn, provider);
+  const { interval: _none, ...days } = query;
+  const asked = { ...days, ...part };
+  const answer = await read(merchant, "/v1/metrics/rates", asked);
+  const shownOf = (row: unknown, ...left: readonly string[]) =>
+    comparable(
+      Object.fromEntries(Object.entries(Object(row)).filter(([name]) => !left.includes(name))),
+    );
+  expectLines(
+    `rates ${JSON.stringify(asked)}`,
+    [
+      shownOf(field(answer, "data"), "currency", "since", "until", "series"),
+      ...list(answer, "data", "series").map((row) => shownOf(row, "until")),
+    ],
+    figures.rates(cell, time, at).map(comparable),
+  );
 }
 
 /** Of the whole, of a provider or of a product. */
