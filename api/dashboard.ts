@@ -21,6 +21,7 @@ const clientPaths = [
   "overview",
   "mrr",
   "revenue",
+  "rates",
   "retention",
   "what-changed",
   "products",

@@ -13,6 +13,7 @@ const screens = [
   { path: "/mrr/movements", screen: screenOf(() => import("./screens/mrr/movements.js")) },
   { path: "/what-changed", screen: screenOf(() => import("./screens/changed/changed.js")) },
   { path: "/revenue", screen: screenOf(() => import("./screens/revenue/revenue.js")) },
+  { path: "/rates", screen: screenOf(() => import("./screens/rates/rates.js")) },
   { path: "/retention", screen: screenOf(() => import("./screens/retention/retention.js")) },
   { path: "/products", screen: screenOf(() => import("./screens/products/products.js")) },
   {

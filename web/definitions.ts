@@ -34,27 +34,34 @@ export const definitions = {
   },
   customerChurn: {
     name: "Customer churn",
-    text: "Accounts that churned in the period, as a part of the active subscribers at its start.",
-  },
-  grossChurn: {
-    name: "Gross revenue churn",
-    text: "MRR lost by churn and contraction in the period, as a part of MRR at its start.",
-  },
-  netChurn: {
-    name: "Net revenue churn",
     text:
-      "Churn and contraction less expansion and reactivation, as a part of MRR at the start of " +
-      "the period. Below 0 when more was gained than lost.",
+      "Accounts that churned in a month, as a part of those active at its start. Of several " +
+      "months the mean of the whole ones; of the running month what it is so far.",
+    formula: "churned accounts ÷ accounts at the start of the month",
+  },
+  mrrChurn: {
+    name: "MRR churn",
+    text:
+      "MRR lost in a month by churn and contraction, as a part of MRR at its start. Of several " +
+      "months the mean of the whole ones.",
+    formula: "(churn + contraction) ÷ MRR at the start of the month",
+  },
+  netMrrChurn: {
+    name: "Net MRR churn",
+    text:
+      "The same less what expansion and reactivation brought back in the month. Below 0 when " +
+      "more was gained than lost.",
+    formula: "(churn + contraction − expansion − reactivation) ÷ MRR at the start of the month",
   },
   quickRatio: {
     name: "Quick ratio",
-    text: "How many units of MRR were gained for each one lost.",
+    text: "How many units of MRR were gained for each one lost, over all the months shown.",
     formula: "(new + expansion + reactivation) ÷ (contraction + churn)",
   },
   ltv: {
     name: "LTV",
-    text: "What a customer brings at today's ARPA and churn.",
-    formula: "ARPA ÷ customer churn rate",
+    text: "What a customer brings before leaving, at the ARPA and the monthly churn shown.",
+    formula: "ARPA ÷ customer churn",
   },
   revenue: {
     name: "Revenue",

@@ -108,7 +108,9 @@ function weightOf(ingredients: Ingredients): number {
     case "cohortsAnswer":
       return ingredients.changes.length + (ingredients.gross?.length ?? 0);
     case "movementsAnswer":
-      return ingredients.sums.length + intervalsOf(ingredients.series);
+      return [ingredients.asked, ingredients.compared]
+        .filter((one) => one !== null && one !== undefined)
+        .reduce((sum, { sums, series }) => sum + sums.length + intervalsOf(series), 0);
     case "revenueAnswer":
       return [ingredients.asked, ingredients.compared]
         .filter((one) => one !== null && one !== undefined)

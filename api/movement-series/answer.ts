@@ -7,18 +7,32 @@ import type { Groups } from "../reading/groups.js";
 import { type Series, tooLong } from "../reading/series.js";
 import { presentMovements } from "./presenter.js";
 import type { MovementSeriesRow } from "./query.js";
+import type { MovementsAnswer } from "./schema.js";
 
-export function movementsAnswer(given: {
+export interface MovementsTexts {
+  readonly series: Series;
+  readonly groups: Groups | undefined;
   /** Of `movementSeriesQuery`, as text. */
   readonly sums: string;
-  readonly series: Series;
+}
+
+export function movementsAnswer(given: {
+  readonly asked: MovementsTexts;
+  /** Null: it would be before 1970. Undefined: not asked for. */
+  readonly compared: MovementsTexts | null | undefined;
   readonly hasWholeAccounts: boolean;
-  readonly groups: Groups | undefined;
   readonly currency: string;
 }): Presented {
-  const { series, groups, currency } = given;
-  const rows = parsedRows<MovementSeriesRow>(given.sums);
-  if (rows.length > limits.seriesRowsMax) throw tooLong(series.interval, "rows");
-  const data = presentMovements(rows, series, given, groups, currency);
+  const { asked, compared, currency } = given;
+  const { groups } = asked;
+  const present = ({ sums, series, groups: some }: MovementsTexts) => {
+    const rows = parsedRows<MovementSeriesRow>(sums);
+    if (rows.length > limits.seriesRowsMax) throw tooLong(series.interval, "rows");
+    return presentMovements(rows, series, given, some, currency);
+  };
+  const data: MovementsAnswer["data"] = {
+    ...present(asked),
+    ...(compared === undefined ? {} : { compare: compared && present(compared).totals }),
+  };
   return { data, table: () => [movementsTable(groups?.by), movementsRows(data)] };
 }

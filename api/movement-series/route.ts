@@ -1,40 +1,50 @@
 /** `GET /v1/metrics/mrr/movements`: MRR as balances and what moved them. */
 import { limits } from "../../config.js";
-import { type MemberSize, largestGroups } from "../reading/groups.js";
+import { type Groups, type MemberSize, largestGroups } from "../reading/groups.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
-import { readSeries } from "../reading/series.js";
+import { type Series, readSeries } from "../reading/series.js";
+import { checkComparison, comparedPeriod, periodOf } from "../summary/period.js";
+import type { MovementsTexts } from "./answer.js";
 import { movementSeriesQuery, movementSizesQuery } from "./query.js";
-import { type MovementGroup, movementsQueryParameters } from "./schema.js";
+import { movementsQueryParameters } from "./schema.js";
 
 export function movementsRoute(api: ReadApi): void {
   const { service } = api;
   const path = "/v1/metrics/mrr/movements";
   figuresRoute(api, path, movementsQueryParameters, "all", async (asked) => {
-    const { access, query, asOf } = asked;
+    const { access, query, asOf, clocks } = asked;
     const first =
       query.from === undefined ? await firstRowOf(service, "mrr_movements", asOf) : null;
     const series = readSeries(query, asOf, first);
+    checkComparison(query, clocks);
+    const { compare, compare_known_at: knownAt = null } = query;
+    const period = periodOf(series, asOf.at);
+    const days = { ...query, interval: series.interval };
+    const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
     const catalogue = await asked.catalogue();
     const cell = cellOf(query, catalogue);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
-    const groups = group && largestGroups(group, await readSizes(group), groupsMax, catalogue);
-    const sums = await textOf(
-      service,
-      movementSeriesQuery(series.asOf, series, cell, groups, limits.seriesRowsMax),
-    );
+    const readGroups = async () => {
+      if (group === undefined) return undefined;
+      const sizes = movementSizesQuery(series.asOf, series, cell, group);
+      return largestGroups(group, await rowsOf<MemberSize>(service, sizes), groupsMax, catalogue);
+    };
+    const read = async (of: Series, groups: Groups | undefined): Promise<MovementsTexts> => {
+      const sums = movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax);
+      return { series: of, groups, sums: await textOf(service, sums) };
+    };
+    const [asWanted, compared] = await Promise.all([
+      readGroups().then((groups) => read(series, groups)),
+      other ? read(other, undefined) : null,
+    ]);
     return {
       answer: "movementsAnswer",
-      sums,
-      series,
+      asked: asWanted,
+      compared: compare === undefined ? undefined : compared,
       hasWholeAccounts: cell.hasWholeAccounts,
-      groups,
       currency: access.baseCurrency,
     };
-
-    function readSizes(by: MovementGroup): Promise<MemberSize[]> {
-      return rowsOf(service, movementSizesQuery(series.asOf, series, cell, by));
-    }
   });
 }

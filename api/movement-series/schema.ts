@@ -1,5 +1,6 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
+import { compareQuery } from "../summary/schema.js";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { movementKinds } from "../../schemas/records/records.js";
 import { formatQuery } from "../../schemas/http/formats.js";
@@ -33,6 +34,7 @@ export const movementsQueryParameters = z.object({
         "balances are the sum of all its movements before.",
     }),
   ...groupsQuery,
+  ...compareQuery,
   ...clocksQuery,
   ...formatQuery,
 });
@@ -74,6 +76,9 @@ export const movementsAnswer = figuresAnswer("MrrMovementsAnswer", {
     others: othersOf(movementsRow),
     ungrouped: z.array(movementsRow).optional().meta(ungroupedMeta),
     totals: movementsRow.meta({ description: "The whole time as one interval." }),
+    compare: movementsRow.nullable().optional().meta({
+      description: "Of `compare`: the totals of the other time; null where it is before 1970.",
+    }),
   }),
 });
 export type MovementsAnswer = z.output<typeof movementsAnswer>;

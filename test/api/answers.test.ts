@@ -72,17 +72,17 @@ function daily(members: readonly string[], by: "currency" | "provider" = "provid
       accounts: "1",
     })),
   );
+  const groups = largestGroups(
+    by,
+    members.map((member) => ({ member, size: "1" })),
+    members.length,
+    catalogueOf([], asOf.workspace, asOf.environment),
+  );
   return {
     answer: "movementsAnswer",
-    sums: rows.map((row) => JSON.stringify(row)).join("\n"),
-    series,
+    asked: { sums: rows.map((row) => JSON.stringify(row)).join("\n"), series, groups },
+    compared: undefined,
     hasWholeAccounts: true,
-    groups: largestGroups(
-      by,
-      members.map((member) => ({ member, size: "1" })),
-      members.length,
-      catalogueOf([], asOf.workspace, asOf.environment),
-    ),
     currency: "EUR",
   };
 }

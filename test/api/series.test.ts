@@ -75,6 +75,24 @@ describe("series over time", () => {
       );
     });
 
+    it("should compare with the totals of another time, as the summary does", async () => {
+      await insert(story);
+      const february = { from: "2026-02-01", to: "2026-03-01" };
+      const { totals } = await bridge({ from: "2026-01-01", to: "2026-02-01" });
+      const previous = { ...february, compare: "previous_period" };
+      expect((await bridge(previous)).compare).to.deep.equal(totals);
+      expect((await bridge({ ...previous, group_by: "provider" })).compare).to.deep.equal(totals);
+      const year = await bridge({ ...february, compare: "previous_year" });
+      expect(year.compare).to.include({ from: "2025-02-01", to: "2025-03-01", end_mrr: 0 });
+      const known = { known_at: "2026-02-02T00:00:00Z", at: "2026-03-01T00:00:00Z" };
+      const { totals: then } = await bridge({ ...february, ...known });
+      const knownThen = { compare: "known_then", compare_known_at: known.known_at };
+      expect((await bridge({ ...february, ...knownThen })).compare).to.deep.equal(then);
+      expect((await bridge(february)).compare).to.equal(undefined);
+      const first = { from: "1970-01-01", to: "1970-02-01", compare: "previous_year" };
+      expect((await bridge(first)).compare).to.equal(null);
+    });
+
     it("should show the parts of a provider, a product or a currency", async () => {
       await insert(story);
       await openSkus(endpoints.service.postgres).see([

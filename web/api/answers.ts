@@ -7,6 +7,7 @@ import type { WhatChangedAnswer } from "../../api/what-changed/schema.js";
 import type { MrrChangesAnswer } from "../../api/mrr-changes/schema.js";
 import type { MrrAnswer } from "../../api/mrr/schema.js";
 import type { ProductsAnswer } from "../../api/products/schema.js";
+import type { RatesAnswer } from "../../api/rates/schema.js";
 import type { RecordedMovementsAnswer } from "../../api/recorded-movements/schema.js";
 import type { RevenueAnswer } from "../../api/revenue/schema.js";
 import type { SummaryAnswer } from "../../api/summary/schema.js";
@@ -19,6 +20,7 @@ export interface Answers {
   readonly "/v1/metrics/mrr/changes": MrrChangesAnswer;
   readonly "/v1/metrics/mrr/what-changed": WhatChangedAnswer;
   readonly "/v1/metrics/cohorts": CohortsAnswer | AccountCohortsAnswer;
+  readonly "/v1/metrics/rates": RatesAnswer;
   readonly "/v1/metrics/revenue": RevenueAnswer;
   readonly "/v1/metrics/summary": SummaryAnswer;
   readonly "/v1/accounts": AccountsAnswer;

@@ -14,7 +14,8 @@ export interface Point {
   readonly tick: string;
   /** In words. */
   readonly label: string;
-  readonly value: number;
+  /** Null: there is none, and the line has a gap. */
+  readonly value: number | null;
   /** The same of what it is compared with. */
   readonly compared?: number | undefined;
   readonly href: string;
@@ -32,9 +33,10 @@ export function LineChart(props: {
   const { points, format, tone = "accent" } = props;
   const { holder, frame } = useFrame();
   const [active, setActive] = useState<number | null>(null);
-  const values = points.flatMap(({ value, compared }) =>
-    compared === undefined ? [value] : [value, compared],
-  );
+  const values = points.flatMap(({ value, compared }) => [
+    ...(value === null ? [] : [value]),
+    ...(compared === undefined ? [] : [compared]),
+  ]);
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(1, ...values)])
     .nice()
@@ -45,13 +47,13 @@ export function LineChart(props: {
   const shown = active === null ? undefined : points[active];
   const path = lineOf<Point>(
     (_point, index) => x(index),
-    ({ value }) => y(value),
-  )([...points]);
+    ({ value }) => y(value ?? 0),
+  ).defined(({ value }) => value !== null)([...points]);
   const area = areaOf<Point>(
     (_point, index) => x(index),
     y(0),
-    ({ value }) => y(value),
-  )([...points]);
+    ({ value }) => y(value ?? 0),
+  ).defined(({ value }) => value !== null)([...points]);
   const then = lineOf<Point>(
     (_point, index) => x(index),
     (point) => y(point.compared ?? 0),
@@ -84,7 +86,7 @@ export function LineChart(props: {
               />
             ),
           )}
-          {shown === undefined || active === null ? null : (
+          {active === null || typeof shown?.value !== "number" ? null : (
             <circle class="dot" cx={x(active)} cy={y(shown.value)} r={5} />
           )}
           {points.map((point, index) => (
@@ -93,7 +95,7 @@ export function LineChart(props: {
               href={point.href}
               data-column
               tabindex={index === points.length - 1 ? 0 : -1}
-              aria-label={`${point.label}: ${format(point.value)}`}
+              aria-label={`${point.label}: ${textOf(point.value, format)}`}
               onPointerEnter={() => setActive(index)}
               onFocus={() => setActive(index)}
               onBlur={() => setActive(null)}
@@ -119,8 +121,12 @@ export function LineChart(props: {
 function linesOf(point: Point, format: (value: number) => string, tone: Tone): TipLine[] {
   const { value, compared, note } = point;
   return [
-    { label: "", value: format(value), tone },
+    { label: "", value: textOf(value, format), tone },
     ...(compared === undefined ? [] : [{ label: "Compared with", value: format(compared) }]),
     ...(note === undefined ? [] : [{ label: "Note", value: note }]),
   ];
+}
+
+function textOf(value: number | null, format: (value: number) => string): string {
+  return value === null ? "–" : format(value);
 }

@@ -77,6 +77,16 @@ export function signedPercent(value: number, decimals = 1): string {
   }).format(value / 100);
 }
 
+/** The difference of two percentages. */
+export function signedPoints(value: number): string {
+  const number = formatOf({
+    minimumFractionDigits: 2,
+    maximumFractionDigits: 2,
+    signDisplay: "exceptZero",
+  }).format(value);
+  return `${number} points`;
+}
+
 export function decimal(value: number, decimals = 2): string {
   return formatOf({ minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     value,

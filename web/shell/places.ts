@@ -14,6 +14,7 @@ export const groups = [
       { path: "/mrr", name: "MRR", key: "m" },
       { path: "/what-changed", name: "What changed", key: "w" },
       { path: "/revenue", name: "Revenue", key: "r" },
+      { path: "/rates", name: "Churn and LTV", key: "c" },
       { path: "/retention", name: "Retention", key: "n" },
       { path: "/products", name: "Products", key: "p" },
     ],

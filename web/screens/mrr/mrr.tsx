@@ -4,11 +4,13 @@ import { Figure } from "../../charts/figure.js";
 import { Waterfall } from "../../charts/waterfall.js";
 import { day } from "../../format/dates.js";
 import { money, shortMoney, signedMoney } from "../../format/numbers.js";
+import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
+import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import { groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
@@ -24,6 +26,7 @@ export default function Mrr() {
   const params = { ...range, interval, ...filters };
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
+    ...compareParams(view),
     group_by: group,
     groups: group && groupsAsked,
   });
@@ -31,6 +34,7 @@ export default function Mrr() {
   const movements = data?.ungrouped ?? data?.movements ?? [];
   const currency = data?.currency ?? "USD";
   const totals = data?.totals;
+  const then = data?.compare ?? undefined;
   const isEmpty = totals !== undefined && totals.start_mrr === 0 && totals.end_mrr === 0;
   return (
     <>
@@ -39,6 +43,7 @@ export default function Mrr() {
         controls={{
           range: true,
           interval: true,
+          compare: true,
           filters: ["provider", "product", "currency", "country"],
         }}
       >
@@ -97,11 +102,13 @@ export default function Mrr() {
             }
           />
         </Figure>
-        <dl class="facts side-facts">
+        <dl class={then === undefined ? "facts side-facts" : "facts side-facts compared"}>
+          {then === undefined ? null : <ComparedWith time={then} />}
           {totals === undefined ? null : (
             <>
               <dt>MRR on {day(range.from)}</dt>
               <dd class="number">{money(totals.start_mrr, currency)}</dd>
+              <Compared value={totals.start_mrr} then={then?.start_mrr} currency={currency} />
               {kindsIn([totals]).map(({ kind, field }) => (
                 <>
                   <dt>
@@ -113,6 +120,12 @@ export default function Mrr() {
                       {signedMoney(totals[field], currency)}
                     </a>
                   </dd>
+                  <Compared
+                    value={totals[field]}
+                    then={then?.[field]}
+                    currency={currency}
+                    isLoss={kind === "contraction" || kind === "churn"}
+                  />
                 </>
               ))}
               <dt>
@@ -121,6 +134,7 @@ export default function Mrr() {
               <dd class="number">
                 <strong>{money(totals.end_mrr, currency)}</strong>
               </dd>
+              <Compared value={totals.end_mrr} then={then?.end_mrr} currency={currency} />
             </>
           )}
         </dl>

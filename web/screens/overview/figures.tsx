@@ -1,21 +1,10 @@
 /** The eight figures, each with its comparison and a small line, each a link to its screen. */
+import type { MonthRates, RatesAnswer } from "../../../api/rates/schema.js";
 import type { RevenueAnswer } from "../../../api/revenue/schema.js";
 import type { SummaryAnswer, SummaryFigures } from "../../../api/summary/schema.js";
-import { Spark } from "../../charts/spark.js";
 import type { DefinitionName } from "../../definitions.js";
-import {
-  change,
-  count,
-  decimal,
-  money,
-  percent,
-  roundMoney,
-  signedMoney,
-  signedRoundMoney,
-} from "../../format/numbers.js";
-import { Delta } from "../../parts/delta.js";
-import { Skeleton } from "../../parts/states.js";
-import { Term } from "../../parts/term.js";
+import { type Format, FigureCell } from "../../parts/figure-cell.js";
+import type { RateName } from "../rates/kinds.js";
 import { dayAfter, dayText } from "../../state/ranges.js";
 import { type View, useView } from "../../state/view.js";
 
@@ -26,13 +15,6 @@ const summaryCells = [
   { of: "subscribers", field: "active_subscribers", format: "count", path: "/accounts" },
   { of: "arr", field: "arr", format: "money", path: "/mrr" },
   { of: "arpa", field: "arpa", format: "cents", path: "/accounts" },
-  {
-    of: "customerChurn",
-    field: "customer_churn_rate_pct",
-    format: "percent",
-    path: "/mrr/movements",
-  },
-  { of: "quickRatio", field: "quick_ratio", format: "ratio", path: "/mrr" },
 ] as const satisfies readonly {
   of: DefinitionName;
   field: keyof SummaryFigures;
@@ -40,26 +22,30 @@ const summaryCells = [
   path: string;
 }[];
 
-type Format = "money" | "cents" | "signed" | "count" | "percent" | "ratio";
+/** Those of a month, whatever the range. */
+const rateCells = [
+  { of: "customerChurn", field: "customer_churn_rate_pct", format: "percent" },
+  { of: "quickRatio", field: "quick_ratio", format: "ratio" },
+] as const satisfies readonly { of: RateName; field: keyof MonthRates; format: Format }[];
 
 export function Figures(props: {
   readonly summary: SummaryAnswer["data"] | undefined;
+  readonly rates: RatesAnswer["data"] | undefined;
   readonly revenue: RevenueAnswer["data"] | undefined;
   readonly isStale: boolean;
 }) {
   const view = useView();
-  const { summary, revenue } = props;
+  const { summary, rates, revenue } = props;
   const currency = summary?.currency ?? "USD";
   const cells = summaryCells.map(({ of, field, format, path }) => (
-    <Cell
+    <FigureCell
       key={of}
       of={of}
-      href={view.to(path, of === "customerChurn" ? { kind: "churn" } : {})}
+      href={view.to(path)}
       value={summary?.[field]}
       then={summary?.compare?.[field]}
       format={format}
       currency={currency}
-      isInverse={of === "customerChurn"}
       whatChanged={of === "mrr" ? whatChanged(view, summary?.compare?.until) : undefined}
       spark={(summary?.series ?? []).map((row) => row[field] ?? 0)}
     />
@@ -67,7 +53,7 @@ export function Figures(props: {
   cells.splice(
     3,
     0,
-    <Cell
+    <FigureCell
       key="revenue"
       of="revenue"
       href={view.to("/revenue")}
@@ -81,6 +67,19 @@ export function Figures(props: {
   return (
     <section class={props.isStale ? "figures is-stale" : "figures"} aria-label="Figures">
       {cells}
+      {rateCells.map(({ of, field, format }) => (
+        <FigureCell
+          key={of}
+          of={of}
+          href={view.to("/rates", { of })}
+          value={rates?.[field]}
+          then={rates?.compare?.[field]}
+          format={format}
+          currency={currency}
+          isInverse={of === "customerChurn"}
+          spark={(rates?.series ?? []).map((row) => row[field] ?? 0)}
+        />
+      ))}
     </section>
   );
 }
@@ -92,88 +91,4 @@ function whatChanged(view: View, until: string | undefined): string | undefined 
   const { rangeName } = view;
   const range = rangeName === "own" ? {} : { range: rangeName };
   return view.to("/what-changed", { ...range, against });
-}
-
-function Cell(props: {
-  readonly of: DefinitionName;
-  readonly href: string;
-  /** Undefined while it is on its way, null when there is none. */
-  readonly value: number | null | undefined;
-  readonly then: number | null | undefined;
-  readonly format: Format;
-  readonly currency: string;
-  readonly isInverse?: boolean;
-  /** Where the difference is explained. */
-  readonly whatChanged?: string | undefined;
-  readonly spark: readonly number[];
-}) {
-  const { value, then, format, currency } = props;
-  const text = textOf(value, format, currency);
-  const compared =
-    typeof value === "number" && typeof then === "number" ? change(value, then) : undefined;
-  return (
-    <div class="figure-cell">
-      <Term of={props.of} />
-      <a class="value" href={props.href} title={exactText(value, format, currency)}>
-        {text ?? <Skeleton of="12,345" />}
-      </a>
-      <div class="beside">
-        {compared === undefined ? (
-          <span />
-        ) : (
-          <>
-            {props.whatChanged === undefined ? (
-              <Delta change={compared} isInverse={props.isInverse === true} />
-            ) : (
-              <a class="delta-link" href={props.whatChanged} title="What changed">
-                <span class="unseen">What changed: </span>
-                <Delta change={compared} isInverse={props.isInverse === true} />
-              </a>
-            )}
-            <span class="soft" title={`Compared with ${exactText(then, format, currency) ?? ""}`}>
-              {textOf(then, format, currency)}
-            </span>
-          </>
-        )}
-      </div>
-      <Spark values={props.spark} />
-    </div>
-  );
-}
-
-function textOf(
-  value: number | null | undefined,
-  format: Format,
-  currency: string,
-): string | undefined {
-  if (value === undefined) return undefined;
-  if (value === null) return "–";
-  switch (format) {
-    case "money":
-      return roundMoney(value, currency);
-    case "cents":
-      return money(value, currency);
-    case "signed":
-      return signedRoundMoney(value, currency);
-    case "count":
-      return count(value);
-    case "percent":
-      return percent(value, 2);
-    case "ratio":
-      return decimal(value);
-    default:
-      return format satisfies never;
-  }
-}
-
-/** With all its cents. */
-function exactText(
-  value: number | null | undefined,
-  format: Format,
-  currency: string,
-): string | undefined {
-  if (typeof value !== "number") return undefined;
-  if (format === "money") return money(value, currency);
-  if (format === "signed") return signedMoney(value, currency);
-  return textOf(value, format, currency);
 }

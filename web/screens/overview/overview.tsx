@@ -24,12 +24,13 @@ export default function Overview() {
   const compared = { ...params, ...compareParams(view) };
   const summary = useAnswer("/v1/metrics/summary", compared);
   const revenue = useAnswer("/v1/metrics/revenue", compared);
+  const rates = useAnswer("/v1/metrics/rates", { ...range, ...filters, ...compareParams(view) });
   const noteOf = useAnnotations();
   const data = summary.answer?.data;
   const then = data?.compare;
   const currency = data?.currency ?? "USD";
   const series = data?.series ?? [];
-  const error = summary.error ?? revenue.error;
+  const error = summary.error ?? revenue.error ?? rates.error;
   return (
     <>
       <Bar
@@ -43,7 +44,12 @@ export default function Overview() {
       />
       {error === null ? null : <Failure error={error} />}
       <AttentionList />
-      <Figures summary={data} revenue={revenue.answer?.data} isStale={summary.isStale} />
+      <Figures
+        summary={data}
+        rates={rates.answer?.data}
+        revenue={revenue.answer?.data}
+        isStale={summary.isStale}
+      />
       <ChangedCard hasFailed={error !== null} />
       <div class="overview-rest">
         <Figure

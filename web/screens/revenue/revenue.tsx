@@ -1,15 +1,19 @@
 /** From gross to net, over time and by group. */
+import { Fragment } from "preact";
 import type { RevenueAnswer } from "../../../api/revenue/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
 import { Waterfall } from "../../charts/waterfall.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
-import { count, money, percent, shortMoney } from "../../format/numbers.js";
+import { change, count, money, percent, shortMoney } from "../../format/numbers.js";
+import { Compared, ComparedWith } from "../../parts/compared.js";
+import { Delta } from "../../parts/delta.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
+import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
@@ -25,6 +29,7 @@ export default function Revenue() {
   const params = { ...range, interval, ...filters };
   const { answer, error, isStale } = useAnswer(path, {
     ...params,
+    ...compareParams(view),
     group_by: group,
     groups: group && groupsAsked,
   });
@@ -41,6 +46,7 @@ export default function Revenue() {
         controls={{
           range: true,
           interval: true,
+          compare: true,
           filters: ["provider", "product", "currency", "country"],
         }}
       >
@@ -72,7 +78,9 @@ export default function Revenue() {
             steps={data === undefined ? [] : stepsOf(data.totals, view)}
           />
         </Figure>
-        {data === undefined ? null : <Totals totals={data.totals} currency={currency} />}
+        {data === undefined ? null : (
+          <Totals totals={data.totals} then={data.compare ?? undefined} currency={currency} />
+        )}
       </div>
       {revenueBars()}
       <h2 class="table-title">By {interval}</h2>
@@ -154,63 +162,86 @@ export default function Revenue() {
   }
 }
 
+type TotalsOf = RevenueAnswer["data"]["totals"];
+
+/** As they are written: what is taken off is below 0. */
+const facts = [
+  { of: "gross", isTakenOff: false, isLoss: false, isSum: false },
+  { of: "refunds", isTakenOff: false, isLoss: true, isSum: false },
+  { of: "disputes", isTakenOff: false, isLoss: true, isSum: false },
+  { of: "revenue", isTakenOff: false, isLoss: false, isSum: true },
+  { of: "tax", isTakenOff: true, isLoss: true, isSum: false },
+  { of: "fees", isTakenOff: true, isLoss: true, isSum: false },
+  { of: "net", isTakenOff: false, isLoss: false, isSum: true },
+] as const;
+
 function Totals(props: {
-  readonly totals: RevenueAnswer["data"]["totals"];
+  readonly totals: TotalsOf;
+  readonly then: TotalsOf | undefined;
   readonly currency: string;
 }) {
-  const { totals, currency } = props;
-  const part = (missing: number): string =>
-    totals.sales === 0 ? "–" : percent((missing / totals.sales) * 100, 1);
+  const { totals, then, currency } = props;
+  const part = (missing: number, { sales }: TotalsOf): number | null =>
+    sales === 0 ? null : (missing / sales) * 100;
+  const text = (value: number | null, isTakenOff: boolean): string =>
+    value === null ? "not reported" : money(isTakenOff ? -value : value, currency);
+  const missing = (label: string, field: "sales_without_tax" | "sales_without_fee") => {
+    const [share, shareThen] = [part(totals[field], totals), then && part(then[field], then)];
+    return (
+      <>
+        <dt>{label}</dt>
+        <dd>
+          {count(totals[field])} ({share === null ? "–" : percent(share, 1)})
+        </dd>
+        {shareThen === undefined ? null : (
+          <dd class="small">
+            {share === null || shareThen === null ? null : (
+              <Delta
+                change={share - shareThen}
+                unit="points"
+                isInverse
+                title={`Compared with ${percent(shareThen, 1)}`}
+              />
+            )}
+          </dd>
+        )}
+      </>
+    );
+  };
   return (
-    <dl class="facts side-facts">
-      <dt>
-        <Term of="gross" />
-      </dt>
-      <dd>{money(totals.gross, currency)}</dd>
-      <dt>
-        <Term of="refunds" />
-      </dt>
-      <dd>{money(totals.refunds, currency)}</dd>
-      <dt>
-        <Term of="disputes" />
-      </dt>
-      <dd>{money(totals.disputes, currency)}</dd>
-      <dt>
-        <strong>
-          <Term of="revenue" />
-        </strong>
-      </dt>
-      <dd>
-        <strong>{money(totals.revenue, currency)}</strong>
-      </dd>
-      <dt>
-        <Term of="tax" />
-      </dt>
-      <dd>{money(-totals.tax, currency)}</dd>
-      <dt>
-        <Term of="fees" />
-      </dt>
-      <dd>{totals.fees === null ? "not reported" : money(-totals.fees, currency)}</dd>
-      <dt>
-        <strong>
-          <Term of="net" />
-        </strong>
-      </dt>
-      <dd>
-        <strong>{money(totals.net, currency)}</strong>
-      </dd>
+    <dl class={then === undefined ? "facts side-facts" : "facts side-facts compared"}>
+      {then === undefined ? null : <ComparedWith time={then} />}
+      {facts.map(({ of, isTakenOff, isLoss, isSum }) => (
+        <Fragment key={of}>
+          <dt>
+            {isSum ? (
+              <strong>
+                <Term of={of} />
+              </strong>
+            ) : (
+              <Term of={of} />
+            )}
+          </dt>
+          <dd>
+            {isSum ? <strong>{text(totals[of], isTakenOff)}</strong> : text(totals[of], isTakenOff)}
+          </dd>
+          <Compared value={totals[of]} then={then?.[of]} currency={currency} isLoss={isLoss} />
+        </Fragment>
+      ))}
       <dt>
         <Term of="sales" />
       </dt>
       <dd>{count(totals.sales)}</dd>
-      <dt>Without a reported tax</dt>
-      <dd>
-        {count(totals.sales_without_tax)} ({part(totals.sales_without_tax)})
-      </dd>
-      <dt>Without a reported fee</dt>
-      <dd>
-        {count(totals.sales_without_fee)} ({part(totals.sales_without_fee)})
-      </dd>
+      {then === undefined ? null : (
+        <dd class="small">
+          <Delta
+            change={change(totals.sales, then.sales)}
+            title={`Compared with ${count(then.sales)}`}
+          />
+        </dd>
+      )}
+      {missing("Without a reported tax", "sales_without_tax")}
+      {missing("Without a reported fee", "sales_without_fee")}
     </dl>
   );
 }

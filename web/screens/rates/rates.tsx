@@ -1,0 +1,169 @@
+/** Rates of a month: churn, LTV, ARPA and quick ratio, each over time. */
+import type { MonthRates, RatesAnswer } from "../../../api/rates/schema.js";
+import { useAnswer } from "../../api/use-answer.js";
+import { Figure } from "../../charts/figure.js";
+import { LineChart } from "../../charts/line.js";
+import { intervalTick, month as monthName } from "../../format/dates.js";
+import { decimal, percent, shortMoney } from "../../format/numbers.js";
+import { FigureCell, textOf } from "../../parts/figure-cell.js";
+import { Empty, Failure } from "../../parts/states.js";
+import { Table } from "../../parts/table.js";
+import { Term } from "../../parts/term.js";
+import { Bar, comparisons } from "../../shell/bar.js";
+import { dayAfter } from "../../state/ranges.js";
+import { useView } from "../../state/view.js";
+import { compareParams } from "../compare-params.js";
+import { SeriesExports } from "../series-exports.js";
+import { type Rate, rateOf, rates } from "./kinds.js";
+
+const path = "/v1/metrics/rates";
+
+export default function Rates() {
+  const view = useView();
+  const params = { ...view.range, ...view.filters, ...compareParams(view) };
+  const { answer, error, isStale } = useAnswer(path, params);
+  const data = answer?.data;
+  const then = data?.compare;
+  const series = data?.series ?? [];
+  const currency = data?.currency ?? "USD";
+  const shown = rateOf(view.get("of"));
+  const isEmpty = data !== undefined && series.every((row) => row.start_mrr === 0 && row.mrr === 0);
+  return (
+    <>
+      <Bar
+        title="Churn and LTV"
+        controls={{
+          range: true,
+          compare: true,
+          filters: ["provider", "product", "currency", "country"],
+        }}
+      />
+      {error === null ? null : <Failure error={error} />}
+      {isEmpty ? (
+        <Empty
+          title="No recurring revenue in these months"
+          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+        >
+          Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
+        </Empty>
+      ) : null}
+      <p class="soft intro">{data === undefined ? "\u00a0" : monthsText(data)}</p>
+      <section
+        class={isStale ? "figures thirds is-stale" : "figures thirds"}
+        aria-label="Rates of a month"
+      >
+        {rates.map(({ of, field, format, isInverse, sentence }) => (
+          <FigureCell
+            key={of}
+            of={of}
+            href={view.with({ of })}
+            value={data?.[field]}
+            then={then?.[field]}
+            format={format}
+            currency={currency}
+            isInverse={isInverse}
+            isCurrent={of === shown.of}
+            sentence={sentence}
+            spark={series.map((row) => row[field] ?? 0)}
+          />
+        ))}
+      </section>
+      <Figure
+        title={<Term of={shown.of} />}
+        name={shown.of}
+        isStale={isStale}
+        legend={
+          then === undefined || then === null
+            ? []
+            : [
+                { label: "These months", tone: "accent" },
+                { label: comparisons[view.comparison], tone: "then" },
+              ]
+        }
+        exports={<SeriesExports path={path} params={params} />}
+        table={<RatesTable rows={series} currency={currency} />}
+      >
+        <LineChart
+          label="By month; the arrow keys move, Enter opens its movements"
+          points={series.map((row, index) => ({
+            key: row.month,
+            tick: intervalTick(firstDay(row), "month"),
+            label: labelOf(row),
+            value: row[shown.field],
+            compared: then?.series[index]?.[shown.field] ?? undefined,
+            href: view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null }),
+          }))}
+          format={(value) => textOf(value, shown.format, currency) ?? ""}
+          formatAxis={(value) => axisText(value, shown, currency)}
+        />
+      </Figure>
+      <h2 class="table-title">By month</h2>
+      <RatesTable rows={series.toReversed()} currency={currency} />
+    </>
+  );
+}
+
+function RatesTable(props: { readonly rows: readonly MonthRates[]; readonly currency: string }) {
+  const view = useView();
+  return (
+    <Table
+      caption="Rates by month"
+      rows={props.rows}
+      rowKey={({ month }) => month}
+      columns={[
+        {
+          key: "month",
+          head: "Month",
+          cell: (row) => (
+            <a
+              class="row-link tight"
+              href={view.to("/mrr/movements", { ...daysOf(row), range: null })}
+            >
+              {labelOf(row)}
+            </a>
+          ),
+        },
+        ...rates.map(({ of, field, format }) => ({
+          key: of,
+          head: <Term of={of} />,
+          isNumber: true,
+          cell: (row: MonthRates) => textOf(row[field], format, props.currency),
+        })),
+      ]}
+    />
+  );
+}
+
+/** Which months the figures are of. */
+function monthsText({ series, whole_months: whole }: RatesAnswer["data"]): string {
+  const months = series.filter((row) => row.is_whole);
+  const [first, last] = [months[0] ?? series[0], months.at(-1) ?? series.at(-1)];
+  if (first === undefined || last === undefined) return "";
+  if (whole === 0) return `Of ${labelOf(first)}.`;
+  if (whole === 1) return `Churn of ${labelOf(last)}.`;
+  return `Churn is of a month: the mean of ${whole}, ${labelOf(first)} to ${labelOf(last)}.`;
+}
+
+function firstDay({ month }: MonthRates): string {
+  return `${month}-01`;
+}
+
+function labelOf(row: MonthRates): string {
+  return row.is_whole ? monthName(firstDay(row)) : `${monthName(firstDay(row))} so far`;
+}
+
+/** Of the month, as far as it is shown. */
+function daysOf(row: MonthRates): { readonly from: string; readonly to: string } {
+  const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);
+  return { from: firstDay(row), to: dayAfter(last) };
+}
+
+function kindOf({ of }: Rate): { readonly kind?: string } {
+  return of === "customerChurn" || of === "ltv" ? { kind: "churn" } : {};
+}
+
+function axisText(value: number, { format }: Rate, currency: string): string {
+  if (format === "cents") return shortMoney(value, currency);
+  const digits = Number.isInteger(value) ? 0 : 1;
+  return format === "percent" ? percent(value, digits) : decimal(value, digits);
+}
