@@ -426,6 +426,7 @@ describe("The dashboard", function () {
     "/mrr?group_by=provider",
     "/mrr/movements",
     "/revenue?group_by=product",
+    "/rates",
     "/retention",
     "/products?period=lifetime",
     "/transactions",

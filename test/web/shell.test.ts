@@ -231,6 +231,7 @@ describe("Around the screens", function () {
       "/mrr?group_by=product",
       "/mrr/movements",
       "/revenue?group_by=product",
+      "/rates",
       "/retention",
       "/products?period=lifetime",
       "/transactions",

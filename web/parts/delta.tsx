@@ -1,5 +1,8 @@
 /** A difference to what a figure is compared with; what is good is not said by colour alone. */
-import { signedPercent, signedPoints } from "../format/numbers.js";
+import { count, signedPercent, signedPoints } from "../format/numbers.js";
+
+/** Percent. */
+const timesFrom = 1_000;
 
 export function Delta(props: {
   /** Null: there is nothing to compare with. */
@@ -19,6 +22,8 @@ export function Delta(props: {
       </span>
     );
   }
+  // Of what has grown many times over, nobody reads the percentage.
+  const times = unit === "percent" && change >= timesFrom ? Math.round(1 + change / 100) : null;
   const steps = unit === "points" ? 100 : 10;
   const rounded = Math.round(change * steps) / steps;
   const direction = Math.sign(rounded);
@@ -26,7 +31,12 @@ export function Delta(props: {
   const arrow = ["▼", "", "▲"][direction + 1];
   return (
     <span class={`delta ${tone}`} title={props.title}>
-      {arrow} {unit === "points" ? signedPoints(rounded) : signedPercent(rounded)}
+      {arrow}{" "}
+      {times !== null
+        ? `×${count(times)}`
+        : unit === "points"
+          ? signedPoints(rounded)
+          : signedPercent(rounded)}
     </span>
   );
 }

@@ -70,6 +70,18 @@ export function rangeOf(
   }
 }
 
+/**
+ * As the interface is asked for it: of months that are counted, the last one whole, so that it is
+ * compared with months too. Figures end with what has happened all the same.
+ */
+export function askedRange(name: RangeName | "own", range: Range): Range {
+  if (!ofMonths.includes(name)) return range;
+  const last = new Date(dayBefore(range.to));
+  return { ...range, to: dayText(Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1, 1)) };
+}
+
+const ofMonths: readonly string[] = ["mtd", "lastmonth", "3m", "ytd", "12m", "24m"];
+
 export function comparedRange(range: Range, comparison: string): Range | null {
   if (comparison === "year") {
     return { from: monthsBefore(range.from, 12), to: monthsBefore(range.to, 12) };

@@ -9,6 +9,7 @@ import type { Interval } from "../../schemas/http/series.js";
 import {
   type Range,
   type RangeName,
+  askedRange,
   comparedRange,
   dayAfter,
   dayText,
@@ -119,6 +120,11 @@ export class View {
   /** Days, half-open. */
   get range(): Range {
     return rangeOf(this.rangeName, this.end, this.get("from"), this.get("to"));
+  }
+
+  /** The same as figures are asked for, to be compared. */
+  get asked(): Range {
+    return askedRange(this.rangeName, this.range);
   }
 
   get interval(): Interval {

@@ -23,7 +23,7 @@ export default function Mrr() {
   const view = useView();
   const { range, interval, filters } = view;
   const group = groupOf(view.get("group_by"));
-  const params = { ...range, interval, ...filters };
+  const params = { ...view.asked, interval, ...filters };
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
     ...compareParams(view),

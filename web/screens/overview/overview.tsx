@@ -19,12 +19,12 @@ import { Strip } from "./strip.js";
 
 export default function Overview() {
   const view = useView();
-  const { range, interval, filters } = view;
-  const params = { ...range, interval, ...filters };
+  const { asked, interval, filters } = view;
+  const params = { ...asked, interval, ...filters };
   const compared = { ...params, ...compareParams(view) };
   const summary = useAnswer("/v1/metrics/summary", compared);
   const revenue = useAnswer("/v1/metrics/revenue", compared);
-  const rates = useAnswer("/v1/metrics/rates", { ...range, ...filters, ...compareParams(view) });
+  const rates = useAnswer("/v1/metrics/rates", { ...asked, ...filters, ...compareParams(view) });
   const noteOf = useAnnotations();
   const data = summary.answer?.data;
   const then = data?.compare;

@@ -20,7 +20,7 @@ const path = "/v1/metrics/rates";
 
 export default function Rates() {
   const view = useView();
-  const params = { ...view.range, ...view.filters, ...compareParams(view) };
+  const params = { ...view.asked, ...view.filters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, params);
   const data = answer?.data;
   const then = data?.compare;
@@ -141,7 +141,7 @@ function monthsText({ series, whole_months: whole }: RatesAnswer["data"]): strin
   if (first === undefined || last === undefined) return "";
   if (whole === 0) return `Of ${labelOf(first)}.`;
   if (whole === 1) return `Churn of ${labelOf(last)}.`;
-  return `Churn is of a month: the mean of ${whole}, ${labelOf(first)} to ${labelOf(last)}.`;
+  return `Churn is of a month: the mean of ${whole} months, ${labelOf(first)} to ${labelOf(last)}.`;
 }
 
 function firstDay({ month }: MonthRates): string {

@@ -24,9 +24,9 @@ const path = "/v1/metrics/revenue";
 
 export default function Revenue() {
   const view = useView();
-  const { range, interval, filters } = view;
+  const { asked, interval, filters } = view;
   const group = groupOf(view.get("group_by"));
-  const params = { ...range, interval, ...filters };
+  const params = { ...asked, interval, ...filters };
   const { answer, error, isStale } = useAnswer(path, {
     ...params,
     ...compareParams(view),

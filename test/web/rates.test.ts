@@ -1,0 +1,189 @@
+/** Monthly rates, and figures beside those of another time, in a real browser. */
+import { expect } from "chai";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+const now = new Date();
+/** The tenth day of a month so many before this one. */
+const tenth = (back: number): string =>
+  new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 10)).toISOString();
+const monthName = (back: number): string =>
+  new Intl.DateTimeFormat("en-US", { month: "short", year: "numeric", timeZone: "UTC" }).format(
+    new Date(tenth(back)),
+  );
+
+describe("Rates and comparisons", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let workspace = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "Churning");
+    await bookEvents(endpoints, workspace, "Production", [
+      event("subscription.new", "a", 100, tenth(3)),
+      event("subscription.new", "b", 50, tenth(3)),
+      event("subscription.new", "c", 50, tenth(3)),
+      event("subscription.churn", "c", 50, tenth(1)),
+    ]);
+  });
+  after(() => context?.close());
+
+  const event = (type: string, id: string, amount: number, at: string): object => ({
+    provider: "stripe",
+    event_type: type,
+    event_id: `${type}-${id}`,
+    amount,
+    currency: "USD",
+    subscription_id: id,
+    customer_id: `customer-${id}`,
+    product_id: "plan",
+    product_name: "Plan",
+    occurred_at: at,
+  });
+  async function open(path: string): Promise<void> {
+    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
+    await looked.settle();
+  }
+  /** What a card says: its value, the difference, and what it is compared with. */
+  async function card(name: string): Promise<string[]> {
+    const cell = page
+      .locator(".figure-cell")
+      .filter({ has: page.getByRole("button", { name, exact: true }) });
+    const beside = await cell.locator(".beside").innerText();
+    const value = await cell.locator("a.value").innerText();
+    return [value, ...beside.split("\n")].map((text) => text.trim());
+  }
+
+  it("should show the rates of last month beside those of the month before, by points", async () => {
+    await open("/rates?range=lastmonth");
+    expect(await card("Customer churn")).to.deep.equal(["33.33%", "▲ +33.33 points", "0.00%"]);
+    expect(await card("MRR churn")).to.deep.equal(["25.00%", "▲ +25.00 points", "0.00%"]);
+    expect(await card("Net MRR churn")).to.deep.equal(["25.00%", "▲ +25.00 points", "0.00%"]);
+    expect(await card("ARPA")).to.deep.equal(["$75.00", "▲ +12.5%", "$66.67"]);
+    expect((await card("LTV"))[0]).to.equal("$225.00");
+    expect((await card("Quick ratio"))[0]).to.equal("0.00");
+    await page.getByText(`Churn of ${monthName(1)}.`).waitFor();
+  });
+
+  it("should show the mean of the whole months of a year, which its length does not raise", async () => {
+    for (const range of ["12m", "24m"]) {
+      await open(`/rates?range=${range}`);
+      expect((await card("Customer churn"))[0], range).to.equal("16.67%");
+      expect((await card("MRR churn"))[0], range).to.equal("12.50%");
+    }
+    await open("/overview?range=24m");
+    expect((await card("Customer churn"))[0]).to.equal("16.67%");
+  });
+
+  it("should say what each rate means, and show the one that is chosen over time", async () => {
+    await open("/rates?range=3m");
+    const cards = page.locator(".figure-cell");
+    expect(await cards.count()).to.equal(6);
+    for (const text of await cards.locator("> p").allInnerTexts()) {
+      expect(text).to.match(/^[A-Z][^.]+\.$/);
+    }
+    await page.locator(".figure-cell a.value").nth(4).click();
+    await page.waitForURL(/of=arpa/);
+    const chart = page.getByRole("group", { name: /^By month/ });
+    const last = chart.locator("a[data-column]").nth(-2);
+    expect(await last.getAttribute("aria-label")).to.equal(`${monthName(1)}: $75.00`);
+    const row = page.getByRole("row").filter({ hasText: monthName(1) });
+    expect(await row.first().innerText()).to.match(/33\.33%\s+25\.00%\s+25\.00%\s+\$225\.00/);
+    await last.press("Enter");
+    await page.waitForURL(/\/mrr\/movements/);
+    await looked.settle();
+    expect(await page.locator("tbody tr").count()).to.equal(1);
+  });
+
+  it("should be one click away from the overview", async () => {
+    await open("/overview");
+    await page
+      .locator(".figure-cell")
+      .filter({ has: page.getByRole("button", { name: "Customer churn", exact: true }) })
+      .locator("a.value")
+      .click();
+    await page.getByRole("heading", { name: "Churn and LTV", level: 1 }).waitFor();
+  });
+
+  const facts = async () =>
+    Object.fromEntries(
+      (await page.locator(".side-facts dt:not(.whole)").allInnerTexts()).map((name, index) => [
+        name.trim(),
+        index,
+      ]),
+    );
+  async function fact(name: string): Promise<string[]> {
+    const index = (await facts())[name];
+    const cells = await page.locator(".side-facts dd").allInnerTexts();
+    const start = 2 * (index ?? Number.NaN);
+    return cells.slice(start, start + 2).map((text) => text.trim());
+  }
+
+  it("should compare MRR in the same place, with the period before or a year ago", async () => {
+    await open("/mrr?range=lastmonth");
+    expect(await fact("Churn")).to.deep.equal(["-$50.00", "–"]);
+    const [end] = Object.keys(await facts()).filter((name) => name.startsWith("MRR at the end"));
+    expect(await fact(end ?? "")).to.deep.equal(["$150.00", "▼ -25.0%"]);
+    await page.getByRole("button", { name: /^Compared with/ }).click();
+    await page.getByRole("link", { name: "Year before" }).click();
+    await page.waitForURL(/compare=year/);
+    await looked.settle();
+    expect(await fact(end ?? "")).to.deep.equal(["$150.00", "–"]);
+    const year = String(new Date(tenth(13)).getUTCFullYear());
+    expect(await page.locator(".side-facts .whole").innerText()).to.include(year);
+    await page.getByRole("button", { name: /^Compared with/ }).click();
+    await page.getByRole("link", { name: "No comparison" }).click();
+    await page.waitForURL(/compare=none/);
+    await looked.settle();
+    expect(await page.locator(".side-facts .whole, .side-facts .delta").count()).to.equal(0);
+  });
+
+  it("should compare a running month with the one before up to the same day", async () => {
+    await open("/mrr?range=mtd");
+    const text = await page.locator(".side-facts .whole").innerText();
+    const before = new Date(tenth(1));
+    const days = new Date(Date.UTC(before.getUTCFullYear(), before.getUTCMonth() + 1, 0));
+    const tomorrow = new Date(now.getTime() + dayMs).getUTCDate();
+    const last = tomorrow === 1 ? days.getUTCDate() : Math.min(tomorrow, days.getUTCDate()) - 1;
+    const format = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
+    const at = (day: number) =>
+      new Date(Date.UTC(before.getUTCFullYear(), before.getUTCMonth(), day));
+    // Between two days the engines put spaces of several widths.
+    const plain = (some: string) => some.replaceAll(/\s/g, " ");
+    expect(plain(text)).to.equal(plain(`Compared with ${format.formatRange(at(1), at(last))}`));
+  });
+
+  it("should compare revenue in the same place", async () => {
+    await open("/revenue?range=3m");
+    expect(await page.locator(".side-facts .whole").innerText()).to.match(/^Compared with /);
+    expect((await fact("Revenue"))[0]).to.equal("$0.00");
+    expect(await fact("Sales")).to.deep.equal(["0", "▼ -100.0%"]);
+  });
+
+  it("should find nothing wrong with them", async () => {
+    for (const path of ["/rates?of=ltv", "/mrr?range=3m", "/revenue?range=3m"]) {
+      await looked.findNothingWrong(`${endpoints.base}${path}&workspace=${workspace}`);
+    }
+    expect(looked.complaints).to.deep.equal([]);
+  });
+});
