@@ -6,34 +6,42 @@ import type { Page, PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import {
   type RecordedMovementPosition,
+  type RecordedMovementTotals,
   type RecordedMovementsWanted,
-  recordedMovementCountQuery,
+  recordedMovementTotalsQuery,
   recordedMovementsQuery,
 } from "./query.js";
+import type { RecordedMovementSort } from "./schema.js";
 
-export async function countRecordedMovements(
+/** Of all pages. */
+export async function readRecordedTotals(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
-): Promise<number> {
-  const query = recordedMovementCountQuery(asOf, wanted);
-  const [row] = await rowsOf<{ readonly movements: string }>({ clickhouse }, query);
-  return Number(row?.movements ?? 0);
+): Promise<RecordedMovementTotals> {
+  const query = recordedMovementTotalsQuery(asOf, wanted);
+  const [row] = await rowsOf<RecordedMovementTotals>({ clickhouse }, query);
+  return row ?? { movements: "0", net: "0" };
 }
 
 export async function readRecordedMovements(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
+  sort: RecordedMovementSort,
   after: RecordedMovementPosition | null,
   limit: number,
 ): Promise<Page<RecordedMovementRow, RecordedMovementPosition>> {
-  const query = recordedMovementsQuery(asOf, wanted, after, limit + 1);
+  const query = recordedMovementsQuery(asOf, wanted, sort, after, limit + 1);
   const found = await rowsOf<RecordedMovementRow>({ clickhouse }, query);
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   if (last === undefined) return { rows, last: null };
-  const at = fromClickhouseTime(last.at);
-  const together = rows.filter((row) => row.at === last.at).length;
-  return { rows, last: { at, rows: together + (after?.at === at ? after.rows : 0) } };
+  const key = keyOf(last, sort);
+  const together = rows.filter((row) => keyOf(row, sort) === key).length;
+  return { rows, last: { key, rows: together + (after?.key === key ? after.rows : 0) } };
+}
+
+function keyOf(row: RecordedMovementRow, sort: RecordedMovementSort): string {
+  return sort.endsWith("at") ? String(fromClickhouseTime(row.at)) : row.mrr;
 }

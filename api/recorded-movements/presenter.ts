@@ -5,7 +5,8 @@ import { type RecordedMovementRow, recordedMovementId } from "../../schemas/move
 import { presentMovementPlace } from "../mrr-changes/presenter.js";
 import { showMrr } from "../reading/amounts.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
-import type { RecordedMovement } from "./schema.js";
+import type { RecordedMovementTotals } from "./query.js";
+import type { RecordedMovement, RecordedMovementsAnswer } from "./schema.js";
 
 export function presentRecordedMovement(
   row: RecordedMovementRow,
@@ -22,6 +23,17 @@ export function presentRecordedMovement(
     mrr: showMrr(mrrOf(row.mrr), currency),
     mrr_exact: exactMrr(mrrOf(row.mrr)),
     base_currency: currency,
+  };
+}
+
+export function presentRecordedTotals(
+  { movements, net }: RecordedMovementTotals,
+  currency: string,
+): RecordedMovementsAnswer["totals"] {
+  return {
+    movements: Number(movements),
+    mrr: showMrr(mrrOf(net), currency),
+    mrr_exact: exactMrr(mrrOf(net)),
   };
 }
 

@@ -1,4 +1,4 @@
-/** Recorded MRR movements, row by row, newest first. */
+/** Recorded MRR movements, row by row, in an order. */
 import type { MovementKind } from "../../schemas/records/records.js";
 import { recordedColumns } from "../../schemas/movements.js";
 import type { Cell } from "../reading/metric-filters.js";
@@ -14,11 +14,12 @@ import {
   momentSql,
   tenantSql,
 } from "../reading/query.js";
+import type { RecordedMovementSort } from "./schema.js";
 
-/** Where a page ended: so many rows of this moment were shown. */
+/** Where a page ended: so many rows of this moment, or of this amount, were shown. */
 export interface RecordedMovementPosition {
-  /** ms since 1970 */
-  readonly at: number;
+  /** ms since 1970, or decimal text */
+  readonly key: string;
   readonly rows: number;
 }
 
@@ -33,44 +34,60 @@ export interface RecordedMovementsWanted {
 }
 
 /**
- * The table lies in the order of accounts. So the time of the last row wanted is looked for first,
- * in a few columns of all rows; the rest is read of the rows since then only.
+ * The table lies in the order of accounts. So the time or the amount of the last row wanted is
+ * looked for first, in a few columns of all rows; the rest is read of the rows up to it only.
  *
  * @param rowsMax fewer rows mean the end of the list
  */
 export function recordedMovementsQuery(
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
+  sort: RecordedMovementSort,
   after: RecordedMovementPosition | null,
   rowsMax: number,
 ): Query {
-  const conditions = allOf(conditionsSql(wanted), after !== null && `at <= ${momentSql("after")}`);
+  const column = sort.replace("-", "");
+  const [beyond, last, direction] = sort.startsWith("-")
+    ? ["<=", "min", "DESC"]
+    : [">=", "max", ""];
+  const afterSql = column === "at" ? momentSql("after") : "{after:Decimal(38, 6)}";
+  const conditions = allOf(
+    conditionsSql(wanted),
+    after !== null && `${column} ${beyond} ${afterSql}`,
+  );
+  const ties = ["account", "subscription", "external_id", "kind", "vintage", "currency", "country"];
   return {
     sql: `SELECT ${recordedColumns} FROM mrr_movements
-WHERE ${conditions} AND at >= (
-  SELECT min(at) FROM (
-    SELECT at FROM mrr_movements WHERE ${conditions}
-    ORDER BY at DESC LIMIT {rows_max:UInt32} + {shown:UInt32}
+WHERE ${conditions} AND ${column} ${beyond === "<=" ? ">=" : "<="} (
+  SELECT ${last}(${column}) FROM (
+    SELECT ${column} FROM mrr_movements WHERE ${conditions}
+    ORDER BY ${column} ${direction} LIMIT {rows_max:UInt32} + {shown:UInt32}
   )
 )
-ORDER BY at DESC, account, subscription, external_id, kind, vintage, currency, country, mrr,
-  recorded_at, event_id
+ORDER BY ${column} ${direction}, ${ties.join(", ")}, at, mrr, recorded_at, event_id
 LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
     params: given({
       ...paramsOf(asOf, wanted),
       rows_max: rowsMax,
       shown: after?.rows ?? 0,
-      after: after?.at,
+      after: after?.key,
     }),
   };
 }
 
-export function recordedMovementCountQuery(
+export interface RecordedMovementTotals {
+  readonly movements: string;
+  /** decimal text, base currency */
+  readonly net: string;
+}
+
+export function recordedMovementTotalsQuery(
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
 ): Query {
   return {
-    sql: `SELECT count() AS movements FROM mrr_movements WHERE ${conditionsSql(wanted)}`,
+    sql: `SELECT count() AS movements, sum(mrr) AS net FROM mrr_movements
+WHERE ${conditionsSql(wanted)}`,
     params: paramsOf(asOf, wanted),
   };
 }

@@ -6,8 +6,8 @@ import { tables } from "../exports/tables.js";
 import type { Moments } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
-import { countRecordedMovements, readRecordedMovements } from "./pages.js";
-import { presentRecordedMovement } from "./presenter.js";
+import { readRecordedMovements, readRecordedTotals } from "./pages.js";
+import { presentRecordedMovement, presentRecordedTotals } from "./presenter.js";
 import { recordedMovementsQueryParameters } from "./schema.js";
 
 export function recordedMovementsRoute(api: ReadApi): void {
@@ -15,7 +15,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
   const options = {
     path: "/v1/mrr-movements",
     parameters: recordedMovementsQueryParameters,
-    position: z.object({ at: z.number().int(), rows: z.number().int() }),
+    position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
     table: tables.recordedMovements,
     // What is announced is recorded already.
     reach: announcedLatest,
@@ -23,12 +23,19 @@ export function recordedMovementsRoute(api: ReadApi): void {
   };
   listRoute(api, options, async ({ access, query, asOf, ...asked }) => {
     const catalogue = await asked.catalogue();
+    const { sort = "-at" } = query;
+    const currency = access.baseCurrency;
     const wanted = { ...query, cell: cellOf(query, catalogue) };
+    const totals = () => readRecordedTotals(clickhouse, asOf, wanted);
     return {
-      present: (row: RecordedMovementRow) =>
-        presentRecordedMovement(row, catalogue, access.baseCurrency),
-      page: (after, limit) => readRecordedMovements(clickhouse, asOf, wanted, after, limit),
-      count: () => countRecordedMovements(clickhouse, asOf, wanted),
+      present: (row: RecordedMovementRow) => presentRecordedMovement(row, catalogue, currency),
+      async page(after, limit) {
+        const page = readRecordedMovements(clickhouse, asOf, wanted, sort, after, limit);
+        if (asked.format !== null) return page;
+        const [rows, all] = await Promise.all([page, totals()]);
+        return { ...rows, more: { totals: presentRecordedTotals(all, currency) } };
+      },
+      count: async () => Number((await totals()).movements),
     };
   });
 }

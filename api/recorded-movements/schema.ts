@@ -7,8 +7,15 @@ import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { accountId, cellQuery, moment } from "../../schemas/http/series.js";
 
+const recordedMovementSorts = ["-at", "at", "-mrr", "mrr"] as const;
+export type RecordedMovementSort = (typeof recordedMovementSorts)[number];
+
 export const recordedMovementsQueryParameters = z.object({
   kind: movementKind.optional(),
+  sort: z
+    .enum(recordedMovementSorts)
+    .optional()
+    .meta({ description: "With `-` descending; of equals by account. Default: `-at`." }),
   from: moment.optional().meta({
     type: "string",
     description: "Dated then or later: a date (its 00:00 UTC) or a date-time.",
@@ -48,9 +55,15 @@ export type RecordedMovement = z.output<typeof recordedMovement>;
 
 export const recordedMovementsAnswer = completeAnswer("RecordedMovementsAnswer", {
   data: z.array(recordedMovement).meta({
-    description:
-      "Newest `at` first, then by account. `mrr_exact` of those up to a moment add up to MRR.",
+    description: "`mrr_exact` of those up to a moment add up to MRR.",
   }),
+  totals: z
+    .object({
+      movements: z.int(),
+      mrr: z.number().meta({ description: "What they add up to." }),
+      mrr_exact: exact,
+    })
+    .meta({ id: "RecordedMovementsTotals", description: "Of all pages." }),
   pagination,
 });
 export type RecordedMovementsAnswer = z.output<typeof recordedMovementsAnswer>;

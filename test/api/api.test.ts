@@ -6,6 +6,7 @@ import { cohortsAnswer } from "../../api/cohorts/schema.js";
 import { movementsAnswer } from "../../api/movement-series/schema.js";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { productsAnswer } from "../../api/products/schema.js";
+import { ratesAnswer } from "../../api/rates/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
@@ -32,6 +33,7 @@ const shapes = {
   "/v1/metrics/mrr/movements": movementsAnswer,
   "/v1/metrics/revenue": revenueAnswer,
   "/v1/metrics/summary": summaryAnswer,
+  "/v1/metrics/rates": ratesAnswer,
   "/v1/products": productsAnswer,
   "/v1/transactions": transactionsAnswer,
 };

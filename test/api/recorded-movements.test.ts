@@ -98,6 +98,43 @@ describe("GET /v1/mrr-movements", () => {
     expect(times).to.deep.equal([...times].sort((one, other) => other - one));
   });
 
+  it("should be in the order that is asked for, page by page", async () => {
+    const byMrr = (row: RecordedMovement) => Number(mrrOf(row.mrr_exact));
+    const byTime = (row: RecordedMovement) => Date.parse(row.at);
+    const ids = (rows: readonly RecordedMovement[]) => rows.map(({ id }) => id);
+    const all = await walk();
+    for (const [column, key] of [
+      ["mrr", byMrr],
+      ["at", byTime],
+    ] as const) {
+      for (const sign of ["", "-"]) {
+        const rows = await walk(`sort=${sign}${column}`);
+        const keys = rows.map(key);
+        const step = sign === "" ? 1 : -1;
+        expect(keys).to.deep.equal(keys.toSorted((one, other) => step * (one - other)));
+        expect(ids(rows)).to.have.members(ids(all));
+        for (const limit of [1, 2, 3]) {
+          expect(ids(await walk(`sort=${sign}${column}&limit=${limit}`))).to.deep.equal(ids(rows));
+        }
+      }
+    }
+    expect(ids(await walk("sort=-at"))).to.deep.equal(ids(all));
+  });
+
+  it("should report on each page what all of them add up to", async () => {
+    for (const query of ["", "kind=new", "provider=stripe&kind=contraction"]) {
+      const rows = await walk(query);
+      const exact = rows.reduce((sum, row) => sum + mrrOf(row.mrr_exact), 0n);
+      for (let next: string | null = `limit=2&${query}`; next !== null;) {
+        const { json } = await get(`${path}?${next}`);
+        const { totals, pagination } = recordedMovementsAnswer.parse(json);
+        expect(totals).to.include({ movements: rows.length, mrr: showMrr(exact, "EUR") });
+        expect(mrrOf(totals.mrr_exact)).to.equal(exact);
+        next = pagination.next_cursor === null ? null : `cursor=${pagination.next_cursor}`;
+      }
+    }
+  });
+
   const day = (at: number) => new Date(at).toISOString();
   const filters: readonly (readonly [query: string, has: (row: RecordedMovement) => boolean])[] = [
     ["kind=new", ({ kind }) => kind === "new"],

@@ -145,8 +145,31 @@ describe("The order of lists", function () {
     expect(await column("Product")).to.deep.equal(["Plan 2", "Plan 1", "Plan 0"]);
   });
 
+  it("should show movements by what they moved, and what all of them come to", async () => {
+    await open("/mrr/movements");
+    expect(await head("Happened").getAttribute("aria-sort")).to.equal("descending");
+    await click("MRR");
+    const amounts = async () =>
+      (await column("MRR")).map((text) => Number(text.replaceAll(/[+$,]/g, "")));
+    await allRows();
+    expect(await amounts()).to.deep.equal(falling);
+    await click("MRR");
+    await allRows();
+    expect(await amounts()).to.deep.equal(falling.toReversed());
+    const foot = await page.locator("tfoot").innerText();
+    const sum = (customers * (customers + 1)) / 2;
+    expect(foot)
+      .to.match(/^All 60\b/)
+      .and.include(`+$${sum.toLocaleString("en")}.00`);
+  });
+
   it("should find nothing wrong with them", async () => {
-    for (const path of ["/accounts?sort=first_at", "/products?sort=name", "/accounts?search=x"]) {
+    for (const path of [
+      "/accounts?sort=first_at",
+      "/products?sort=name",
+      "/accounts?search=x",
+      "/mrr/movements?sort=mrr",
+    ]) {
       await looked.findNothingWrong(`${endpoints.base}${path}&workspace=${workspace}`);
     }
     expect(looked.complaints).to.deep.equal([]);

@@ -1,25 +1,32 @@
-/** Movements one by one, as they were recorded: what a bar or a cell is made of. */
-import type { RecordedMovement } from "../../../api/recorded-movements/schema.js";
+/** Movements one by one, as they were recorded, and their sum: what a bar or a cell is made of. */
+import type {
+  RecordedMovement,
+  RecordedMovementsAnswer,
+} from "../../../api/recorded-movements/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
-import { signedMoney } from "../../format/numbers.js";
+import { count, signedMoney } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { type Column, Table } from "../../parts/table.js";
+import { type Column, Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
+import { workspaceOf } from "../../state/session.js";
 import { type View, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { kindOf, kinds } from "./kinds.js";
 
 const path = "/v1/mrr-movements";
 
+const sorts = ["-at", "at", "-mrr", "mrr"] as const;
+
 export default function Movements() {
   const view = useView();
   const kind = kindOf(view.get("kind"));
   const account = view.get("account");
-  const params = { ...view.range, ...view.filters, kind, account };
+  const order = orderIn(view, sorts);
+  const params = { ...view.range, ...view.filters, kind, account, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<RecordedMovement>(
     path,
@@ -61,10 +68,11 @@ export default function Movements() {
       {list.rows.length === 0 ? null : (
         <div class={isStale ? "is-stale" : ""}>
           <Table
-            caption="Movements, newest first"
+            caption="Movements"
+            order={order}
             rows={list.rows}
             rowKey={({ id }) => id}
-            columns={movementColumns(view)}
+            columns={movementColumns(view, answer?.totals)}
           />
           <More of={list} />
         </div>
@@ -73,11 +81,17 @@ export default function Movements() {
   );
 }
 
-function movementColumns(view: View): readonly Column<RecordedMovement>[] {
+function movementColumns(
+  view: View,
+  totals: RecordedMovementsAnswer["totals"] | undefined,
+): readonly Column<RecordedMovement>[] {
+  const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
   return [
     {
       key: "at",
       head: "Happened",
+      sort: "-at",
+      foot: totals && `All ${count(totals.movements)}`,
       cell: ({ at }) => <When at={at} />,
     },
     {
@@ -93,8 +107,10 @@ function movementColumns(view: View): readonly Column<RecordedMovement>[] {
     {
       key: "mrr",
       head: "MRR",
+      sort: "-mrr",
       isNumber: true,
-      cell: ({ mrr, base_currency: currency }) => signedMoney(mrr, currency),
+      cell: ({ mrr }) => signedMoney(mrr, currency),
+      foot: totals && signedMoney(totals.mrr, currency),
     },
     {
       key: "account",
