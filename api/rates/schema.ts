@@ -1,4 +1,4 @@
-/** `GET /v1/metrics/rates`: rates of a month, whatever the length of the time they are asked for. */
+/** `GET /v1/metrics/rates`: rates of a month, however long the time they are asked for. */
 import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";

@@ -123,7 +123,7 @@ describe("GET /v1/metrics/rates", () => {
     expect(inDollars).to.include({ arpa: null, ltv: null, customer_churn_rate_pct: null });
   });
 
-  it("should be compared with as many months before, a running one up to the same day", async () => {
+  it("should be compared with as many months before, a running one up to its day", async () => {
     const asked = { from: "2026-06-01", to: "2026-07-10", compare: "previous_period" };
     const { compare } = await ask(asked);
     expect(compare && months(compare)).to.deep.equal([
@@ -148,7 +148,7 @@ describe("GET /v1/metrics/rates", () => {
     expect((await ask(first)).compare).to.equal(null);
   });
 
-  it("should be the rows of its months in every format, those compared with after them", async () => {
+  it("should be a row for each month in every format, then for those compared with", async () => {
     const asked = { at: july10, from: "2026-05-01", compare: "previous_period" };
     const { series, compare } = await ask(asked);
     const { text } = await get({ ...asked, format: "ndjson" });

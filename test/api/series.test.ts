@@ -82,8 +82,8 @@ describe("series over time", () => {
       const previous = { ...february, compare: "previous_period" };
       expect((await bridge(previous)).compare).to.deep.equal(totals);
       expect((await bridge({ ...previous, group_by: "provider" })).compare).to.deep.equal(totals);
-      const year = await bridge({ ...february, compare: "previous_year" });
-      expect(year.compare).to.include({ from: "2025-02-01", to: "2025-03-01", end_mrr: 0 });
+      const before = await bridge({ ...february, compare: "previous_year" });
+      expect(before.compare).to.include({ from: "2025-02-01", to: "2025-03-01", end_mrr: 0 });
       const known = { known_at: "2026-02-02T00:00:00Z", at: "2026-03-01T00:00:00Z" };
       const { totals: then } = await bridge({ ...february, ...known });
       const knownThen = { compare: "known_then", compare_known_at: known.known_at };

@@ -95,7 +95,7 @@ describe("Filters of transactions", () => {
       for (const knownAt of [allRecorded, first + 300 * hourMs]) {
         const asOf = { ...tenant, at: allRecorded, knownAt };
         for (const [title, filters] of cases) {
-          const expected = inOrder(shownOf(versions, filters, knownAt), sort);
+          const expected = sorted(shownOf(versions, filters, knownAt), sort);
           const list = { clickhouse, asOf, wanted: { ...filters, isPast: false }, sort };
           const walked: TransactionRow[] = [];
           let after: OrderPosition | null = null;
@@ -356,7 +356,7 @@ function nameOf({ id, version }: { readonly id: string; readonly version: number
   return `${id} ${version}`;
 }
 
-function inOrder(rows: readonly Version[], sort: TransactionOrder): Version[] {
+function sorted(rows: readonly Version[], sort: TransactionOrder): Version[] {
   const keyOf = (row: Version) =>
     sort === "timestamp" ? row.timestamp : Number(row.normalized_amount);
   const sign = sort.startsWith("-") ? -1 : 1;

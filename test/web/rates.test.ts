@@ -74,7 +74,7 @@ describe("Rates and comparisons", function () {
     return [value, ...beside.split("\n")].map((text) => text.trim());
   }
 
-  it("should show the rates of last month beside those of the month before, by points", async () => {
+  it("should show the rates of last month beside those before, by points", async () => {
     await open("/rates?range=lastmonth");
     expect(await card("Customer churn")).to.deep.equal(["33.33%", "▲ +33.33 points", "0.00%"]);
     expect(await card("MRR churn")).to.deep.equal(["25.00%", "▲ +25.00 points", "0.00%"]);
@@ -85,7 +85,7 @@ describe("Rates and comparisons", function () {
     await page.getByText(`Churn of ${monthName(1)}.`).waitFor();
   });
 
-  it("should show the mean of the whole months of a year, which its length does not raise", async () => {
+  it("should show the mean of whole months, which no length of the range raises", async () => {
     for (const range of ["12m", "24m"]) {
       await open(`/rates?range=${range}`);
       expect((await card("Customer churn"))[0], range).to.equal("16.67%");

@@ -1,4 +1,4 @@
-/** Beside an amount in a list of facts: how much more or less it is than what it is compared with. */
+/** Beside an amount in a list of facts: how much more or less it is than at another time. */
 import { range as rangeText } from "../format/dates.js";
 import type { Range } from "../state/ranges.js";
 import { change, money } from "../format/numbers.js";
