@@ -126,6 +126,24 @@ describe("The order of lists", function () {
     expect(await numbers("Converted")).to.deep.equal(falling.toReversed());
   });
 
+  it("should lead from a transaction to its account", async () => {
+    await open("/transactions?search=pi_9");
+    await page
+      .locator("tbody tr")
+      .getByRole("link", { name: /^[0-9A-Za-z]{6,}…$/ })
+      .click();
+    await page.waitForURL(/\/accounts\//);
+    await looked.settle();
+    await page
+      .getByText(`$${((9 * 37) % customers) + 1}.00`)
+      .first()
+      .waitFor();
+    await open("/transactions?search=pi_9");
+    await page.locator("tbody a.row-link").first().click();
+    const link = page.getByRole("dialog").locator('a[href*="/accounts/"]');
+    expect(await link.getAttribute("href")).to.include(await link.innerText());
+  });
+
   it("should show products by any of their figures, and what all come to", async () => {
     await open("/products?period=lifetime");
     const sum = (customers * (customers + 1)) / 2;

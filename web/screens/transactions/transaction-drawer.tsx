@@ -80,6 +80,16 @@ function Facts({ of, view }: { readonly of: Shown; readonly view: View }) {
         </dd>
         <dt>Country</dt>
         <dd>{countryName(of.customer_country)}</dd>
+        <dt>Account</dt>
+        <dd>
+          {of.account === "" ? (
+            "A guest"
+          ) : (
+            <a class="code" href={view.to(`/accounts/${encodeURIComponent(of.account)}`)}>
+              {of.account}
+            </a>
+          )}
+        </dd>
         <dt>Product</dt>
         <dd>
           <a href={view.to("/products", { open: of.product_id })}>{of.product_name}</a>

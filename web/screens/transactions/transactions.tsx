@@ -1,7 +1,7 @@
 /** Transactions, newest first unless another order is asked for; one opens in a drawer. */
 import type { Transaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { countryName, providerName, words } from "../../format/names.js";
+import { countryName, providerName, shortId, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
@@ -104,6 +104,18 @@ export default function Transactions() {
                 sort: "-normalized_amount",
                 isNumber: true,
                 cell: (row) => money(row.normalized_amount, row.base_currency),
+              },
+              {
+                key: "account",
+                head: "Account",
+                cell: ({ account: of }) =>
+                  of === "" ? (
+                    <span class="soft">A guest</span>
+                  ) : (
+                    <a class="code" href={view.to(`/accounts/${encodeURIComponent(of)}`)}>
+                      {shortId(of)}
+                    </a>
+                  ),
               },
               { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
               { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
