@@ -82,7 +82,8 @@ describe("Rates and comparisons", function () {
     expect(await card("ARPA")).to.deep.equal(["$75.00", "▲ +12.5%", "$66.67"]);
     expect((await card("LTV"))[0]).to.equal("$225.00");
     expect((await card("Quick ratio"))[0]).to.equal("0.00");
-    await page.getByText(`Churn of ${monthName(1)}.`).waitFor();
+    const intro = `Churn of ${monthName(1)}. Compared with ${monthName(2)}.`;
+    await page.getByText(intro, { exact: true }).waitFor();
   });
 
   it("should show the mean of whole months, which no length of the range raises", async () => {

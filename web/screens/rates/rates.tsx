@@ -1,5 +1,5 @@
 /** Rates of a month: churn, LTV, ARPA and quick ratio, each over time. */
-import type { MonthRates, RatesAnswer } from "../../../api/rates/schema.js";
+import type { MonthRates, RatesAnswer, RatesOfMonths } from "../../../api/rates/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { Figure } from "../../charts/figure.js";
 import { LineChart } from "../../charts/line.js";
@@ -47,7 +47,10 @@ export default function Rates() {
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
         </Empty>
       ) : null}
-      <p class="soft intro">{data === undefined ? "\u00a0" : monthsText(data)}</p>
+      <p class="soft intro">
+        {data === undefined ? "\u00a0" : monthsText(data)}
+        {then === undefined || then === null ? "" : ` Compared with ${comparedText(then)}.`}
+      </p>
       <section
         class={isStale ? "figures thirds is-stale" : "figures thirds"}
         aria-label="Rates of a month"
@@ -142,6 +145,12 @@ function monthsText({ series, whole_months: whole }: RatesAnswer["data"]): strin
   if (whole === 0) return `Of ${labelOf(first)}.`;
   if (whole === 1) return `Churn of ${labelOf(last)}.`;
   return `Churn is of a month: the mean of ${whole} months, ${labelOf(first)} to ${labelOf(last)}.`;
+}
+
+/** A running month is compared up to the same day. */
+function comparedText({ series }: RatesOfMonths): string {
+  const [first, last] = [series[0], series.at(-1)].map((row) => row && monthName(firstDay(row)));
+  return first === last ? (first ?? "") : `${first} to ${last}`;
 }
 
 function firstDay({ month }: MonthRates): string {
