@@ -147,9 +147,11 @@ function monthsText({ series, whole_months: whole }: RatesAnswer["data"]): strin
   return `Churn is of a month: the mean of ${whole} months, ${labelOf(first)} to ${labelOf(last)}.`;
 }
 
-/** A running month is compared up to the same day. */
+/** The months that churn is the mean of; a running one is compared up to the same day. */
 function comparedText({ series }: RatesOfMonths): string {
-  const [first, last] = [series[0], series.at(-1)].map((row) => row && monthName(firstDay(row)));
+  const whole = series.filter((row) => row.is_whole);
+  const months = whole.length > 0 ? whole : series;
+  const [first, last] = [months[0], months.at(-1)].map((row) => row && monthName(firstDay(row)));
   return first === last ? (first ?? "") : `${first} to ${last}`;
 }
 
