@@ -53,7 +53,7 @@ describe("The dashboard and a test clock that runs ahead", function () {
   it("should end its ranges with the newest moment, and say so", async () => {
     await openTest("/mrr/movements");
     await page.getByText(`Test clock: figures reach to ${day(ahead)}.`).waitFor();
-    await page.getByRole("cell", { name: "+$10.00" }).waitFor();
+    await page.locator("tbody").getByRole("cell", { name: "+$10.00" }).waitFor();
     await openTest("/mrr");
     await page.getByRole("link", { name: /^New: \+?\$10\.00/ }).waitFor();
     await page.getByRole("link", { name: /^End: \$10\.00/ }).waitFor();
