@@ -16,8 +16,9 @@ export interface AccountPosition {
 }
 
 /**
- * By MRR one pass over the rows is enough, and an account may be among them that has nothing left
- * to show (`accountsQuery`). First and last movements are those that net to something.
+ * By MRR one pass over the rows is enough, unless accounts of which nothing is left in the part
+ * that is asked for would be among them, perhaps all there are: as of the unknown country, once
+ * the countries are known. First and last movements are those that net to something, too.
  */
 export function accountOrderQuery(
   asOf: AsOf,
@@ -28,8 +29,9 @@ export function accountOrderQuery(
 ): Query {
   const column = sort.replace("-", "");
   const isFalling = sort.startsWith("-");
-  const sums = column === "mrr" ? byMrr(asOf, wanted) : byMoment(asOf, wanted, column);
-  const { isActive } = wanted;
+  const { isActive, cell } = wanted;
+  const isPlain = column === "mrr" && (cell.hasWholeAccounts || isActive === true);
+  const sums = isPlain ? byMrr(asOf, wanted) : byMoment(asOf, wanted, column);
   const key = column === "mrr" ? "{after_key:Decimal(38, 6)}" : "{after_key:Int64}";
   const having = [
     ...(isActive === undefined ? [] : [isActive ? "worth > 0" : "worth = 0"]),
@@ -69,9 +71,10 @@ function byMoment(asOf: AsOf, wanted: AccountsWanted, column: string): string {
   const moments = `SELECT account, vintage, at, sumIf(mrr, ${wanted.cell.condition}) AS moved,
     sumIf(accounts, kind = 'new') AS begun
   FROM ${accountRows(asOf, wanted)} GROUP BY account, vintage, at`;
-  const moment = column === "first_at" ? "minIf" : "maxIf";
-  return `SELECT account, sum(moved) AS worth,
-  toUnixTimestamp64Milli(${moment}(at, moved != 0)) AS sort_key
+  const moment = (aggregate: string) => `toUnixTimestamp64Milli(${aggregate}(at, moved != 0))`;
+  const key =
+    column === "mrr" ? "worth" : column === "first_at" ? moment("minIf") : moment("maxIf");
+  return `SELECT account, sum(moved) AS worth, ${key} AS sort_key
 FROM (${moments})
 GROUP BY account, vintage HAVING sum(begun) > 0 AND countIf(moved != 0) > 0`;
 }

@@ -18,7 +18,7 @@ export interface AccountRow {
 }
 
 export interface AccountsWanted {
-  readonly cell: Pick<Cell, "condition" | "params">;
+  readonly cell: Pick<Cell, "condition" | "params" | "hasWholeAccounts">;
   /** First days of the first month, and of the one after the last: `YYYY-MM-DD`. */
   readonly vintages?: { readonly from: string; readonly to: string } | undefined;
   readonly isActive?: boolean | undefined;
@@ -33,7 +33,10 @@ export interface AccountsWanted {
  */
 export function accountsQuery(
   asOf: AsOf,
-  { cell, vintages }: Pick<AccountsWanted, "cell" | "vintages">,
+  {
+    cell,
+    vintages,
+  }: Pick<AccountsWanted, "vintages"> & { readonly cell: Pick<Cell, "condition" | "params"> },
   accounts: readonly string[],
 ): Query {
   const wanted = { vintages, accounts };
