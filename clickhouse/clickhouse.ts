@@ -28,6 +28,13 @@ export interface ClickHouse {
     params?: Readonly<Record<string, QueryParam>>,
     lane?: WriteLane,
   ): Promise<void>;
+  /**
+   * Appends rows, all of them at once; on a cluster, those of each shard at once. Repeated with the
+   * same token it changes nothing, also beside itself, from another process, or after the end of
+   * either side. Some of it may be there when this rejects: the same batch is right again, then as
+   * one that may be there. Batches wait for no write lane.
+   */
+  append(batch: RowsBatch): Promise<void>;
   /** Whole tables to files and back. */
   readonly files: TableFiles;
   /** What the tables lie on: one engine, or the shards of a cluster. Each is migrated by itself. */
@@ -35,6 +42,21 @@ export interface ClickHouse {
   /** Null: one engine. */
   readonly cluster: ClickHouseCluster | null;
   close(): Promise<void>;
+}
+
+export interface RowsBatch {
+  readonly table: string;
+  /** `name Type, …` of the rows, as in CREATE TABLE; what says where a row lies is among them. */
+  readonly structure: string;
+  /** At least one, as `tabSeparated` writes them. */
+  readonly rows: string;
+  /** Nothing else was ever appended under it. */
+  readonly token: string;
+  /**
+   * Somebody may have sent it before, so that it is looked for. False for a batch that was never
+   * sent; and for rows of a ReplacingMergeTree, which may be gone and harm nobody twice.
+   */
+  readonly mayBeThere: boolean;
 }
 
 /** One of the servers that hold rows; its statements are about its own. */

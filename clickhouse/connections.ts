@@ -1,5 +1,5 @@
 /** What the three origins of ClickHouse (embedded, server, cluster) have in common. */
-import type { ClickHouseCluster, ClickHouseNode, WriteLane } from "./clickhouse.js";
+import type { ClickHouseCluster, ClickHouseNode, RowsBatch, WriteLane } from "./clickhouse.js";
 import type { TableFiles } from "./table-files.js";
 import type { Logger } from "../runtime/logger.js";
 
@@ -25,6 +25,8 @@ export interface Connections {
   readonly isShared: boolean;
   readonly readers: readonly Reader[];
   readonly writers: Readonly<Record<WriteLane, Writer>>;
+  /** As many batches are appended at once. */
+  readonly appenders: readonly Appender[];
   readonly files: TableFiles;
   /** Of a cluster. */
   readonly shards?: { readonly nodes: readonly ClickHouseNode[] } & ClickHouseCluster;
@@ -39,6 +41,10 @@ export interface Reader {
 
 export interface Writer {
   readonly write: (sql: string) => Promise<void>;
+}
+
+export interface Appender {
+  readonly append: (batch: RowsBatch) => Promise<void>;
 }
 
 interface StatementLimits {

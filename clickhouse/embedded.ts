@@ -8,13 +8,16 @@ import {
 } from "@clickhouse/client";
 import { Session, drainPending } from "chdb";
 import { createChdbConnection } from "chdb/connection";
+import { appendTo, wholeOf } from "./append.js";
 import { embeddedFiles } from "./table-files.js";
 import { memoryOfStatement, statementSettings } from "./settings.js";
 import { favourMainThread } from "../runtime/thread-priority.js";
-import type { ClickHouseOrigin, Connections, Reader, Writer } from "./connections.js";
+import type { Appender, ClickHouseOrigin, Connections, Reader, Writer } from "./connections.js";
 
 /** A connection runs one query at a time; more readers than this only share the same cores. */
 const readers = 4;
+/** Two tables at a time, for two cores. */
+const appenders = 2;
 /** Batches are small: more threads would cost more than they do. */
 const writerThreads = 1;
 const markCacheBytes = 128 * 1024 * 1024;
@@ -49,6 +52,10 @@ export async function connectEmbedded(
       },
     };
   }
+  async function connectAppender(): Promise<Appender> {
+    const connection = await connect(writerThreads);
+    return { append: (batch) => appendTo(connection, batch, wholeOf(batch)) };
+  }
   async function close(): Promise<void> {
     await Promise.all(open.map((client) => client.close()));
     engine.close();
@@ -67,6 +74,7 @@ export async function connectEmbedded(
         subscriptions: await connect(origin.threads),
         bookkeeping: await connect(writerThreads),
       },
+      appenders: await Promise.all(Array.from({ length: appenders }, connectAppender)),
       // A connection of its own: a large table keeps nobody waiting.
       files: embeddedFiles((await connect(origin.threads)).write),
       close,

@@ -1,6 +1,7 @@
 /**
  * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
- * each write lane has a connection of its own.
+ * each write lane has a connection of its own,
+ * batches that are appended have some.
  */
 import { type ClickHouse, StoreBusy, byLane } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
@@ -13,14 +14,15 @@ import type { ClickHouseOrigin, Connections } from "./connections.js";
 const clickhouseWaitingMax = 1_000;
 
 /**
- * @throws ConfigError when the server cannot be used; StoreBusy from `rows` and `write` when too
- * many statements wait; StoreUnavailable when the server cannot be reached; ClickHouseError when
+ * @throws ConfigError when the server cannot be used; StoreBusy when too many statements
+ * wait; StoreUnavailable when the server cannot be reached; ClickHouseError when
  * the engine refuses a statement.
  */
 export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHouse> {
   const connections = await connect(origin);
   const readers = new Pool(connections.readers, clickhouseWaitingMax);
   const lanes = byLane((lane) => new Pool([connections.writers[lane]], clickhouseWaitingMax));
+  const appenders = new Pool(connections.appenders, clickhouseWaitingMax);
   const text: ClickHouse["text"] = (sql, params) =>
     readers.run((reader) => reader.text(bind(sql, params)));
   const one: Pick<ClickHouse, "rows" | "write"> = {
@@ -33,6 +35,7 @@ export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHou
   return {
     ...one,
     text,
+    append: (batch) => appenders.run((appender) => appender.append(batch)),
     isShared: connections.isShared,
     files: connections.files,
     nodes: connections.shards?.nodes ?? [{ ...one, name: "clickhouse" }],

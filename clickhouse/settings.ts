@@ -12,6 +12,12 @@ export const statementSettings = {
   date_time_input_format: "best_effort",
   /** An insert is there when it is answered; on by default since 26. */
   async_insert: 0,
+  /**
+   * Without a token of its own an insert would be ignored when its rows equal those of an earlier
+   * one; `append` turns it on again. `insert_deduplicate = 0` alone does not turn it off.
+   */
+  deduplicate_insert: "disable",
+  deduplicate_insert_select: "disable",
   /** One block, so that an insert is there whole or not at all. */
   max_insert_threads: "1",
   /**

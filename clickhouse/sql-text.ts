@@ -5,9 +5,10 @@
  */
 import assert from "node:assert";
 import { chunksBySize } from "../runtime/chunk.js";
+import { columnNames } from "./structure.js";
 
 /** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
-const statementLengthMax = 64 * 1024 * 1024;
+export const statementLengthMax = 64 * 1024 * 1024;
 /** Of rows that may go in several statements. The engine holds each some times over in memory. */
 export const partLengthMax = 8 * 1024 * 1024;
 
@@ -51,46 +52,8 @@ export function* partsOf<Row extends object>(
   }
 }
 
-/**
- * Statements that append rows as they are, for the embedded engine: a cluster shares out what comes
- * by SELECT. As tab-separated text 500 rows take the engine two thirds of what they take as a table
- * expression, one row the same.
- */
-export function* appendsOf(
-  table: string,
-  structure: string,
-  rows: Iterable<object>,
-): Generator<string> {
-  const names = columnNames(structure);
-  const lines = linesOf(names, rows);
-  for (const part of chunksBySize(lines, partLengthMax, (line) => line.length)) {
-    yield `INSERT INTO ${table} (${names.join(", ")}) ${dataMark}${part.join("")}`;
-  }
-}
-
 /** From here on a statement is data. */
-const dataMark = "FORMAT TabSeparated\n";
-
-function* linesOf(names: readonly string[], rows: Iterable<object>): Generator<string> {
-  for (const row of rows) {
-    yield `${names.map((name) => field(Reflect.get(row, name))).join("\t")}\n`;
-  }
-}
-
-function field(value: unknown): string {
-  if (value === null || value === undefined) return "\\N";
-  if (typeof value === "number" || typeof value === "bigint") return value.toString();
-  assert(typeof value === "string", "only texts and numbers are appended");
-  return value.replace(/[\\\t\n\r\0]/g, (found) => fieldEscapes[found] ?? found);
-}
-
-const fieldEscapes: Readonly<Record<string, string>> = {
-  "\\": "\\\\",
-  "\t": "\\t",
-  "\n": "\\n",
-  "\r": "\\r",
-  "\0": "\\0",
-};
+export const dataMark = "FORMAT TabSeparated\n";
 
 /** One at a time, so that the texts of all rows are never held at once. */
 function* textsOf(structure: string, rows: readonly object[]): Generator<string> {
@@ -100,16 +63,6 @@ function* textsOf(structure: string, rows: readonly object[]): Generator<string>
     // Twice as fast without a function that is called for every value.
     yield values.some(Array.isArray) ? JSON.stringify(values, digitsKept) : JSON.stringify(values);
   }
-}
-
-/** `a String, b Array(Tuple(c Int8, d Int8))` has the columns a and b. */
-function columnNames(structure: string): readonly string[] {
-  let outer = structure;
-  for (let before = ""; before !== outer;) {
-    before = outer;
-    outer = outer.replaceAll(/\([^()]*\)/g, "");
-  }
-  return outer.split(",").map((column) => column.trim().split(" ")[0] ?? "");
 }
 
 function jsonTable(structure: string, texts: readonly string[]): string {
@@ -122,7 +75,7 @@ function jsonTable(structure: string, texts: readonly string[]): string {
  * A string literal without escapes, which rows are full of: each text in a row that is JSON itself
  * has a backslash before every quote. What has the mark in it is escaped all the same.
  */
-function asItIs(text: string): string {
+export function asItIs(text: string): string {
   const closed = text + textMark;
   return closed.indexOf(textMark) === text.length ? textMark + closed : literal(text);
 }

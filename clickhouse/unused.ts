@@ -9,6 +9,7 @@ export const noClickHouse: ClickHouse = {
   rows: () => askedForNothing(),
   text: () => askedForNothing(),
   write: () => askedForNothing(),
+  append: () => askedForNothing(),
   files: { write: () => askedForNothing(), read: () => askedForNothing() },
   nodes: [],
   cluster: null,

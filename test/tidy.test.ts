@@ -16,7 +16,7 @@ const entryPoints = [
   /^ops\/servers\/\w+-process\.ts$/,
   /^api\/answers\/thread\.ts$/,
   /\.test\.ts$/,
-  /^test\/(log\/log-appender|fuzz|chaos|harness\/without-embedded)\.ts$/,
+  /^test\/(log\/log-appender|clickhouse\/append-process|fuzz|chaos|harness\/without-embedded)\.ts$/,
   /^web\/(main\.tsx|vite\.config\.ts)$/,
 ];
 

@@ -7,6 +7,7 @@
 import { allEnded } from "../../runtime/all-settled.js";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { limits } from "../../config.js";
+import { appendTo } from "../append.js";
 import { byLane, StoreUnavailable, type WriteLane } from "../clickhouse.js";
 import { serverFiles } from "../table-files.js";
 import {
@@ -18,17 +19,25 @@ import {
   usualUrls,
 } from "./layout.js";
 import { joinTables, type ShardNode, takePlaces } from "./shard-identity.js";
-import { rowsOf, serverClient, serverLanes, textOf } from "../server/server.js";
+import {
+  appending,
+  appendersMax,
+  rowsOf,
+  serverClient,
+  serverLanes,
+  textOf,
+} from "../server/server.js";
 import {
   type ClusterNames,
   clusterRead,
+  shareOf,
   shardWrite,
   type Slots,
   slotsOf,
 } from "./shard-statements.js";
 import { bind } from "../sql-text.js";
 import { whenUsable } from "../server/start-checks.js";
-import type { Connections, Writer, ServerOrigin } from "../connections.js";
+import type { Appender, Connections, ServerOrigin, Writer } from "../connections.js";
 
 export type ClusterOrigin = ServerOrigin & { readonly cluster: string };
 
@@ -59,10 +68,14 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
         return textOf(client, clusterRead(sql, names));
       },
     };
+    const appender: Appender = {
+      append: (batch) => allEnded(connected.map((shard) => shard.append(batch))),
+    };
     return {
       isShared: true,
       readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
       writers: byLane((lane) => writer(connected, lane)),
+      appenders: Array.from({ length: appendersMax }, () => appender),
       files: serverFiles(client),
       shards: {
         nodes: connected.map(({ node }) => node),
@@ -90,7 +103,7 @@ const whole = {
   distributed_foreground_insert: 1,
 } as const;
 
-interface ConnectedShard extends ShardNode {
+interface ConnectedShard extends ShardNode, Appender {
   readonly writers: Readonly<Record<WriteLane, Writer>>;
 }
 
@@ -98,16 +111,18 @@ function connectShard(shard: ClusterShard, slots: Slots, names: ClusterNames): C
   const { number, url, client } = shard;
   const name = `clickhouse shard ${number}`;
   const lanes = serverLanes(client, names.shardDatabase);
+  const engine = appending(client);
+  const named = async (write: () => Promise<void>): Promise<void> => {
+    try {
+      await write();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      const cause = new Error(`${name} at ${url.host}`, { cause: error.cause });
+      throw new StoreUnavailable({ cause });
+    }
+  };
   const toShard = (lane: Writer): Writer => ({
-    async write(sql) {
-      try {
-        await lane.write(shardWrite(sql, slots, names));
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        const cause = new Error(`${name} at ${url.host}`, { cause: error.cause });
-        throw new StoreUnavailable({ cause });
-      }
-    },
+    write: (sql) => named(() => lane.write(shardWrite(sql, slots, names))),
   });
   return {
     ...shard,
@@ -118,6 +133,7 @@ function connectShard(shard: ClusterShard, slots: Slots, names: ClusterNames): C
       write: (sql, params) => lanes.bookkeeping.write(bind(sql, params)),
     },
     writers: byLane((lane) => toShard(lanes[lane])),
+    append: (batch) => named(() => appendTo(engine, batch, shareOf(batch, slots))),
   };
 }
 

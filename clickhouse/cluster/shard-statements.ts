@@ -11,6 +11,8 @@
  * On one server all of these mean the same.
  */
 import assert from "node:assert";
+import { type Share, tabSeparatedTable } from "../append.js";
+import type { RowsBatch } from "../clickhouse.js";
 import { literal, replaceInCode } from "../sql-text.js";
 
 /**
@@ -102,6 +104,14 @@ export function shardWrite(sql: string, slots: Slots, { database }: ClusterNames
   const select = own.slice(insert.length);
   assert(/^SELECT\b/.test(select), `rows for ${table} come by INSERT … SELECT`);
   return `${insert}SELECT * FROM (\n${select}\n) WHERE ${inSlots(key, slots)}`;
+}
+
+/** The rows of a batch that a shard takes. */
+export function shareOf({ table, structure, rows }: RowsBatch, slots: Slots): Share {
+  const key = shardKeys[table];
+  assert(key !== undefined, `which shard a row of ${table} belongs to is not said`);
+  const own = `SELECT * FROM ${tabSeparatedTable(structure, rows)} WHERE ${inSlots(key, slots)}`;
+  return { source: own, sample: `(${own} LIMIT 1)` };
 }
 
 function inSlots(key: string, { from, to, total }: Slots): string {

@@ -8,13 +8,14 @@ import {
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../../config.js";
 import { byLane, StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
+import { appendTo, wholeOf } from "../append.js";
 import { isRefusal } from "../errors.js";
 import { parsedRows } from "../rows.js";
 import { ServerLane } from "../write-lane.js";
 import { serverFiles } from "../table-files.js";
 import { memoryOfStatement, statementSettings } from "../settings.js";
 import { whenUsable } from "./start-checks.js";
-import type { Connections, Writer, ServerOrigin } from "../connections.js";
+import type { Appender, Connections, Reader, ServerOrigin, Writer } from "../connections.js";
 
 /** One statement there, and its answer: longer, so that the server can say why it ended it. */
 const clickhouseStatementSecondsMax = 290;
@@ -28,6 +29,8 @@ const idleConnectionMsMax = 2_500;
 /** Tries of a read whose connection broke, and the pause before each, doubling. */
 const readAttemptsMax = 3;
 const readPauseMs = 100;
+/** Batches that are appended at once; each table waits for itself at most. */
+export const appendersMax = 4;
 
 /** @throws ConfigError when the server cannot be used, with the reason */
 export async function connectServer(origin: ServerOrigin): Promise<Connections> {
@@ -40,10 +43,13 @@ export async function connectServer(origin: ServerOrigin): Promise<Connections> 
     throw error;
   }
   const reader = { text: (sql: string) => textOf(client, sql) };
+  const engine = appending(client);
+  const appender: Appender = { append: (batch) => appendTo(engine, batch, wholeOf(batch)) };
   return {
     isShared: true,
     readers: Array.from({ length: limits.clickhouseReadersMax }, () => reader),
     writers: serverLanes(client, database),
+    appenders: Array.from({ length: appendersMax }, () => appender),
     files: serverFiles(client),
     close: () => client.close(),
   };
@@ -63,7 +69,7 @@ export function serverClient(
     url,
     database,
     application: "revenue-aggregation-service",
-    max_open_connections: limits.clickhouseReadersMax + writeLanes.length,
+    max_open_connections: limits.clickhouseReadersMax + writeLanes.length + appendersMax,
     request_timeout: clickhouseAnswerMsMax,
     keep_alive: {
       enabled: true,
@@ -91,6 +97,21 @@ export function serverLanes(
   database: string,
 ): Readonly<Record<WriteLane, Writer>> {
   return byLane((lane) => new ServerLane(client, `${database}/${lane}`));
+}
+
+/** Statements that may run beside themselves, so that they need no lane. */
+export function appending(client: ClickHouseClient): Reader & Writer {
+  return {
+    text: (sql) => textOf(client, sql),
+    async write(sql) {
+      try {
+        // An error after the first byte of an answer would otherwise pass for success.
+        await client.command({ query: sql, clickhouse_settings: { wait_end_of_query: 1 } });
+      } catch (error) {
+        throw isRefusal(error) ? error : new StoreUnavailable({ cause: error });
+      }
+    },
+  };
 }
 
 /** By itself a server of a cluster would write to all of them without a lock. */

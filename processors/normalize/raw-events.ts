@@ -1,6 +1,7 @@
 /** What became of each raw event: one row for each record of the raw topic. */
 import { clickhouseTime } from "../../clickhouse/rows.js";
-import { appendsOf, partsOf } from "../../clickhouse/sql-text.js";
+import { partsOf } from "../../clickhouse/sql-text.js";
+import { appendsOf } from "../../clickhouse/tab-separated.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Outcome } from "./outcome.js";
 

@@ -17,7 +17,11 @@ export function fenceBackends(
     return write();
   };
   return {
-    clickhouse: { ...clickhouse, write: (...given) => first(() => clickhouse.write(...given)) },
+    clickhouse: {
+      ...clickhouse,
+      write: (...given) => first(() => clickhouse.write(...given)),
+      append: (...given) => first(() => clickhouse.append(...given)),
+    },
     log: {
       ...log,
       append: (...given) => first(() => log.append(...given)),

@@ -7,13 +7,13 @@ import { tableFileEnding } from "../../clickhouse/table-files.js";
 import { Pool } from "../../clickhouse/open.js";
 import {
   bind,
-  appendsOf,
   jsonRows,
   literal,
   partLengthMax,
   partsOf,
   type QueryParam,
 } from "../../clickhouse/sql-text.js";
+import { appendsOf } from "../../clickhouse/tab-separated.js";
 import { type ClickHouse, StoreBusy } from "../../clickhouse/clickhouse.js";
 import { isStoreAway } from "../../runtime/store-away.js";
 import { inTrouble } from "../../clickhouse/errors.js";

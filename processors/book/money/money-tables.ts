@@ -1,7 +1,8 @@
 /** The statements that write money. Each inserts only what is not there yet. */
 import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
-import { appendsOf, jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
+import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
+import { appendsOf } from "../../../clickhouse/tab-separated.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { grouped } from "../../../runtime/grouped.js";
