@@ -32,8 +32,8 @@ export function tabSeparatedTable(structure: string, rows: string): string {
   return `format(TabSeparated, ${literal(structure)}, ${asItIs(rows)})`;
 }
 
-/** Inserts that were ignored for nothing; the engine was killed as often. */
-const attemptsMax = 10;
+/** Tokens that stand for nothing: for each, an engine was killed at the same instant. */
+const attemptsMax = 3;
 
 /** @throws when it is not known to be there: the same batch is right again */
 export async function appendTo(
@@ -44,7 +44,7 @@ export async function appendTo(
   const { token, rows, mayBeThere } = batch;
   assert(rows.endsWith("\n") && rows.length <= statementLengthMax, `${rows.length} characters`);
   if (!mayBeThere) return engine.write(insertOf(batch, share, token));
-  for (let attempt = 0; attempt <= attemptsMax; attempt += 1) {
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     if (await isThere(engine, batch, share)) return;
     const attemptToken = attempt === 0 ? token : `${token}:${attempt}`;
     await engine.write(insertOf(batch, share, attemptToken));

@@ -83,9 +83,13 @@ function scalarOf(type: string, written: (text: string) => string): ToText {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[\\\t\n\r\0]/g, (found) => escapes[found] ?? found);
+  // Asked first, it takes a quarter of the time.
+  if (!special.test(text)) return text;
+  return text.replace(specials, (found) => escapes[found] ?? found);
 }
 
+const special = /[\\\t\n\r\0]/;
+const specials = new RegExp(special, "g");
 const escapes: Readonly<Record<string, string>> = {
   "\\": "\\\\",
   "\t": "\\t",

@@ -13,7 +13,7 @@
 import assert from "node:assert";
 import { type Share, tabSeparatedTable } from "../append.js";
 import type { RowsBatch } from "../clickhouse.js";
-import { literal, replaceInCode } from "../sql-text.js";
+import { dataMark, literal, replaceInCode } from "../sql-text.js";
 
 /**
  * What of a row says which shard it belongs to: changes and movements lie by account, money by
@@ -106,12 +106,15 @@ export function shardWrite(sql: string, slots: Slots, { database }: ClusterNames
   return `${insert}SELECT * FROM (\n${select}\n) WHERE ${inSlots(key, slots)}`;
 }
 
-/** The rows of a batch that a shard takes. */
+/** The rows of a batch that a shard takes. As data they cost it half of what a literal costs. */
 export function shareOf({ table, structure, rows }: RowsBatch, slots: Slots): Share {
   const key = shardKeys[table];
   assert(key !== undefined, `which shard a row of ${table} belongs to is not said`);
-  const own = `SELECT * FROM ${tabSeparatedTable(structure, rows)} WHERE ${inSlots(key, slots)}`;
-  return { source: own, sample: `(${own} LIMIT 1)` };
+  const ofShard = `WHERE ${inSlots(key, slots)}`;
+  return {
+    source: `SELECT * FROM input(${literal(structure)}) ${ofShard} ${dataMark}${rows}`,
+    sample: `(SELECT * FROM ${tabSeparatedTable(structure, rows)} ${ofShard} LIMIT 1)`,
+  };
 }
 
 function inSlots(key: string, { from, to, total }: Slots): string {
