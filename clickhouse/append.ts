@@ -44,12 +44,11 @@ export async function appendTo(
   const { token, rows, mayBeThere } = batch;
   assert(rows.endsWith("\n") && rows.length <= statementLengthMax, `${rows.length} characters`);
   if (!mayBeThere) return engine.write(insertOf(batch, share, token));
-  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    if (await isThere(engine, batch, share)) return;
-    const attemptToken = attempt === 0 ? token : `${token}:${attempt}`;
+  for (let attempt = 0; !(await isThere(engine, batch, share)); attempt += 1) {
+    if (attempt === attemptsMax) throw new Error(`${batch.table} does not take the batch ${token}`);
+    const attemptToken = attempt === 0 ? token : `${token}/${attempt}`;
     await engine.write(insertOf(batch, share, attemptToken));
   }
-  throw new Error(`${batch.table} does not take the batch ${token}`);
 }
 
 function insertOf({ table, structure }: RowsBatch, { source }: Share, token: string): string {

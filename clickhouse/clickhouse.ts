@@ -50,7 +50,7 @@ export interface RowsBatch {
   readonly structure: string;
   /** At least one, as `tabSeparated` writes them. */
   readonly rows: string;
-  /** Nothing else was ever appended under it. */
+  /** No other batch of the table has or had it. Without a `/`. */
   readonly token: string;
   /**
    * Somebody may have sent it before, so that it is looked for. False for a batch that was never

@@ -56,11 +56,13 @@ describe("A command that is not alone any more", () => {
     handled: none,
     close: async () => undefined,
   };
-  const clickhouse = { ...noClickHouse, write: doing("write") };
+  const clickhouse = { ...noClickHouse, write: doing("write"), append: doing("append rows") };
   const used = fenceBackends({ clickhouse, log, postgres }, sole);
 
+  const batch = { table: "ledger", structure: "a Int8", rows: "1\n", token: "t", mayBeThere: true };
   const writes: Readonly<Record<string, () => Promise<unknown>>> = {
     write: () => used.clickhouse.write("INSERT", {}, "bookkeeping"),
+    "append rows": () => used.clickhouse.append(batch),
     append: () => used.log.append(topics.raw, []),
     seek: () => used.log.seek(topics.raw, "group", new Map()),
     widen: () => used.log.widen(topics.raw, 2),
