@@ -71,6 +71,8 @@ export const limits = {
   rotatedCredentialsTtlMs: 24 * 60 * 60 * 1000,
   /** Old credentials of one integration that count; a delivery may be held against each. */
   oldCredentialsMax: 10,
+  /** Rows that wait for ClickHouse, as text; beyond it booking waits, too. */
+  outboxBytesMax: 1024 * mebibyte,
   /** Facts of one payment (refunds, readings) that say anything; later ones are rejected. */
   factsPerPaymentMax: 1_000,
   /** Ledger rows of one payment (its refunds times its products): the same. */

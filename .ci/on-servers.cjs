@@ -6,7 +6,7 @@
 const all = require("../.mocharc.cjs");
 
 const files = {
-  stores: ["clickhouse", "migrations", "postgres", "sole-writer", "stored-objects"],
+  stores: ["clickhouse", "migrations", "postgres", "state", "stored-objects"],
   endpoints: ["endpoints", "bad-input", "crash", "fixtures-twice", "first-receipt"],
   figures: ["tables", "figures", "queries", "walk", "series", "retention"],
   audit: ["audit"],

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { accountHasher } from "../vault/account-hash.js";
 import { lackingEventsGauge, lagGauge, rejectsGauge } from "../runtime/gauges.js";
 import { answersOf, forgetOldAnswers } from "../provider-api/stored-answers.js";
-import type { ConsumeOptions, LogUse } from "../log/log.js";
+import type { ConsumeOptions, LogRecord, LogUse } from "../log/log.js";
 import { shareOf } from "../postgres/connection-share.js";
 import { openProviderApis } from "../provider-api/provider-api.js";
 import { Pace, type PaceOptions } from "../runtime/pace.js";
@@ -17,12 +17,9 @@ import { findWorkspace } from "../workspaces/workspaces.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records/records.js";
-import { HeldMessages } from "./book/money/held-messages.js";
-import { AccountSizes } from "./book/subscriptions/account-quota.js";
 import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
 import { runPaymentLookups } from "./backfill/missing-payments.js";
-import { type BookingService, bookMoney, openSoleWriter } from "./book/money/book-money.js";
-import { bookSubscriptions } from "./book/subscriptions/book-subscriptions.js";
+import { Bookkeeper, type BookingService } from "./book/bookkeeper.js";
 import { ConsumerHealth } from "./consumer-health.js";
 import { enrichOptional } from "./enrich/enrich-optional.js";
 import { completeEvents, type EnrichingService } from "./enrich/enrich-required.js";
@@ -33,15 +30,13 @@ import { normalize } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { ConcurrencyWindow } from "./concurrency-window.js";
 import { RecentlyPublished } from "./enrich/recently-published.js";
-import { passOver } from "./rejects/pass-over.js";
+import { passOver, passOverMessage } from "./rejects/pass-over.js";
 import { startRejectRetries } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
 /** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
 const enrichmentWaitingMax = { records: 2_000, bytes: 64 * 1024 * 1024 };
-/** Working out movements costs a statement much the same for many accounts as for a few. */
-const bookSubscriptionsBatchRecordsMax = 10_000;
 /** Of them, those that events which ask their provider's API may have at a time, by step. */
 const postgresConnectionsOfEnrichmentMax = 3;
 
@@ -78,17 +73,18 @@ export async function start(service: Service): Promise<void> {
   };
   lackingEventsGauge(service, () => lackingByProvider(enriching));
   forgetOldAnswers(service);
-  const soleWriter = await openSoleWriter(service);
-  const accountSizes = AccountSizes.over(service);
-  const skus = openSkus(service.postgres);
   const booked = delays(service.metrics);
-  const held = new HeldMessages();
-  const booking = { ...service, skus, soleWriter, accountSizes, booked, held };
-  const paces = { subscriptions: new Pace(subscriptionsPace), journal: new Pace(journalPace) };
-  service.watermark.onBehind((figures) => {
-    soleWriter?.hurry(figures === "transactions" ? "shown" : "all");
-    if (figures === "all") paces.subscriptions.hurry();
+  const bookkeeper = new Bookkeeper({
+    ...service,
+    skus: openSkus(service.postgres),
+    booked,
+    unpublished: (message, error) => passOverMessage(service, message, error),
   });
+  service.releases.push("bookkeeper", () => bookkeeper.close());
+  service.readiness.add("rows", async () => bookkeeper.check());
+  service.watermark.onBehind((figures) =>
+    bookkeeper.hurry(figures === "transactions" ? "shown" : "all"),
+  );
 
   const consume = (
     topic: Topic,
@@ -108,45 +104,26 @@ export async function start(service: Service): Promise<void> {
         await yieldToCallers(service.watermark);
         return health.watch(() => handle(records));
       },
-      passOver: (record, error) =>
-        health.watch(async () => {
-          await passOver(enriching, group, record, error);
-          if (group === groups.money) soleWriter?.passOver(record);
-        }),
+      passOver: (record, error) => health.watch(() => passOver(enriching, group, record, error)),
     });
     service.releases.push(`consumer ${group}`, () => {
       // What was handled is finished at once.
-      if (group === groups.money) soleWriter?.close();
+      if (group === groups.book) bookkeeper.hasten();
       return consumer.close();
     });
   };
-  /** What writes to the store. A sole writer books one batch at a time by itself. */
-  const consumeTogether = (...words: Parameters<typeof consume>) => {
-    const [topic, group, recordsMax, handle, { shareMax = 1, lingerMs } = {}] = words;
-    if (!service.log.shared) return consume(...words);
-    const together = coalesced({ recordsMax, shareMax }, handle);
-    const haste = lingerMs === undefined ? {} : { lingerMs };
-    return consume(topic, group, recordsMax, together, haste);
-  };
   // The last to start is the first to stop, so that publishing ends before booking does.
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
-  consumeTogether(
-    topics.raw,
-    groups.journal,
-    bookBatchRecordsMax,
-    (records) => keepJournal(enriching, records),
-    { ...journalHaste, pace: paces.journal },
-  );
-  consumeTogether(topics.facts, groups.money, bookBatchRecordsMax, (records) =>
-    bookMoney(booking, records),
-  );
-  consumeTogether(
-    topics.facts,
-    groups.subscriptions,
-    bookSubscriptionsBatchRecordsMax,
-    (records) => bookSubscriptions(booking, records),
-    { ...subscriptionsHaste, pace: paces.subscriptions },
-  );
+  const keep = (records: readonly LogRecord[]): Promise<void> => keepJournal(enriching, records);
+  if (service.log.shared) {
+    const { shareMax, lingerMs } = journalHaste;
+    const together = coalesced({ recordsMax: bookBatchRecordsMax, shareMax }, keep);
+    consume(topics.raw, groups.journal, bookBatchRecordsMax, together, { lingerMs });
+  } else {
+    const pace = new Pace(journalPace);
+    consume(topics.raw, groups.journal, bookBatchRecordsMax, keep, { pace });
+  }
+  consume(topics.facts, groups.book, bookBatchRecordsMax, (records) => bookkeeper.handle(records));
   for (const [group, enrich] of [
     [groups.enrich, enrichOptional],
     [groups.complete, completeEvents],
@@ -169,17 +146,11 @@ export async function start(service: Service): Promise<void> {
 }
 
 /**
- * A batch costs the engine much the same however large it is, so these consumers rest between
- * batches: what is urgent (money) has the processor, and under load their batches grow instead.
+ * A batch costs the engine much the same however large it is, so the journal rests between batches,
+ * and under load they grow.
  */
-const subscriptionsHaste: Haste = { shareMax: 1 / 3, lingerMs: 100 };
-const journalHaste: Haste = { shareMax: 1 / 10, lingerMs: 250 };
-/** Where one process does everything on few cores. Who asks for MRR hurries it. */
-const subscriptionsPace: PaceOptions = {
-  shareMax: 1 / 16,
-  hurriedShareMax: 1 / 2,
-  restMsMax: 2_000,
-};
+const journalHaste = { shareMax: 1 / 10, lingerMs: 250 };
+/** Where one process does everything on few cores. */
 const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 2_000 };
 
 type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;

@@ -26,7 +26,7 @@ export interface RejectRow {
   readonly revision: number;
 }
 
-const columns =
+export const rejectColumns =
   "workspace String, environment String, event_id String, provider String, native_type String, " +
   "received_at DateTime64(3, 'UTC'), step String, reason String, detail String, " +
   "partition UInt16, offset UInt64, state String, revision UInt64";
@@ -39,7 +39,7 @@ export async function insertRejects(
   clickhouse: Pick<ClickHouse, "write">,
   rows: readonly RejectRow[],
 ): Promise<void> {
-  for (const { table } of partsOf(columns, rows)) {
+  for (const { table } of partsOf(rejectColumns, rows)) {
     await clickhouse.write(`INSERT INTO rejects SELECT * FROM ${table}`, {}, "bookkeeping");
     rejectNews.announce();
   }

@@ -44,7 +44,6 @@ export function completeToGauge({ metrics, watermark }: Pick<Service, "metrics" 
     "figures",
     async () => ({
       transactions: await age("transactions"),
-      money: await age("money"),
       all: await age("all"),
     }),
   );

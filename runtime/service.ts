@@ -9,6 +9,7 @@ import type { Integrations } from "../workspaces/integrations.js";
 import type { Keys } from "../workspaces/keys.js";
 import type { Log } from "../log/log.js";
 import type { Logger } from "./logger.js";
+import type { State } from "../state/state.js";
 import type { Sessions } from "../members/sessions.js";
 import type { Metrics } from "./metrics.js";
 import type { Postgres } from "../postgres/postgres.js";
@@ -28,6 +29,8 @@ export interface Service {
   readonly publicSchemas: PublicSchemas;
   readonly clickhouse: ClickHouse;
   readonly postgres: Postgres;
+  /** What booking knows and has still to write. */
+  readonly state: State;
   readonly vault: Vault;
   readonly rates: Rates;
   readonly watermark: Watermark;

@@ -16,7 +16,8 @@ const entryPoints = [
   /^ops\/servers\/\w+-process\.ts$/,
   /^api\/answers\/thread\.ts$/,
   /\.test\.ts$/,
-  /^test\/(log\/log-appender|clickhouse\/append-process|fuzz|chaos|harness\/without-embedded)\.ts$/,
+  /^test\/(log\/log-appender|clickhouse\/append-process|state\/state-worker|fuzz|chaos)\.ts$/,
+  /^test\/harness\/without-embedded\.ts$/,
   /^web\/(main\.tsx|vite\.config\.ts)$/,
 ];
 
@@ -34,6 +35,7 @@ const subjects = [
   "rates",
   "rejects",
   "runtime",
+  "state",
   "vault",
   "watermark",
   "workspaces",
@@ -56,6 +58,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Drivers only the adapters may know: replacing one must be one file. */
+const adapters = ["log", "state", "clickhouse", "postgres", "test"];
 const drivers = ["lmdb", "chdb", "@clickhouse/client", "pg", "@electric-sql/pglite", "kafkajs"];
 
 /** Each ban names its replacement. */
@@ -112,7 +115,7 @@ describe("the tree", () => {
 
   it("should keep the drivers inside the adapters", () => {
     const wrong = sources()
-      .filter(({ path }) => !["log", "clickhouse", "postgres", "test"].includes(folderOf(path)))
+      .filter(({ path }) => !adapters.includes(folderOf(path)))
       // What the adapter for Kafka is measured against.
       .filter(({ path }) => path !== "ops/bench/kafka-floor.ts")
       .flatMap(({ path, imports }) =>

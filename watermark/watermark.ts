@@ -30,8 +30,7 @@ export const groups = {
   normalize: "normalize",
   complete: "complete",
   enrich: "enrich",
-  money: "book-money",
-  subscriptions: "book-subscriptions",
+  book: "book",
 } as const;
 
 /** Which group follows which topic, in the order an event travels. */
@@ -40,15 +39,11 @@ export const passages: readonly (readonly [Topic, string])[] = [
   [topics.raw, groups.journal],
   [topics.incomplete, groups.complete],
   [topics.incomplete, groups.enrich],
-  [topics.facts, groups.money],
-  [topics.facts, groups.subscriptions],
+  [topics.facts, groups.book],
 ];
 
-/**
- * Transactions are written first; the ledger follows within a second, and MRR, which takes the
- * engine longer, within some: at once when somebody asks for it.
- */
-export type Figures = "transactions" | "money" | "all";
+/** Transactions are written first; all else within two seconds, at once when asked for. */
+export type Figures = "transactions" | "all";
 
 export class Watermark {
   /** By what is asked for: the consumers it has to pass, in the order an event does. */
@@ -56,7 +51,6 @@ export class Watermark {
   readonly #behind: ((figures: Figures) => void)[] = [];
   readonly #reported = {
     transactions: new ReportedMoments(),
-    money: new ReportedMoments(),
     all: new ReportedMoments(),
   };
 
@@ -70,13 +64,11 @@ export class Watermark {
       new Backlog(log, topics.raw, groups.normalize, rawWaits),
       new Backlog(log, topics.incomplete, groups.complete, incompleteWaits),
     ];
-    const written = new Backlog(log, topics.facts, groups.money, factWaits, "handled");
-    const money = new Backlog(log, topics.facts, groups.money, factWaits);
-    const subscriptions = new Backlog(log, topics.facts, groups.subscriptions, factWaits);
+    const shown = new Backlog(log, topics.facts, groups.book, factWaits, "handled");
+    const written = new Backlog(log, topics.facts, groups.book, factWaits);
     this.#passages = {
-      transactions: [...normalized, written],
-      money: [...normalized, money],
-      all: [...normalized, money, subscriptions],
+      transactions: [...normalized, shown],
+      all: [...normalized, written],
     };
   }
 

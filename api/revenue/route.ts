@@ -13,7 +13,7 @@ import { revenueQueryParameters } from "./schema.js";
 export function revenueRoute(api: ReadApi): void {
   const { service } = api;
   const path = "/v1/metrics/revenue";
-  figuresRoute(api, path, revenueQueryParameters, "money", async (asked) => {
+  figuresRoute(api, path, revenueQueryParameters, "all", async (asked) => {
     const { access, query, asOf, clocks } = asked;
     const first = query.from === undefined ? await firstRowOf(service, "ledger", asOf) : null;
     const series = readSeries(query, asOf, first);

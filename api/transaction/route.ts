@@ -24,7 +24,7 @@ export function transactionRoute(api: ReadApi): void {
     const { ctx, access, query, format } = asked;
     const id = String(ctx.params["id"]);
     if (query.known_at === undefined) await followed(service, access, id);
-    const clocks = await clocksOf(service, access, "money");
+    const clocks = await clocksOf(service, access, "all");
     const asOf = readAsOf(access, query, clocks);
     const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
     const explained = await explain(service, pinned, id);
@@ -53,7 +53,7 @@ async function followed(
   const recordedAt = Number(versions.at(-1)?.recorded_at_ms ?? 0);
   const until = now + limits.explanationMsMax;
   while (
-    (await service.watermark.completeTo("money", workspace)) < recordedAt &&
+    (await service.watermark.completeTo("all", workspace)) < recordedAt &&
     Date.now() < until
   ) {
     await pause(lookEveryMs);

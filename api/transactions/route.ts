@@ -27,7 +27,7 @@ export function transactionsRoute(api: ReadApi): void {
     table: tables.transactions,
     // A status as of a past moment is read from the ledger, which follows the transactions.
     figures: ({ at }: { readonly at?: number | undefined }) =>
-      at === undefined ? ("transactions" as const) : ("money" as const),
+      at === undefined ? ("transactions" as const) : ("all" as const),
   };
   listRoute(api, options, async ({ query, asOf, ...asked }) => {
     const { search, product } = query;

@@ -1,6 +1,7 @@
 /**
  * The embedded log: one LMDB environment, a named store for each partition, one for the groups'
- * offsets. For one process; the data folder's lock sees to that.
+ * offsets, and the state of booking beside them. For one process; the data folder's lock sees to
+ * that.
  */
 import { mkdirSync } from "node:fs";
 import { refuseTooLarge } from "../record-size.js";
@@ -15,6 +16,8 @@ import { type Place, consumePartition } from "../partition-consumer.js";
 import { Arrivals, Subscriptions, follow, giveTail, tailRecordsMax } from "../subscriptions.js";
 import type { Log, NewRecord, Position, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
+import { LmdbState } from "../../state/lmdb-state.js";
+import type { State } from "../../state/state.js";
 
 export interface LmdbLogOptions {
   /** A folder; made when absent. */
@@ -25,8 +28,13 @@ export interface LmdbLogOptions {
   readonly pendingBytesMax?: number;
 }
 
+export interface LmdbLog extends Log {
+  /** What is committed to it shares the log's transactions. Closed with the log. */
+  readonly state: State;
+}
+
 /** A topic that is there keeps the partitions it was made or restored with. */
-export function openLmdbLog(given: LmdbLogOptions): Log {
+export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
   const { path, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
   refuseDamaged(path);
@@ -59,7 +67,9 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
       }
       if (durable && grew) arrivals.announce();
     }
+    state.ended(durable);
   });
+  const state = new LmdbState(root, writer);
   const retained = [...logs.values()].map(({ options, partitions }) => ({
     options,
     partitions,
@@ -122,6 +132,7 @@ export function openLmdbLog(given: LmdbLogOptions): Log {
 
   return {
     shared: false,
+    state,
 
     async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
       refuseTooLarge(records);

@@ -52,9 +52,10 @@ ENGINE = ReplacingMergeTree(revision)
 ORDER BY (workspace, environment, event_id)
 SETTINGS index_granularity = 512${durable};
 
--- Every fact about money that is known, under each key it can be looked for by: 'payment:<id>' or
--- 'purchase:<id>'. A transaction and its ledger are a function of these rows. An event is looked
--- up here and in subscription_changes; primary keys lead from there to all else it caused.
+-- Every fact about money that is known, under each key it belongs to: 'payment:<id>' or
+-- 'purchase:<id>'. A transaction and its ledger are a function of these rows: the audit works them
+-- out again, and booking reads here what its state lacks (processors/book/known-books.ts). An event
+-- is looked up here and in subscription_changes; primary keys lead from there to all else it caused.
 CREATE TABLE IF NOT EXISTS money_facts
 (
     workspace LowCardinality(String),
@@ -101,7 +102,7 @@ CREATE TABLE IF NOT EXISTS transactions
     type LowCardinality(String),
     status LowCardinality(String),
     backfill UInt8,
-    booked_at DateTime64(3, 'UTC') COMMENT 'when the row was written',
+    booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
     -- One column to read instead of 17, in the order of api/transactions/listed-row.ts. Amounts as
     -- text, so that no setting decides how they are written. Of 6 million rows a page of 50 took
     -- 9.0 ms instead of 12.4; an insert of 30 rows takes 6.5 instead of 6.0.
@@ -141,7 +142,7 @@ CREATE TABLE IF NOT EXISTS ledger
     tax Int64 COMMENT 'inside amount, of sales',
     fee Int64 COMMENT 'kept by the provider, of sales',
     sales Int32,
-    booked_at DateTime64(3, 'UTC') COMMENT 'when the row was written',
+    booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     PROJECTION by_day
     (
@@ -183,10 +184,10 @@ CREATE TABLE IF NOT EXISTS subscription_changes
     currency LowCardinality(String),
     country LowCardinality(String),
     steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, price String, mrr Decimal(38, 6))))),
-    booked_at DateTime64(3, 'UTC') COMMENT 'when the row was written',
+    booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     INDEX by_event event_id TYPE bloom_filter(0.001) GRANULARITY 4,
-    -- The accounts a subscription was ever reported under: a renewal looks for another than its own.
+    -- The accounts a subscription was ever reported under: the audit looks for those with several.
     PROJECTION by_subscription
     (
         SELECT workspace, environment, provider, subscription, account, count()
@@ -245,7 +246,7 @@ CREATE TABLE IF NOT EXISTS mrr_movements
     recorded_at DateTime64(3, 'UTC'),
     event_id String,
     correction UInt32 COMMENT 'how many rows the event had recorded of the same before: an earlier event came late',
-    booked_at DateTime64(3, 'UTC') COMMENT 'when the row was written',
+    booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     PROJECTION by_day
     (

@@ -133,7 +133,7 @@ async function moneyFindings(
 ): Promise<AuditFinding[]> {
   let ledger = emptyFinding(tenant, "ledger");
   let transactions = emptyFinding(tenant, "transactions");
-  const knownTo = await watermark.completeTo("money");
+  const knownTo = await watermark.completeTo();
   const stored = await versionsStored(clickhouse, tenant, knownTo);
   const pace = new Pace(options);
   let read = 0;

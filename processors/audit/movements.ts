@@ -7,13 +7,8 @@ import { fromClickhouseTime, clickhouseTime, matching } from "../../clickhouse/r
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import type { AuditExample } from "../../schemas/audit.js";
-import {
-  differenceOf,
-  insertMovements,
-  type MovementsView,
-  type RecordedRow,
-  viewOf,
-} from "../book/subscriptions/movements.js";
+import { differenceOf, type RecordedRow } from "../book/account/recorded.js";
+import { insertMovements, type MovementsView, viewOf } from "../book/subscriptions/movements.js";
 import {
   type AccountSlice,
   accountSlices,

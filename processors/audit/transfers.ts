@@ -4,9 +4,17 @@ import { type Tenant, tenantSql } from "./account-slices.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";
-import { endsOf, partsOfShared, type Shared, sharedSql } from "../book/subscriptions/transfers.js";
+import { clickhouseTime, matching } from "../../clickhouse/rows.js";
+import { grouped } from "../../runtime/grouped.js";
+import {
+  isReportedSql,
+  nameOfSubscription,
+  type Reported,
+  type Subscription,
+  transferEnds,
+} from "../book/subscriptions/transfer-rules.js";
 import { isoTime } from "./money.js";
-import type { Change } from "../book/subscriptions/change.js";
+import { type Change, inAccounts } from "../book/subscriptions/change.js";
 
 /** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
 const auditHashedRows = 10_000_000;
@@ -63,4 +71,63 @@ export function endsFinding({
   return findingOf(rows, "0", missing, ({ account, at }) => {
     return { subject: account, at: isoTime(at), what, amount: null };
   });
+}
+
+/** A subscription and some of the accounts it was reported under. */
+interface Shared extends Subscription {
+  readonly accounts: readonly string[];
+}
+
+/** In lists of so many accounts that their changes are read in one statement. */
+function partsOfShared(shared: readonly Shared[]): Iterable<Shared[]> {
+  return chunksBySize(shared, limits.accountsOfSubscriptionMax, ({ accounts }) => accounts.length);
+}
+
+/**
+ * The ends there should be of these subscriptions, and those of them that are not there.
+ * @param knownTo ms since 1970; null: of all changes
+ */
+async function endsOf(
+  clickhouse: Pick<ClickHouse, "rows">,
+  shared: readonly Shared[],
+  knownTo: number | null = null,
+): Promise<{ readonly ends: readonly Change[]; readonly missing: readonly Change[] }> {
+  const inShared = `${inAccounts(accountsOf(shared))} AND ${matching(shared, "subscription")}`;
+  const isKnown = knownTo === null ? "" : `AND recorded_at <= '${clickhouseTime(knownTo)}'`;
+  const reported = await clickhouse.rows<Reported>(
+    `SELECT workspace, environment, provider, subscription, account, change_id, at, phase,
+            event_id, recorded_at
+     FROM subscription_changes WHERE ${inShared} AND ${isReportedSql} ${isKnown}
+     ORDER BY workspace, environment, provider, subscription, at DESC
+     LIMIT ${limits.changesOfSharedMax} BY workspace, environment, provider, subscription`,
+  );
+  const ends = [...grouped(reported, nameOfSubscription).values()].flatMap(transferEnds);
+  if (ends.length === 0) return { ends, missing: [] };
+  const stored = await clickhouse.rows<Pick<Change, "account" | "change_id">>(
+    `SELECT account, change_id FROM subscription_changes
+     WHERE ${inShared} AND NOT (${isReportedSql})`,
+  );
+  const there = new Set(stored.map(endOf));
+  return { ends, missing: ends.filter((end) => !there.has(endOf(end))) };
+}
+
+/** @param condition on workspace, environment, provider and subscription: a projection has these */
+function sharedSql(condition: string): string {
+  const name = "workspace, environment, provider, subscription";
+  return `
+SELECT ${name}, groupArray(${limits.accountsOfSubscriptionMax})(account) AS accounts
+FROM (
+  SELECT ${name}, account FROM subscription_changes WHERE ${condition} GROUP BY ${name}, account
+)
+GROUP BY ${name} HAVING count() > 1`;
+}
+
+function accountsOf(shared: readonly Shared[]) {
+  return shared.flatMap(({ workspace, environment, accounts }) =>
+    accounts.map((account) => ({ workspace, environment, account })),
+  );
+}
+
+function endOf({ account, change_id: id }: Pick<Change, "account" | "change_id">): string {
+  return JSON.stringify([account, id]);
 }

@@ -214,7 +214,7 @@ async function isItsTurn(
   }
   for (const [topic, group] of [
     [topics.raw, groups.normalize],
-    [topics.facts, groups.money],
+    [topics.facts, groups.book],
   ] as const) {
     const [ends, done] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
     const behind = ends.reduce((sum, end, partition) => sum + end - (done[partition] ?? 0n), 0n);

@@ -68,8 +68,8 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
 }
 
 /**
- * Where the customers of an event are: its country also decides where an account's MRR counts, and
- * that has another writer than money. Each account once.
+ * Where the customers of an event are, each account once: a payment's country also decides where an
+ * account's MRR counts, and money and subscriptions are booked from facts of their own.
  */
 function customersIn(facts: readonly Fact[]): Fact[] {
   const customers = new Map<string, Fact>();
@@ -95,29 +95,27 @@ function buyerIn(body: FactBody): {
 }
 
 /**
- * The keys a fact lies under on the log: what must have one writer (docs/architecture.md), as
- * `<matter>:<hash>`, since a sender chose how long an id is and what it says. A link goes to both
- * sides.
+ * What a fact lies under on the log: its book, so that all that has to be known together comes to
+ * one writer (docs/architecture.md). Hashed, since a sender chose how long a name is.
  */
-export function factKeys(fact: Fact, hash: HashAccount): string[] {
-  const { workspace, environment, provider } = fact;
-  return subjects(fact.body).map((subject) => {
-    return `${matterOfSubject(subject)}:${hash(workspace, environment, provider, subject)}`;
-  });
+export function factKey({ workspace, environment, provider }: Fact, hash: HashAccount): string {
+  return `${bookPrefix}${hash(workspace, environment, provider, "book")}`;
 }
 
-/** What facts under a key (see `factKeys`) are about. */
+/** Facts of versions before lie under other keys. */
+export function isBookKey(key: string): boolean {
+  return key.startsWith(bookPrefix);
+}
+
+const bookPrefix = "book:";
+
+/** What a fact is about. */
 export type Matter = "money" | "names" | "subscriptions";
 
-export function matterOf(key: string): Matter {
-  if (key.startsWith("money:")) return "money";
-  return key.startsWith("names:") ? "names" : "subscriptions";
-}
-
-function matterOfSubject(subject: string): Matter {
-  if (subject.startsWith(skuKey(""))) return "names";
-  const isMoney = subject.startsWith(paymentKey("")) || subject.startsWith(purchaseKey(""));
-  return isMoney ? "money" : "subscriptions";
+export function matterOf(body: FactBody): Matter {
+  if ("Sku" in body) return "names";
+  const isOther = "Subscription" in body || "Customer" in body || "Unidentified" in body;
+  return isOther ? "subscriptions" : "money";
 }
 
 /** What a fact is about; money is looked up by these in `money_facts`. */

@@ -6,7 +6,7 @@ import {
   topics,
 } from "../../schemas/records/records.js";
 import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
-import { factKeys } from "./facts.js";
+import { factKey } from "./facts.js";
 import { recordRejects } from "../rejects/record-reject.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome, Rejected } from "./outcome.js";
@@ -49,10 +49,7 @@ export async function publishFacts(
   if (facts.length === 0) return;
   await log.append(
     topics.facts,
-    facts.flatMap((fact) => {
-      const value = factRecords.encode(fact);
-      return factKeys(fact, hashAccount).map((key) => ({ key, value }));
-    }),
+    facts.map((fact) => ({ key: factKey(fact, hashAccount), value: factRecords.encode(fact) })),
   );
 }
 

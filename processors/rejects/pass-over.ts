@@ -4,6 +4,7 @@
  * taken back; a replay books what is missing.
  */
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
+import type { Message } from "../book/booked.js";
 import type { LogRecord } from "../../log/log.js";
 import { readRawEvent } from "../../log/raw-event.js";
 import type { Service } from "../../runtime/service.js";
@@ -25,7 +26,7 @@ export async function passOver(
   record: LogRecord,
   error: unknown,
 ): Promise<void> {
-  const step = bookingGroups.has(group) ? "book" : group;
+  const step = group;
   const behind = eventBehind(record) ?? { record, event: unreadable(record) };
   const rejected = { ...behind, step, reason: "internal_error", detail };
   try {
@@ -36,7 +37,7 @@ export async function passOver(
     const event = { ...unreadable(behind.record), workspace: behind.event.workspace };
     await recordRejects(service, [{ ...rejected, event }]);
   }
-  if (!bookingGroups.has(group)) await journal(service, record, group);
+  if (group !== groups.book) await journal(service, record, group);
   service.metrics.internalErrors.inc({ group });
   const { topic, partition, offset } = record;
   const where = { group, topic, partition, offset: offset.toString() };
@@ -46,11 +47,26 @@ export async function passOver(
   );
 }
 
+/** The event behind a message that cannot be published: a replay publishes it again. */
+export async function passOverMessage(
+  service: Pick<Service, "clickhouse" | "log" | "logger" | "metrics">,
+  { topic, about }: Message,
+  error: unknown,
+): Promise<void> {
+  if (about !== undefined) {
+    const { partition, offset } = about;
+    const record = { partition, offset: BigInt(offset) };
+    const why = { step: groups.book, reason: "internal_error", detail };
+    await recordRejects(service, [{ record, event: about, ...why }]);
+  }
+  service.metrics.internalErrors.inc({ group: groups.book });
+  const where = { topic, eventId: about?.event_id };
+  service.logger.error({ err: error, ...where }, "a message could not be published; others go on");
+}
+
 const detail =
   "The service failed on this event alone: its log line with this event's id has the reason. " +
   "Replay it with the version that mends it.";
-
-const bookingGroups: ReadonlySet<string> = new Set([groups.money, groups.subscriptions]);
 
 /** Null: the record cannot be read. */
 function eventBehind(record: LogRecord): Pick<RejectedEvent, "record" | "event"> | null {

@@ -26,17 +26,17 @@ export async function recordRejects(
   rejects: readonly RejectedEvent[],
 ): Promise<void> {
   if (rejects.length === 0) return;
-  await log.append(
-    topics.rejected,
-    rejects.map((rejected) => ({
-      key: rejected.event.event_id,
-      value: rejectCodec.encode(rejectMessage(rejected)),
-    })),
-  );
+  await log.append(topics.rejected, rejects.map(rejectMessage));
   await insertRejects(clickhouse, rejects.map(rejectRow));
 }
 
-function rejectMessage({ record, event, step, reason, detail }: RejectedEvent): Reject {
+/** For its topic. */
+export function rejectMessage(rejected: RejectedEvent) {
+  const { event_id: key } = rejected.event;
+  return { topic: topics.rejected, key, value: rejectCodec.encode(rejectOf(rejected)) };
+}
+
+function rejectOf({ record, event, step, reason, detail }: RejectedEvent): Reject {
   const { event_id, workspace, environment, provider, native_type, received_at } = event;
   const name = { event_id, workspace, environment, provider, native_type, received_at };
   const { partition, offset } = record;
@@ -44,8 +44,8 @@ function rejectMessage({ record, event, step, reason, detail }: RejectedEvent): 
 }
 
 /** Its revision is the receipt time, so that a repeat of the batch writes the same row. */
-function rejectRow(rejected: RejectedEvent): RejectRow {
-  const message = rejectMessage(rejected);
+export function rejectRow(rejected: RejectedEvent): RejectRow {
+  const message = rejectOf(rejected);
   return {
     ...message,
     received_at: clickhouseTime(message.received_at),

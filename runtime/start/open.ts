@@ -19,9 +19,11 @@ import { openIntegrations } from "../../workspaces/integrations.js";
 import { openKeys } from "../../workspaces/keys.js";
 import { alone } from "../../postgres/leases.js";
 import type { Processes } from "../../log/kafka/connection.js";
+import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Log, LogUse } from "../../log/log.js";
 import type { Logger } from "../logger.js";
 import { refuseLostRows } from "./lost-rows.js";
+import { PostgresState } from "../../state/postgres-state.js";
 import { openSessions } from "../../members/sessions.js";
 import { createMetrics } from "../metrics.js";
 import { migrateClickHouse, migratePostgres } from "../migrations.js";
@@ -87,6 +89,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   const own = randomBase62(processNameLength);
   const processes = { own, silent: () => silentProcesses(postgres, own) };
   const log = await openLog(opening, processes, given.logUse);
+  const state = "state" in log ? log.state : new PostgresState(postgres);
   releases.push("log", () => log.close());
   stopping?.throwIfAborted();
   if (!restoring) await refuseHalfRestored(postgres);
@@ -129,6 +132,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
     publicSchemas,
     clickhouse: used.clickhouse,
     postgres: used.postgres,
+    state,
     vault,
     rates,
     watermark: new Watermark(log, Date.now, receipts),
@@ -213,7 +217,7 @@ async function openLog(
   { config, logger, stopping }: Opening,
   processes: Processes,
   use: LogUse | undefined,
-): Promise<Log> {
+): Promise<Log | LmdbLog> {
   if (config.KAFKA_BROKERS !== undefined) {
     const { openKafkaLog } = await import("../../log/kafka/kafka-log.js");
     const { kafkaSettings } = await import("../../log/kafka/settings.js");

@@ -7,8 +7,7 @@ import {
   topics,
 } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../log/log.js";
-import { bookMoney, type BookingService } from "../../processors/book/money/book-money.js";
-import { factKeys } from "../../processors/normalize/facts.js";
+import { factKey } from "../../processors/normalize/facts.js";
 import type { HashAccount } from "../../vault/account-hash.js";
 
 /** @param given all that a test depends on */
@@ -54,19 +53,13 @@ export function factOf(body: FactBody, given: Partial<Omit<Fact, "body">>): Fact
 /** In place of the installation's own hash, which needs its stores. */
 export const inClear: HashAccount = (...parts) => parts.join("/");
 
-/** The facts topic with these, from its beginning. */
-export function recordsOf(facts: readonly Fact[]): LogRecord[] {
+/** As they lie on the facts topic. @param first offset of the first one */
+export function recordsOf(facts: readonly Fact[], first = 0n): LogRecord[] {
   return facts.map((fact, index) => ({
     topic: topics.facts,
     partition: 0,
-    offset: BigInt(index),
-    key: factKeys(fact, inClear)[0] ?? "",
+    offset: first + BigInt(index),
+    key: factKey(fact, inClear),
     value: factRecords.encode(fact),
   }));
-}
-
-/** Resolves when all of them is written. */
-export async function bookFacts(service: BookingService, facts: readonly Fact[]): Promise<void> {
-  const left = await bookMoney(service, recordsOf(facts));
-  await left?.finished;
 }

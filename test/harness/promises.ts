@@ -12,13 +12,6 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   }
 }
 
-export function hasFailed(promise: Promise<unknown>): Promise<boolean> {
-  return promise.then(
-    () => false,
-    () => true,
-  );
-}
-
 /** A promise, and what resolves it. */
 export function latch(): readonly [reached: Promise<void>, reach: () => void] {
   let reach = (): void => {};

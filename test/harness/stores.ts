@@ -7,9 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openClickHouse } from "../../clickhouse/open.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
-import type { BookingService } from "../../processors/book/money/book-money.js";
+import { type LmdbLog, openLmdbLog } from "../../log/lmdb/lmdb-log.js";
 import { createLogger } from "../../runtime/logger.js";
 import { migrateClickHouse, migratePostgres } from "../../runtime/migrations.js";
 import { openPostgres } from "../../postgres/open.js";
@@ -68,17 +66,11 @@ export function openTestPostgres(): Promise<Postgres> {
 }
 
 /** Closed after the run. */
-export function openTestLog(name: string): Log {
+export function openTestLog(name: string): LmdbLog {
   const path = join(testFolder, `log-of-${name}`);
   const log = openLmdbLog({ path, topics: lmdbTopics({ partitions: 1 }), logger: testLogger });
   testReleases.push(`log of ${name}`, () => log.close());
   return log;
-}
-
-/** All that booking needs, with no catalogue behind it. */
-export function bookingOver(store: ClickHouse, log: BookingService["log"]): BookingService {
-  const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
-  return { clickhouse: store, log, logger: testLogger, skus };
 }
 
 async function openMigratedClickHouse(): Promise<ClickHouse> {

@@ -128,8 +128,7 @@ describe("The way of one event", () => {
   it("should have moved every group's offset to the end (8 acknowledge)", async () => {
     for (const [topic, group] of [
       [topics.raw, groups.normalize],
-      [topics.facts, groups.money],
-      [topics.facts, groups.subscriptions],
+      [topics.facts, groups.book],
     ] as const) {
       const { log } = endpoints.service;
       expect(await log.committed(topic, group), group).to.deep.equal(await log.ends(topic));

@@ -55,8 +55,7 @@ describe("Metrics of a process", () => {
       "revenue.raw.journal",
       "revenue.incomplete.complete",
       "revenue.incomplete.enrich",
-      "revenue.facts.book-money",
-      "revenue.facts.book-subscriptions",
+      "revenue.facts.book",
     ]);
   });
 

@@ -1,6 +1,7 @@
 /** Ports that fail: calls that never happen, answers that never come, consumers that stall. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Log } from "../../log/log.js";
+import type { State } from "../../state/state.js";
 import type { Skus } from "../../catalogue/skus.js";
 
 export const faultKinds = [
@@ -69,9 +70,15 @@ export class Fault {
 /** What stands between a handler and its ports: counts, holds up, throws. */
 export type Around = <T>(work: () => Promise<T>) => Promise<T>;
 
-export function faultyClickHouse(clickhouse: ClickHouse, around: Around): ClickHouse {
+/** @param behind around what no handler waits for */
+export function faultyClickHouse(
+  clickhouse: ClickHouse,
+  around: Around,
+  behind: Around,
+): ClickHouse {
   return {
     ...clickhouse,
+    append: (batch) => behind(() => clickhouse.append(batch)),
     rows: (sql, params) => around(() => clickhouse.rows(sql, params)),
     write: (sql, params, lane) => around(() => clickhouse.write(sql, params, lane)),
   };
@@ -79,6 +86,25 @@ export function faultyClickHouse(clickhouse: ClickHouse, around: Around): ClickH
 
 export function faultyLog(log: Log, around: Around): Log {
   return { ...log, append: (topic, records) => around(() => log.append(topic, records)) };
+}
+
+export function faultyState(state: State, around: Around): State {
+  return {
+    take: async (partition) => {
+      const owned = await around(() => state.take(partition));
+      return {
+        ...owned,
+        read: (keys) => around(() => owned.read(keys)),
+        commit: (commit) => around(() => owned.commit(commit)),
+      };
+    },
+    seal: (lane, bytesMax) => state.seal(lane, bytesMax),
+    remove: (batch) => state.remove(batch),
+    queuedBytes: () => state.queuedBytes(),
+    values: (partition) => state.values(partition),
+    clear: () => state.clear(),
+    close: () => state.close(),
+  };
 }
 
 export function faultySkus(skus: Skus, around: Around): Skus {

@@ -2,17 +2,17 @@
  * The processors' own steps over a real log and the real stores, driven by hand: which process
  * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
  */
+import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Log } from "../../log/log.js";
+import { Fenced, type State } from "../../state/state.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
-import { ComesAgain } from "../../processors/book/sole-writer.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,
   complete: topics.incomplete,
-  money: topics.facts,
-  subscriptions: topics.facts,
+  book: topics.facts,
 };
 
 /** Where a fault strikes: in a group's handler, or in what is written behind it. */
@@ -103,6 +103,7 @@ export class Pipeline {
   private constructor(
     private readonly service: PipelineService,
     private readonly log: Log,
+    private readonly state: State,
     private readonly plan: Plan,
     private readonly tally: Tally,
   ) {
@@ -114,12 +115,12 @@ export class Pipeline {
   /** What is on the log already belongs to others. */
   static async open(
     service: PipelineService,
-    log: Log,
+    log: LmdbLog,
     plan: Plan,
     tally: Tally,
   ): Promise<Pipeline> {
     const shared = { ...log, shared: plan.processes > 1 };
-    const pipeline = new Pipeline(service, shared, plan, tally);
+    const pipeline = new Pipeline(service, shared, log.state, plan, tally);
     for (const group of groupNames) {
       for (const [partition, end] of (await log.ends(topicOf[group])).entries()) {
         pipeline.#lanes.push(new Lane(group, partition, end));
@@ -174,7 +175,7 @@ export class Pipeline {
     const last = records.at(-1);
     const process = this.#processes[turn % this.#processes.length];
     if (last === undefined || process === undefined || process.isDead) return;
-    const fault = new Fault(this.#faultFor(group), () => (process.isDead = true));
+    const fault = new Fault(this.#faultFor(group), () => process.die());
     const run = process.handle(group, records, fault).catch((error: unknown) => {
       if (isExpected(error)) return "injected" as const;
       throw error;
@@ -243,16 +244,16 @@ export class Pipeline {
     let started: Process | null = null;
     const behind = () =>
       new Fault(this.#faultFor("behind"), () => {
-        if (started !== null) started.isDead = true;
+        started?.die();
       });
-    started = await Process.start(this.service, this.log, behind);
+    started = await Process.start(this.service, this.log, this.state, behind);
     return started;
   }
 }
 
 /** A fault, or what follows from one for other batches. */
 function isExpected(error: unknown): boolean {
-  return error instanceof Injected || error instanceof ComesAgain;
+  return error instanceof Injected || error instanceof Fenced;
 }
 
 type FaultPlans = ReadonlyMap<(typeof faultPlaces)[number], FaultPlan[]>;

@@ -5,7 +5,7 @@
  */
 import * as fc from "fast-check";
 import { AssertionError } from "chai";
-import type { Log } from "../../log/log.js";
+import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Service } from "../../runtime/service.js";
 import { createProviders } from "../../providers/index.js";
 import { audit } from "../../processors/audit/audit.js";
@@ -73,7 +73,7 @@ export interface Bench {
   readonly service: Service;
   readonly endpoint: Endpoint;
   /** A log of the proof's own; the service's consumers know nothing of it. */
-  readonly log: Log;
+  readonly log: LmdbLog;
   readonly seen: Seen;
 }
 
@@ -140,7 +140,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
     await expectFigures(merchant, figures, end + secondMs, reading, ["30d"]);
   }
   if (replay !== "none") {
-    await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["money", "subscriptions"]);
+    await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["book"]);
     await pipeline.drain();
     await check();
     seen.replays += 1;

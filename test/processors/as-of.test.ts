@@ -7,12 +7,12 @@ import { readMrr } from "../../api/mrr/reading.js";
 import { asOfParams } from "../../api/reading/query.js";
 import { areAllRight } from "../../processors/audit/movements.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
-import { bookSubscriptions } from "../../processors/book/subscriptions/book-subscriptions.js";
+import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
 import { movementCodec, topics, type Fact, type FactBody } from "../../schemas/records/records.js";
-import { factOf, recordsOf } from "../harness/facts.js";
+import { type Booking, bookingOver } from "../harness/booking.js";
+import { factOf } from "../harness/facts.js";
 import { quoteOf, subscription } from "../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse, openTestLog } from "../harness/stores.js";
+import { openTestClickHouse, openTestLog } from "../harness/stores.js";
 
 /** Of what happened, and of what was received later. */
 const happened = Date.parse("2026-03-10T12:00:00Z");
@@ -20,11 +20,13 @@ const received = Date.parse("2026-03-20T12:00:00Z");
 
 describe("MRR as it was known", () => {
   let clickhouse: ClickHouse;
-  let log: Log;
+  let log: LmdbLog;
+  let booking: Booking;
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
     log = openTestLog("as-of");
+    booking = bookingOver(clickhouse, log);
   });
   beforeEach(() => {
     workspace = `ws_${randomUUID()}`;
@@ -56,8 +58,7 @@ describe("MRR as it was known", () => {
   }
 
   async function book(...batches: readonly Fact[][]): Promise<void> {
-    const service = bookingOver(clickhouse, log);
-    for (const batch of batches) await bookSubscriptions(service, recordsOf(batch));
+    for (const batch of batches) await booking.book(batch);
   }
 
   /** As of a second, as known after each of so many events. */

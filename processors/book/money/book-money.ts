@@ -1,247 +1,88 @@
 /**
- * Books money: payments, purchases, links, refunds, disputes, and what SKUs are called, since a
- * published payment carries the name of what was bought. The steps below are the whole of it;
- * each may be repeated at any time (docs/architecture.md).
+ * Books money: payments, purchases, links, refunds, disputes. What should be recorded about a
+ * payment follows from all facts known of it; what the batch adds to it is written and published.
  */
-import { allEnded } from "../../../runtime/all-settled.js";
-import type { LogRecord } from "../../../log/log.js";
-import type { Service } from "../../../runtime/service.js";
+import { clickhouseTime } from "../../../clickhouse/rows.js";
+import type { Skus } from "../../../catalogue/skus.js";
 import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
 import { transactionId } from "../../../schemas/ids.js";
-import { matterOf, subjects } from "../../normalize/facts.js";
-import { lookFirst, namesOf, writeThenLook } from "./payment-fact-loader.js";
+import { subjects } from "../../normalize/facts.js";
+import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
+import { mapInTurns } from "../../yield-to-event-loop.js";
+import { type Booked, type Message, publishedEvent } from "../booked.js";
+import { skusOf } from "../fact-batch.js";
+import { newVersions, paymentVersions } from "../payment/payment-versions.js";
+import type { Lists } from "../state/lists.js";
+import { addFacts, isSameDelivery } from "./known-facts.js";
 import {
-  appendLedger,
-  appendVersions,
-  insertFacts,
-  insertLedger,
-  insertVersions,
+  factRows,
+  ledgerRows,
   type KnownPayment,
   type MoneyOutcome,
-  type NewPaymentVersions,
+  versionRows,
 } from "./money-tables.js";
-import { readFacts, skusOf } from "../fact-batch.js";
-import type { Left } from "../../batch-coalescer.js";
-import { mapInTurns } from "../../yield-to-event-loop.js";
-import { recordRejects } from "../../rejects/record-reject.js";
-import { newVersions, paymentVersions, type Version } from "../payment/payment-versions.js";
-import type { HeldMessages } from "./held-messages.js";
-import type { KnownKeys } from "./known-keys.js";
-import { SoleWriter } from "../sole-writer.js";
-import type { NamedSku, Skus } from "../../../catalogue/skus.js";
-
-export type BookingService = Pick<Service, "clickhouse" | "log" | "logger"> & {
-  readonly skus: Skus;
-  /** Left out: no message waits for an invoice. */
-  readonly held?: HeldMessages;
-  /** Left out where others write, too. */
-  readonly soleWriter?: SoleWriter<FollowingRows> | null;
-  /** Called for each batch once its changes are published. */
-  readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
-};
-
-/** @returns what is still to be finished before the offset may move */
-export async function bookMoney(
-  service: BookingService,
-  records: readonly LogRecord[],
-): Promise<Left | undefined> {
-  // 1. Read the facts of this batch. Names come first: a payment may be the first reported its SKU.
-  await service.skus.name((await readFacts(records, "names")).flatMap(skuNamed));
-  const batch = await readFacts(records, "money");
-  if (batch.length === 0) return undefined;
-  if (service.soleWriter) {
-    return service.soleWriter.run(
-      records.filter(({ key }) => matterOf(key) === "money"),
-      (known) => bookAsSoleWriter(service, batch, known),
-      async (known) => {
-        for (const name of namesOf(batch)) known.stored.add(name);
-        await (
-          await bookBesideOthers(service, batch)
-        ).finished;
-      },
-      // What is replayed may be booked in part.
-      batch.some(({ replay }) => replay),
-    );
-  }
-  // 8. Acknowledge: the consumer moves the offset when what is left is finished.
-  return bookBesideOthers(service, batch);
-}
-
-function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
-  if (!("Sku" in body)) return [];
-  const { external_id: externalId, name } = body.Sku;
-  return [{ workspace, environment, provider, externalId, name, at }];
-}
-
-/** Others may write meanwhile, or some of this batch may be there already. */
-async function bookBesideOthers(service: BookingService, batch: readonly Fact[]): Promise<Left> {
-  const { clickhouse, log } = service;
-  const shared = log.shared || clickhouse.isShared;
-
-  // 2. – 3. Insert the batch's facts, so that every writer can see them, and load all that is known
-  //    of the payments they touch.
-  const payments = await writeThenLook(clickhouse, batch, shared);
-
-  // 4. – 5. A link, reported to two partitions, both may book at once: others may have seen any.
-  const outcomes = await workOut(service, batch, payments, null);
-
-  // 6. Insert what is missing: the versions, which people wait for, and the ledger. A payment that
-  //    has newer facts by now is left to the process that wrote them, which checks as well.
-  const written = insertLedger(clickhouse, outcomes, shared);
-  // The caller awaits it later; until then a failure must not count as unhandled.
-  written.catch(() => undefined);
-  await insertVersions(clickhouse, outcomes);
-
-  const { published } = await report(service, batch, outcomes);
-  return { finished: allEnded([written, published]), written };
-}
 
 /**
- * Nobody else writes and nothing of the batch is written yet, so what is missing follows from what
- * was known before, and messages wait for no table. A crash between the steps leaves the batch to
- * the careful way above, which repeats the messages.
- * @returns what follows later, with that of other batches
+ * @param batch facts about money, each once
+ * @param now ms since 1970
  */
-async function bookAsSoleWriter(
-  service: BookingService,
+export async function bookMoney(
+  lists: Lists,
+  skus: Skus,
   batch: readonly Fact[],
-  keys: KnownKeys,
-): Promise<FollowingRows> {
-  const { payments, before, missing, remember } = await lookFirst(service.clickhouse, batch, keys);
-  const unseen = new Set(missing.map(({ fact_id }) => fact_id));
-  const outcomes = await workOut(service, batch, payments, unseen);
-  const news = await mapInTurns(outcomes, (outcome) => newsOf(outcome, before(outcome.payment)));
-  const { published } = await report(service, batch, outcomes);
-  remember();
-  return { missing, news, published };
-}
-
-/** What a sole writer writes a moment after its messages: versions first, which lists show. */
-interface FollowingRows {
-  readonly missing: readonly Fact[];
-  readonly news: readonly NewPaymentVersions[];
-  /** Its messages, of which some may wait. */
-  readonly published: Promise<void>;
-}
-
-/** For `BookingService.soleWriter`; to be called before the first record is booked. */
-export function openSoleWriter(
-  service: Pick<BookingService, "clickhouse" | "log" | "logger">,
-): Promise<SoleWriter<FollowingRows> | null> {
-  const { clickhouse } = service;
-  type Batches = readonly FollowingRows[];
-  const newsOfAll = (batches: Batches) => batches.flatMap(({ news }) => news);
-  const follow = async (batches: Batches): Promise<void> => {
-    const facts = batches.flatMap(({ missing }) => missing);
-    const published = batches.map((batch) => batch.published);
-    // After a failure the tables are read, so no write may still be running.
-    const ledger = appendLedger(clickhouse, newsOfAll(batches));
-    await allEnded([insertFacts(clickhouse, facts, false), ledger, ...published]);
-  };
-  return SoleWriter.over(service, follow, (batches) =>
-    appendVersions(clickhouse, newsOfAll(batches)),
-  );
-}
-
-/** @param unseen ids of facts that nobody can have made a version of; null: others may, of any */
-async function workOut(
-  service: BookingService,
-  batch: readonly Fact[],
-  payments: readonly KnownPayment[],
-  unseen: ReadonlySet<string> | null,
-): Promise<MoneyOutcome[]> {
-  // 4. Work out what should be recorded about each payment.
+  now: number,
+): Promise<Booked> {
+  const { payments, before, missing, again } = await addFacts(lists, batch);
   const reported = new Map(batch.map((fact) => [fact.fact_id, fact]));
-  const outcomes = await mapInTurns(payments, (payment) => outcomeOf(payment, reported, unseen));
-
-  // 5. SKUs named in passing get a place in the catalogue.
-  const all = outcomes.flat();
-  await service.skus.see(all.flatMap(({ payment, ledger }) => skusOf(payment, ledger)));
-  return all;
+  const unseen = new Set(missing.map(({ fact_id }) => fact_id));
+  const found = await mapInTurns(payments, (payment) => outcomeOf(payment, reported, unseen));
+  const outcomes = found.flat();
+  // SKUs named in passing get a place in the catalogue.
+  await skus.see(outcomes.flatMap(({ payment, ledger }) => skusOf(payment, ledger)));
+  const news = await mapInTurns(outcomes, (outcome) => newsOf(outcome, before(outcome.payment)));
+  const booked_at = clickhouseTime(now);
+  const rejected = rejectedIn(outcomes);
+  return {
+    rows: {
+      transactions: news.flatMap(({ payment, versions }) =>
+        versionRows(payment, versions).map((row) => ({ ...row, booked_at })),
+      ),
+      money_facts: factRows(missing),
+      ledger: news.flatMap(({ payment, ledger }) =>
+        ledgerRows(payment, ledger).map((row) => ({ ...row, booked_at })),
+      ),
+      rejects: rejected.map(rejectRow),
+    },
+    messages: [
+      ...(await Promise.all(outcomes.flatMap((outcome) => messagesOf(outcome, skus)))),
+      ...rejected.map(rejectMessage),
+    ],
+    again,
+  };
 }
 
 /** @param before facts of the payment that are booked */
-function newsOf(outcome: MoneyOutcome, before: readonly Fact[]): NewPaymentVersions {
+function newsOf(outcome: MoneyOutcome, before: readonly Fact[]) {
   const { payment } = outcome;
   const { ledger, versions } = newVersions(payment.payment, payment.facts, outcome, before);
   const inserted = new Set(outcome.inserted);
   return { payment, ledger, versions: versions.filter((version) => inserted.has(version)) };
 }
 
-/** 7. Publish, and list what one payment cannot hold. */
-async function report(
-  service: BookingService,
-  batch: readonly Fact[],
-  outcomes: readonly MoneyOutcome[],
-): Promise<{ readonly published: Promise<void> }> {
-  const { published } = await publish(service, batch, outcomes);
-  await rejectBeyond(service, outcomes);
-  return { published };
-}
-
-interface Message {
-  /** Its id. */
-  readonly transaction: string;
-  readonly payment: KnownPayment;
-  readonly version: Version;
-  readonly waitMs: number;
-}
-
 /**
- * After a crash before the acknowledgement this repeats, with the same id and version.
- * @returns once all is published but what waits for its invoice; `published` when that is, too
+ * What was bought comes by another event, often in the same second, so a message that cannot name
+ * it waits a moment for the next one: people see a transaction within 250 ms.
  */
-async function publish(
-  service: BookingService,
-  batch: readonly Fact[],
-  outcomes: readonly MoneyOutcome[],
-): Promise<{ readonly published: Promise<void> }> {
-  const { held } = service;
-  const messages = outcomes.flatMap((outcome): Message[] => {
-    const { payment, published } = outcome;
-    const { workspace, environment, provider } = payment;
-    const transaction = transactionId(workspace, environment, provider, payment.payment);
-    const waitMs = held?.waitMsOf(outcome) ?? 0;
-    return published.map((version) => ({ transaction, payment, version, waitMs }));
-  });
-  for (const { transaction } of messages) held?.replace(transaction);
-  await append(
-    service,
-    messages.filter(({ waitMs }) => waitMs === 0),
-  );
-  const waiting = messages.filter(({ waitMs }) => waitMs > 0);
-  const published = publishLater(service, waiting);
-  // The caller awaits it later; until then a failure must not count as unhandled.
-  published.catch(() => undefined);
-  const later = new Set(waiting.map(({ version }) => version.fact.event_id));
-  service.booked?.(
-    "transactions",
-    batch.filter(({ event_id }) => !later.has(event_id)),
-  );
-  return { published };
-}
+const invoiceWaitMs = 180;
 
-async function publishLater(service: BookingService, waiting: readonly Message[]): Promise<void> {
-  const { held, booked } = service;
-  if (held === undefined || waiting.length === 0) return;
-  const isNewest = await Promise.all(
-    waiting.map(({ transaction, waitMs }) => held.hold(transaction, waitMs)),
-  );
-  await append(
-    service,
-    waiting.filter((_, index) => isNewest[index]),
-  );
-  booked?.(
-    "transactions",
-    waiting.map(({ version }) => version.fact),
-  );
-}
-
-async function append({ log, skus }: BookingService, messages: readonly Message[]): Promise<void> {
-  if (messages.length === 0) return;
-  const records = messages.map(async ({ transaction: id, payment, version: made }) => {
-    const { workspace, environment, provider } = payment;
-    const { document, version, fact } = made;
+function messagesOf(outcome: MoneyOutcome, skus: Skus): Promise<Message>[] {
+  const { payment, published } = outcome;
+  const { workspace, environment, provider } = payment;
+  const id = transactionId(workspace, environment, provider, payment.payment);
+  const waits = waitsForInvoice(outcome)
+    ? { waitsUntil: firstReceipt(outcome) + invoiceWaitMs }
+    : {};
+  return published.map(async ({ document, version, fact }) => {
     const { external_id: externalId } = document;
     const value = transactionCodec.encode({
       workspace,
@@ -255,50 +96,63 @@ async function append({ log, skus }: BookingService, messages: readonly Message[
       backfill: fact.backfill,
       ...document,
     });
-    return { key: id, value };
+    return { topic: topics.transactions, key: id, value, about: publishedEvent(fact), ...waits };
   });
-  await log.append(topics.transactions, await Promise.all(records));
+}
+
+function waitsForInvoice({ payment, published }: MoneyOutcome): boolean {
+  const last = published.at(-1);
+  if (last === undefined || last.fact.backfill || last.fact.replay) return false;
+  const isUnnamed = last.document.external_id === "" && last.document.type === "one_time";
+  return (
+    isUnnamed &&
+    payment.facts.some(({ body }) => "Payment" in body && body.Payment.invoiced === true)
+  );
+}
+
+function firstReceipt({ versions: [first] }: MoneyOutcome): number {
+  return first?.fact.received_at ?? 0;
 }
 
 /** What is beyond the limits of one payment is listed like any event that cannot be booked. */
-async function rejectBeyond(
-  { clickhouse, log }: BookingService,
-  outcomes: readonly MoneyOutcome[],
-): Promise<void> {
+function rejectedIn(outcomes: readonly MoneyOutcome[]): RejectedEvent[] {
   const facts = outcomes.flatMap(({ refused }) => refused);
   const events = new Map(facts.map((fact) => [fact.event_id, fact]));
-  const rejects = Array.from(events.values(), (fact) => ({
+  return Array.from(events.values(), (fact) => ({
     record: fact,
     event: fact,
     step: "book",
     reason: "payment_too_large",
     detail: "Its payment has as many facts or ledger rows, or amounts as large, as one may have.",
   }));
-  await recordRejects({ clickhouse, log }, rejects);
 }
 
 /**
  * @param batch by id
- * @param unseen ids of facts that nobody can have made a version of; null: others may have, of any
+ * @param unseen ids of facts that were not known before the batch
  * @returns none of a payment about which the batch says nothing: the invoices of a subscription
  *   are met with each of its events, most of which are later than they
  */
 function outcomeOf(
   payment: KnownPayment,
   batch: ReadonlyMap<string, Fact>,
-  unseen: ReadonlySet<string> | null,
+  unseen: ReadonlySet<string>,
 ): MoneyOutcome[] {
   const { facts } = payment;
   const { versions, ledger, counted, beyond } = paymentVersions(payment.payment, facts);
   const refused = beyond.flatMap(({ fact_id }) => batch.get(fact_id) ?? []);
+  // The very record that was stored, or a replay, which publishes again; no other delivery.
+  const isHere = (fact: Fact): boolean => {
+    const here = batch.get(fact.fact_id);
+    return here !== undefined && isSameDelivery(fact, here);
+  };
   const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
-  // A payment none of whose facts count here stays as it is. Beside others its ledger is brought to
-  // what it should be all the same: one who has not seen these facts leaves it to this batch.
-  if (!facts.some(counts) && refused.length === 0 && unseen !== null) return [];
+  // A payment none of whose facts count here stays as it is.
+  if (!facts.some(counts) && refused.length === 0) return [];
   const first = facts.findIndex(
     (fact) =>
       counts(fact) &&
-      isFirstDelivery(fact, batch) &&
+      isHere(fact) &&
       subjects(fact.body).some((subject) => payment.keys.has(subject)),
   );
   // A version made before of a later fact did not know the batch's facts: it is made again with a
@@ -308,20 +162,10 @@ function outcomeOf(
       ? []
       : versions.filter(
           (version) =>
-            version.version > first && (version.changed || !unseen?.has(version.fact.fact_id)),
+            version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
   // Only the last of them. A version from the middle, made by a fact that came late, may have the
-  // number of what another process reported without that fact: the last is above all that was
-  // reported.
+  // number of what was reported without that fact: the last is above all that was reported.
   const published = inserted.slice(-1);
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published }];
-}
-
-/**
- * The batch has the very record that was stored, not another delivery of its event; or a replay,
- * since the record that was stored may have been passed over before all of it was booked.
- */
-function isFirstDelivery(stored: Fact, batch: ReadonlyMap<string, Fact>): boolean {
-  const reported = batch.get(stored.fact_id);
-  return reported !== undefined && (reported.replay || reported.received_at === stored.received_at);
 }

@@ -2,15 +2,14 @@
 import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
 import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
-import { appendsOf } from "../../../clickhouse/tab-separated.js";
 import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { grouped } from "../../../runtime/grouped.js";
-import { bookedAtColumn, bookedNow } from "../../../schemas/booked-at.js";
+import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
 import { subjects } from "../../normalize/facts.js";
-import type { LedgerRow, PaymentVersions, Reported, Version } from "../payment/payment-versions.js";
+import type { LedgerRow, Reported, Version } from "../payment/payment-versions.js";
 
 export interface PaymentName {
   readonly workspace: string;
@@ -38,26 +37,13 @@ export interface MoneyOutcome extends Reported {
   readonly published: readonly Version[];
 }
 
-/** Rows of which it is certain that they are not there. */
-export interface NewPaymentVersions extends PaymentVersions {
-  readonly payment: PaymentName;
-}
-
-const factColumns =
+export const factColumns =
   "workspace String, environment String, provider String, key String, fact_id String, " +
   "event_id String, received_at DateTime64(3, 'UTC'), fact String";
 
-/**
- * One row under each key a fact can be looked for by.
- * @param shared others may write another delivery of a fact at the same time: one is stored, so
- *   that all take the same for its receipt. A statement is alone in its lane.
- */
-export async function insertFacts(
-  clickhouse: ClickHouse,
-  facts: readonly Fact[],
-  shared: boolean,
-): Promise<void> {
-  const rows = facts.flatMap((fact) =>
+/** One row under each key a fact can be looked for by. */
+export function factRows(facts: readonly Fact[]) {
+  return facts.flatMap((fact) =>
     subjects(fact.body).map((key) => ({
       workspace: fact.workspace,
       environment: fact.environment,
@@ -69,20 +55,20 @@ export async function insertFacts(
       fact: factCodec.toText(fact),
     })),
   );
+}
+
+/** Those that are not there yet. */
+export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
   const identity = "workspace, environment, provider, key, fact_id";
-  const areNew = (part: typeof rows): string =>
-    `WHERE (${identity}) NOT IN (
-       SELECT ${identity} FROM money_facts
-       WHERE ${matching(part, "workspace", "environment", "provider", "key")})`;
-  if (!shared) {
-    for (const sql of appendsOf("money_facts", factColumns, rows)) {
-      await clickhouse.write(sql, {}, "facts");
-    }
-    return;
-  }
-  for (const part of partsOf(factColumns, rows)) {
-    const sql = `INSERT INTO money_facts SELECT * FROM ${part.table} ${areNew([...part.rows])}`;
-    await clickhouse.write(sql, {}, "facts");
+  for (const part of partsOf(factColumns, factRows(facts))) {
+    await clickhouse.write(
+      `INSERT INTO money_facts SELECT * FROM ${part.table}
+       WHERE (${identity}) NOT IN (
+         SELECT ${identity} FROM money_facts
+         WHERE ${matching(part.rows, "workspace", "environment", "provider", "key")})`,
+      {},
+      "facts",
+    );
   }
 }
 
@@ -197,14 +183,6 @@ async function insertLedgerPart(
   );
 }
 
-export async function appendLedger(
-  clickhouse: ClickHouse,
-  news: readonly NewPaymentVersions[],
-): Promise<void> {
-  const rows = news.flatMap(({ payment, ledger }) => ledgerRows(payment, ledger));
-  await insertBooked(clickhouse, "ledger", ledgerColumns, rows, "money");
-}
-
 export function ledgerRows(payment: PaymentName, ledger: readonly LedgerRow[]) {
   return ledger.map((row) => ({
     workspace: payment.workspace,
@@ -275,14 +253,6 @@ export async function insertVersions(
   }
 }
 
-export async function appendVersions(
-  clickhouse: ClickHouse,
-  news: readonly NewPaymentVersions[],
-): Promise<void> {
-  const rows = news.flatMap(({ payment, versions }) => versionRows(payment, versions));
-  await insertBooked(clickhouse, "transactions", versionColumns, rows, "versions");
-}
-
 export function versionRows(payment: PaymentName, versions: readonly Version[]) {
   return versions.map(({ document, version, fact }) => ({
     workspace: payment.workspace,
@@ -300,7 +270,7 @@ export function versionRows(payment: PaymentName, versions: readonly Version[]) 
   }));
 }
 
-/** Rows that need no comparison with what is there. */
+/** Rows that need no comparison with what is there: an audit found that they are missing. */
 export async function insertBooked(
   clickhouse: ClickHouse,
   table: "ledger" | "transactions",
@@ -308,21 +278,12 @@ export async function insertBooked(
   rows: readonly object[],
   lane: WriteLane,
 ): Promise<void> {
-  for (const sql of clickhouse.isShared ? selected() : appended()) {
-    await clickhouse.write(sql, {}, lane);
-  }
-
-  function* selected(): Generator<string> {
-    for (const part of partsOf(columns, rows)) {
-      yield `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`;
-    }
-  }
-
-  /** The clock of the store is that of this process. */
-  function appended(): Iterable<string> {
-    const booked_at = clickhouseTime(Date.now());
-    const booked = rows.map((row) => ({ ...row, booked_at }));
-    return appendsOf(table, `${columns}, ${bookedAtColumn}`, booked);
+  for (const part of partsOf(columns, rows)) {
+    await clickhouse.write(
+      `INSERT INTO ${table} SELECT *, ${bookedNow} FROM ${part.table}`,
+      {},
+      lane,
+    );
   }
 }
 

@@ -1,82 +1,302 @@
 /**
- * Books what subscriptions are worth: changes, countries, unidentified pairs, MRR movements. Apart
- * from money, which people wait for. The steps below are the whole of it; each may be repeated at
- * any time.
+ * Books what subscriptions are worth: changes, countries, ends of unidentified churns and of what
+ * went to another account, and the MRR movements that follow.
  */
-import { fromClickhouseTime } from "../../../clickhouse/rows.js";
-import type { LogRecord } from "../../../log/log.js";
-import { movementCodec, topics } from "../../../schemas/records/records.js";
-import type { AccountSizes } from "./account-quota.js";
-import { pairChurns } from "./unidentified-churn.js";
-import type { BookingService } from "../money/book-money.js";
-import { insertChanges, subscriptionChange } from "./changes.js";
-import { countryChange, newCountries } from "./countries.js";
-import { readFacts, skusOf } from "../fact-batch.js";
-import { mapInTurns } from "../../yield-to-event-loop.js";
-import { movementRecords, recordMovements, type TouchedAccount } from "./movements.js";
+import { clickhouseTime, fromClickhouseTime } from "../../../clickhouse/rows.js";
+import type { Skus } from "../../../catalogue/skus.js";
+import { limits } from "../../../config.js";
+import { compare } from "../../../runtime/order.js";
+import { grouped } from "../../../runtime/grouped.js";
+import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
+import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
+import { inTurns, mapInTurns } from "../../yield-to-event-loop.js";
+import { newRows, recordedRows, type RecordedRow } from "../account/recorded.js";
+import { type Booked, type Message, publishedEvent } from "../booked.js";
+import { skusOf } from "../fact-batch.js";
+import { accounts, pools, subscriptionAccounts } from "../state/kinds.js";
+import type { Lists } from "../state/lists.js";
+import { Accounts, nameOfAccount } from "./accounts.js";
+import type { Change } from "./change.js";
+import { subscriptionChange } from "./changes.js";
+import { countryChange, withoutOutweighed } from "./countries.js";
+import { movementRecords } from "./movements.js";
 import type { Side } from "./pairing.js";
-import { recordRejects, type RejectedEvent } from "../../rejects/record-reject.js";
-import { bookTransfers } from "./transfers.js";
+import { nameOfPool, pairPool, refusedIn, sideOf } from "./pools.js";
+import {
+  isReported,
+  nameOfSubscription,
+  type Subscription,
+  transferEnds,
+} from "./transfer-rules.js";
+import { rejectOf, resolvedOf, withoutStart } from "./waiting-churns.js";
 
-/** @param service `accountSizes` is left out where others write, too */
+/**
+ * @param batch facts about subscriptions and customers, each once
+ * @param now ms since 1970
+ */
 export async function bookSubscriptions(
-  service: BookingService & { readonly accountSizes?: AccountSizes | null },
-  records: readonly LogRecord[],
-): Promise<void> {
-  // 1. Read the facts of this batch that are about subscriptions.
-  const batch = await readFacts(records, "subscriptions");
-  if (batch.length === 0) return;
-
-  // 2. SKUs get their places in the catalogue.
-  await service.skus.see(
+  lists: Lists,
+  skus: Skus,
+  batch: readonly Fact[],
+  now: number,
+): Promise<Booked> {
+  await skus.see(
     batch.flatMap((fact) => {
       const steps = "Subscription" in fact.body ? fact.body.Subscription.steps : [];
       return steps.flatMap(({ items }) => skusOf(fact, items));
     }),
   );
+  return new Booking(lists, batch, now).run();
+}
 
-  // 3. Insert the changes that are not there yet, where their accounts have room.
-  const reported = (await mapInTurns(batch, subscriptionChange)).filter((row) => row !== null);
-  const placed = (await mapInTurns(batch, countryChange)).filter((row) => row !== null);
-  const countries = await newCountries(service.clickhouse, placed);
-  const { accountSizes = null } = service;
-  const wanted = [...reported, ...countries];
-  const beyond = new Set(await insertChanges(service.clickhouse, wanted, accountSizes));
-  const changes = reported.filter((change) => !beyond.has(change));
+/** One batch. */
+class Booking {
+  readonly #accounts: Accounts;
+  readonly #rejected: RejectedEvent[] = [];
+  readonly #rejects: object[] = [];
+  readonly #newSides: Side[] = [];
+  #again: readonly Fact[] = [];
+  /** Ids of facts that there was no room for. */
+  readonly #refused = new Set<string>();
 
-  // 4. Pair unidentified churns with the subscriptions they end; end what went to another account:
-  //    these ends are changes too.
-  const ended = await pairChurns(service.clickhouse, batch, accountSizes);
-  const moved = await bookTransfers(service.clickhouse, changes, accountSizes);
+  constructor(
+    private readonly lists: Lists,
+    private readonly batch: readonly Fact[],
+    private readonly now: number,
+  ) {
+    this.#accounts = new Accounts(lists);
+  }
 
-  // 5. List what there was no room for, and bring the movements of every touched account to what
-  //    they should be.
-  const left = new Set([...beyond, ...moved.refused].map(({ change_id: id }) => id));
-  await recordRejects(service, [
-    ...batch.filter(({ fact_id: id }) => left.has(id)).map((fact) => tooLarge(fact, fact)),
-    ...ended.refused.map(endTooLarge),
-  ]);
-  const located = countries.filter((row) => !beyond.has(row));
-  const touched = touchedAccounts([...changes, ...ended.touched, ...moved.ended, ...located]);
-  if (touched.length === 0) return;
-  const shared = service.log.shared || service.clickhouse.isShared;
-  const recorded = await recordMovements(service.clickhouse, touched, shared);
+  async run(): Promise<Booked> {
+    await this.#load();
+    this.#again = this.batch.filter((fact) => this.#isKnown(fact));
+    const reported = await this.#changes();
+    await this.#endUnidentified(this.batch.flatMap(sideOf));
+    await this.#endTransferred(reported);
+    const full = this.batch.filter(({ fact_id: id }) => this.#refused.has(id));
+    this.#rejected.push(...full.map((fact) => tooLarge(fact, fact)));
+    const { recorded, messages } = await this.#movements();
+    const booked_at = clickhouseTime(this.now);
+    return {
+      rows: {
+        unidentified_sides: this.#newSides,
+        subscription_changes: this.#accounts.added.map((row) => ({ ...row, booked_at })),
+        mrr_movements: recorded.map((row) => ({ ...row, booked_at })),
+        rejects: [...this.#rejects, ...this.#rejected.map(rejectRow)],
+      },
+      messages: [...messages, ...this.#rejected.map(rejectMessage)],
+      again: this.#again,
+    };
+  }
 
-  // 6. Publish what is recorded under this batch's events and later ones. After a crash before the
-  //    acknowledgement this repeats, with the same ids.
-  const messages = movementRecords(recorded, batch);
-  if (messages.length > 0) {
-    await service.log.append(
-      topics.movements,
-      messages.map((movement) => ({
+  async #load(): Promise<void> {
+    const changes = this.batch.flatMap((fact) => changeIn(fact) ?? []);
+    await this.#accounts.load(changes);
+    await this.lists.load(pools, this.batch.flatMap(sideOf).map(nameOfPool));
+  }
+
+  /** By the same receipt. */
+  #isKnown(fact: Fact): boolean {
+    const change = changeIn(fact);
+    const known =
+      change === null
+        ? sideOf(fact).flatMap((side) =>
+            this.lists
+              .of(pools, nameOfPool(side))
+              .flatMap((item) =>
+                "side" in item && item.side.fact_id === side.fact_id ? item.side : [],
+              ),
+          )
+        : this.#accounts.changesOf(change).filter(({ change_id: id }) => id === change.change_id);
+    const receipt = clickhouseTime(fact.received_at);
+    return known.some(({ recorded_at: at }) => fact.replay || at === receipt);
+  }
+
+  /** @returns what is reported of subscriptions and had room, known or not */
+  async #changes(): Promise<Change[]> {
+    const reported = (await mapInTurns(this.batch, subscriptionChange)).filter(isThere);
+    const located = (await mapInTurns(this.batch, countryChange)).filter(isThere);
+    const taken = reported.filter((change) => this.#take(change));
+    for (const [, some] of grouped(located, nameOfAccount)) {
+      const [first] = some;
+      const known = first === undefined ? [] : this.#accounts.changesOf(first);
+      const before = known.filter(({ subscription, country }) => subscription === "" && country);
+      for (const change of withoutOutweighed(some, before)) this.#take(change);
+    }
+    return taken;
+  }
+
+  #take(change: Change): boolean {
+    const isTaken = this.#accounts.add(change);
+    if (!isTaken) this.#refused.add(change.change_id);
+    return isTaken;
+  }
+
+  /** Ends what went to another account (`transfer-rules.ts`): these ends are changes too. */
+  async #endTransferred(reported: readonly Change[]): Promise<void> {
+    const bySubscription = grouped(reported, nameOfSubscription);
+    await this.lists.load(subscriptionAccounts, bySubscription.keys());
+    for (const [name, changes] of bySubscription) {
+      const known = new Set(this.lists.of(subscriptionAccounts, name));
+      for (const { account } of changes) {
+        if (known.has(account) || known.size >= limits.accountsOfSubscriptionMax) continue;
+        known.add(account);
+        this.lists.add(subscriptionAccounts, name, [account]);
+      }
+      const [first] = changes;
+      if (first === undefined || known.size < 2) continue;
+      const ends = transferEnds(await this.#reportedOf(first, known));
+      await this.#accounts.load(ends);
+      // Not one by one: an end refused says so of all that was reported.
+      const refused = ends.filter((end) => !this.#accounts.add(end));
+      if (refused.length > 0) for (const { change_id } of changes) this.#refused.add(change_id);
+    }
+  }
+
+  /** The newest by time, up to the maximum. */
+  async #reportedOf(of: Subscription, under: Iterable<string>): Promise<Change[]> {
+    const names = Array.from(under, (account) => ({ ...of, account }));
+    await this.#accounts.load(names);
+    return names
+      .flatMap((name) => this.#accounts.changesOf(name))
+      .filter((change) => change.subscription === of.subscription && isReported(change))
+      .sort((one, other) => compare(other.at, one.at))
+      .slice(0, limits.changesOfSharedMax);
+  }
+
+  async #endUnidentified(sides: readonly Side[]): Promise<void> {
+    const byPool = grouped(sides, nameOfPool);
+    await this.lists.load(pools, byPool.keys());
+    for (const [name, reported] of byPool) {
+      const known = this.lists.of(pools, name).flatMap((item) => ("side" in item ? item.side : []));
+      const ids = new Set(known.map(({ fact_id: id }) => id));
+      const missing = reported.filter(({ fact_id: id }) => !ids.has(id) && ids.add(id));
+      this.lists.add(
+        pools,
+        name,
+        missing.map((side) => ({ side })),
+      );
+      this.#newSides.push(...missing);
+      await this.#pair(name, new Set(missing.map(({ fact_id: id }) => id)));
+    }
+  }
+
+  /** @param here ids of the sides that are new */
+  async #pair(name: string, here: ReadonlySet<string>): Promise<void> {
+    const items = this.lists.of(pools, name);
+    const sides = items.flatMap((item) => ("side" in item ? item.side : []));
+    const booked = items.flatMap((item) => ("end" in item ? item.end : []));
+    const { ends, waiting } = pairPool(sides, here, booked);
+    await this.#accounts.load(ends);
+    const beyond: Change[] = [];
+    for (const end of ends) {
+      if (!this.#accounts.add(end)) {
+        beyond.push(end);
+        continue;
+      }
+      const { account, change_id, revision, at, event_id, recorded_at } = end;
+      const kept = { account, change_id, revision, at, void: end.void, event_id, recorded_at };
+      this.lists.add(pools, name, [{ end: kept }]);
+    }
+    this.#rejected.push(...refusedIn(sides, beyond).map(endTooLarge));
+    await this.#listWaiting(name, sides, waiting);
+  }
+
+  /** Also those of earlier batches: a churn that came late may have taken another's partner. */
+  async #listWaiting(name: string, sides: readonly Side[], unpaired: readonly Side[]) {
+    const listed = new Set<string>();
+    for (const item of this.lists.of(pools, name)) {
+      if (!("listed" in item)) continue;
+      if (item.isListed) listed.add(item.listed);
+      else listed.delete(item.listed);
+    }
+    // What is sent again was taken from the list by who did it.
+    for (const { event_id: id } of this.#again) listed.delete(id);
+    const waiting = await withoutStart(unpaired, (of) => this.#changesOf(of));
+    const waits = new Set(waiting.map(({ event_id: id }) => id));
+    const list = (churn: Side, isListed: boolean): void => {
+      this.lists.add(pools, name, [{ listed: churn.event_id, isListed }]);
+      this.#rejects.push((isListed ? rejectOf : resolvedOf)(churn, this.now));
+    };
+    for (const side of sides) {
+      const { event_id: id } = side;
+      if (side.side !== "churn" || waits.has(id) === listed.has(id)) continue;
+      list(side, waits.has(id));
+    }
+  }
+
+  /** What is known of a subscription, under any account. */
+  async #changesOf(of: Subscription & Pick<Side, "account">): Promise<Change[]> {
+    const name = nameOfSubscription(of);
+    await this.lists.load(subscriptionAccounts, [name]);
+    const under = new Set([of.account, ...this.lists.of(subscriptionAccounts, name)]);
+    const names = Array.from(under, (account) => ({ ...of, account }));
+    await this.#accounts.load(names);
+    return names
+      .flatMap((account) => this.#accounts.changesOf(account))
+      .filter(({ subscription }) => subscription === of.subscription);
+  }
+
+  /**
+   * What is recorded of the accounts, and what is published: it, and of what is sent again what was
+   * recorded before.
+   */
+  async #movements(): Promise<{ recorded: RecordedRow[]; messages: Message[] }> {
+    const recorded: RecordedRow[] = [];
+    const again: RecordedRow[] = [];
+    const changed = grouped(this.#accounts.added, nameOfAccount);
+    await inTurns(changed, ([name, [first]]) => {
+      if (first === undefined) return;
+      const after = this.#accounts.changesOf(first);
+      const { rows, corrections } = newRows(this.#accounts.before(name), after);
+      this.lists.add(
+        accounts,
+        name,
+        corrections.map((correction) => ({ correction })),
+      );
+      recorded.push(...rows);
+    });
+    const replayed = new Set(this.#again.map(({ event_id: id }) => id));
+    for (const name of this.#replayedAccounts(replayed)) {
+      const rows = recordedRows(this.#accounts.before(name));
+      again.push(...rows.filter(({ event_id: id }) => replayed.has(id)));
+    }
+    const events = new Map(this.batch.map((fact) => [fact.event_id, fact]));
+    const messages = movementRecords([...again, ...recorded], this.batch).map((movement) => {
+      const fact = events.get(movement.event_id);
+      return {
+        topic: topics.movements,
         key: `${movement.workspace}/${movement.environment}/${movement.account}`,
         value: movementCodec.encode(movement),
-      })),
-    );
+        ...(fact === undefined ? {} : { about: publishedEvent(fact) }),
+      };
+    });
+    return { recorded, messages };
   }
-  service.booked?.("mrr", batch);
 
-  // 7. Acknowledge: the consumer moves the offset when this resolves.
+  #replayedAccounts(events: ReadonlySet<string>): Set<string> {
+    const names = new Set<string>();
+    const add = (change: Change): void => void names.add(nameOfAccount(change));
+    for (const fact of this.#again) {
+      const change = changeIn(fact);
+      if (change !== null) add(change);
+      for (const side of sideOf(fact)) {
+        for (const item of this.lists.of(pools, nameOfPool(side))) {
+          if (!("end" in item) || !events.has(item.end.event_id)) continue;
+          names.add(nameOfAccount({ ...side, account: item.end.account }));
+        }
+      }
+    }
+    return names;
+  }
+}
+
+function changeIn(fact: Fact): Change | null {
+  return subscriptionChange(fact) ?? countryChange(fact);
+}
+
+function isThere(change: Change | null): change is Change {
+  return change !== null;
 }
 
 /** The side that made the end may be of an earlier batch. */
@@ -98,19 +318,4 @@ function tooLarge(
     reason: "account_too_large",
     detail: "Its account has as many changes of subscriptions, by their items, as one may have.",
   };
-}
-
-/** Each account once, with the event that touched it first. */
-function touchedAccounts(changes: readonly TouchedAccount[]): TouchedAccount[] {
-  const first = new Map<string, TouchedAccount>();
-  for (const { workspace, environment, account, recorded_at, event_id } of changes) {
-    const key = JSON.stringify([workspace, environment, account]);
-    const known = first.get(key);
-    const isFirst =
-      known === undefined ||
-      recorded_at < known.recorded_at ||
-      (recorded_at === known.recorded_at && event_id < known.event_id);
-    if (isFirst) first.set(key, { workspace, environment, account, recorded_at, event_id });
-  }
-  return [...first.values()];
 }

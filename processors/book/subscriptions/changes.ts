@@ -6,7 +6,6 @@ import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { type AccountSizes, hasRoomSql, largeAccounts, refusedFor } from "./account-quota.js";
 import { type Change, inAccounts } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
@@ -50,7 +49,7 @@ export function rowScope(fact: Fact) {
   };
 }
 
-const columns =
+export const changeColumns =
   "workspace String, environment String, account String, provider String, subscription String, " +
   "change_id String, revision UInt32, void UInt8, at DateTime64(3, 'UTC'), " +
   "phase Enum8('expired' = -1, 'started' = 0, 'changed' = 1, 'ended' = 2), event_id String, " +
@@ -74,27 +73,19 @@ export async function changesOf(
   return [...grouped(stored, ({ account }) => account).values()];
 }
 
-/**
- * Inserts the changes that are not there yet, in their order.
- * @param sizes null where others write, too
- * @returns those whose account is full: they are not there, and never will be
- */
+/** Inserts the changes that are not there yet. */
 export async function insertChanges(
   clickhouse: ClickHouse,
   changes: readonly Change[],
-  sizes: AccountSizes | null = null,
-): Promise<Change[]> {
-  const large = sizes?.haveRoomFor(changes) ? [] : await largeAccounts(clickhouse, changes);
-  const room = large.length === 0 ? "" : `AND ${hasRoomSql(large)}`;
+): Promise<void> {
   const identity = "workspace, environment, account, change_id, revision";
-  for (const { rows, table } of partsOf(columns, changes)) {
+  for (const { rows, table } of partsOf(changeColumns, changes)) {
     await clickhouse.write(
       `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${table}
        WHERE (${identity}) NOT IN (
-         SELECT ${identity} FROM subscription_changes WHERE ${inAccounts(rows)}) ${room}`,
+         SELECT ${identity} FROM subscription_changes WHERE ${inAccounts(rows)})`,
       {},
       "subscriptions",
     );
   }
-  return large.length === 0 ? [] : refusedFor(clickhouse, large, changes);
 }

@@ -4,10 +4,9 @@
  * and again, so what another row already outweighs, at any moment it may be asked for, is left out.
  */
 import { clickhouseTime } from "../../../clickhouse/rows.js";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";
-import { type Change, inAccounts } from "./change.js";
+import type { Change } from "./change.js";
 
 /** What decides between two rows of an account. Times as ClickHouse writes them. */
 type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
@@ -31,24 +30,11 @@ export function countryChange(fact: Fact): Change | null {
   };
 }
 
-/** Those of a batch that may count, beside what is stored of their accounts. */
-export async function newCountries(
-  clickhouse: Pick<ClickHouse, "rows">,
-  located: readonly Change[],
-): Promise<Change[]> {
-  if (located.length === 0) return [];
-  const stored = await clickhouse.rows<Located>(
-    `SELECT account, at, event_id, change_id, recorded_at FROM subscription_changes
-     WHERE ${inAccounts(located)} AND subscription = '' AND country != ''`,
-  );
-  return withoutOutweighed(located, stored);
-}
-
 /**
  * Without those that happened later than one that was recorded no later: that one counts whenever
- * they could. What is stored stays, so that a batch that comes again touches its accounts again.
+ * they could.
  */
-function withoutOutweighed<Row extends Located>(
+export function withoutOutweighed<Row extends Located>(
   located: readonly Row[],
   stored: readonly Located[],
 ): Row[] {

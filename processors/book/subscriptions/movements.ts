@@ -11,63 +11,44 @@ import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
 import { TryLater } from "../../../runtime/store-away.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
-import { plainMrr, mrrOf } from "../../../schemas/money/monthly.js";
+import { mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";
 import type { Fact, MovementRecord } from "../../../schemas/records/records.js";
 import { inTurns } from "../../yield-to-event-loop.js";
 import { accountMovements, type MovementRow } from "../account/account-movements.js";
+import { differenceOf, movementDimensions, type RecordedRow } from "../account/recorded.js";
+import type { AccountName } from "./accounts.js";
 import { type Change, inAccounts } from "./change.js";
 import { changesOf } from "./changes.js";
-
-/** An account and a raw event that touched it. */
-export type TouchedAccount = Pick<
-  Change,
-  "workspace" | "environment" | "account" | "recorded_at" | "event_id"
->;
-
-/** A row of `mrr_movements` as it is stored. */
-export interface RecordedRow extends MovementRow {
-  /** How many rows its event had recorded of the same before. */
-  readonly correction: number;
-}
 
 /** Of one statement; most have a few changes. */
 const accountsAtOnceMax = 500;
 /** Beside others who change the same accounts; then the batch is handled again. */
 const looksMax = 20;
 
-/**
- * @param touched accounts with the first event of the batch that touched each
- * @param shared others may change the same accounts meanwhile
- * @returns what is recorded of them under those events and all received later: all that the batch
- *   can have added, also when it comes again after a crash
- */
+/** @param shared others may change the same accounts meanwhile */
 export async function recordMovements(
   clickhouse: ClickHouse,
-  touched: readonly TouchedAccount[],
+  touched: readonly AccountName[],
   shared: boolean,
-): Promise<RecordedRow[]> {
-  const found: RecordedRow[][] = [];
+): Promise<void> {
   for (const some of chunksBySize(touched, accountsAtOnceMax, () => 1)) {
-    const first = new Map(some.map((each) => [each.account, receiptOf(each)]));
-    const recorded = await bringToShouldBe(clickhouse, inAccounts(some), shared);
-    found.push(recorded.filter((row) => receiptOf(row) >= (first.get(row.account) ?? "")));
+    await bringToShouldBe(clickhouse, inAccounts(some), shared);
   }
-  return found.flat();
 }
 
-/** @param accountsFilter SQL condition that keeps whole accounts together @returns all recorded */
+/** @param accountsFilter SQL condition that keeps whole accounts together */
 async function bringToShouldBe(
   clickhouse: ClickHouse,
   accountsFilter: string,
   shared: boolean,
-): Promise<RecordedRow[]> {
+): Promise<void> {
   for (let look = 0; look < looksMax; look += 1) {
     const view = await viewOf(clickhouse, accountsFilter);
     const missing = differenceOf(view);
-    if (missing.length === 0) return [...view.recorded];
+    if (missing.length === 0) return;
     await insertMovements(clickhouse, missing, view, shared);
-    if (!shared) return [...view.recorded, ...missing];
+    if (!shared) return;
   }
   throw new TryLater(`others changed the same accounts ${looksMax} times meanwhile`);
 }
@@ -86,7 +67,7 @@ export async function viewOf(
   const [changes, recorded] = await Promise.all([
     changesOf(clickhouse, accountsFilter),
     clickhouse.rows<RecordedRow>(
-      `SELECT ${[...dimensions, ...measures].join(", ")} FROM mrr_movements
+      `SELECT ${[...movementDimensions, ...measures].join(", ")} FROM mrr_movements
        WHERE ${accountsFilter}`,
     ),
   ]);
@@ -97,41 +78,6 @@ export async function viewOf(
 
 function* shouldBe(accounts: readonly (readonly Change[])[]): Generator<readonly MovementRow[]> {
   for (const changes of accounts) yield* accountMovements(changes);
-}
-
-/** *Should be recorded minus is recorded*, by all that a row says but its amounts. */
-export function differenceOf({
-  recorded,
-  should,
-}: Pick<MovementsView, "recorded" | "should">): RecordedRow[] {
-  const sums = new Map<string, Sum>();
-  for (const row of recorded) addTo(sums, row, -1);
-  for (const row of should) addTo(sums, row, 1);
-  return [...sums.values()]
-    .filter(
-      ({ mrr, accounts, subscriptions }) => mrr !== 0n || accounts !== 0 || subscriptions !== 0,
-    )
-    .map(({ row, mrr, accounts, subscriptions, correction }) => {
-      return { ...row, mrr: plainMrr(mrr), accounts, subscriptions, correction };
-    });
-}
-
-interface Sum {
-  readonly row: MovementRow;
-  mrr: bigint;
-  accounts: number;
-  subscriptions: number;
-  correction: number;
-}
-
-function addTo(sums: Map<string, Sum>, row: MovementRow, sign: 1 | -1): void {
-  const key = JSON.stringify(dimensions.map((name) => row[name]));
-  const sum = sums.get(key) ?? { row, mrr: 0n, accounts: 0, subscriptions: 0, correction: 0 };
-  sum.mrr += BigInt(sign) * mrrOf(row.mrr);
-  sum.accounts += sign * row.accounts;
-  sum.subscriptions += sign * row.subscriptions;
-  if (sign < 0) sum.correction += 1;
-  sums.set(key, sum);
 }
 
 /**
@@ -145,10 +91,10 @@ export async function insertMovements(
   view: MovementsView,
   shared: boolean,
 ): Promise<void> {
-  for (const part of partsOf(columns, rows)) {
+  for (const part of partsOf(movementColumns, rows)) {
     const isCurrent = shared ? `WHERE ${isCurrentSql(part.rows, view)}` : "";
     await clickhouse.write(
-      `INSERT INTO mrr_movements (${[...dimensions, ...measures].join(", ")}, booked_at)
+      `INSERT INTO mrr_movements (${[...movementDimensions, ...measures].join(", ")}, booked_at)
        SELECT *, ${bookedNow} FROM ${part.table} ${isCurrent}`,
       {},
       "subscriptions",
@@ -174,31 +120,15 @@ function isCurrentSql(rows: readonly RecordedRow[], { changes, recorded }: Movem
   return `${isOther("subscription_changes", changes)} AND ${isOther("mrr_movements", recorded)}`;
 }
 
-/** What rows are compared by. */
-const dimensions = [
-  "workspace",
-  "environment",
-  "account",
-  "provider",
-  "subscription",
-  "external_id",
-  "currency",
-  "country",
-  "at",
-  "kind",
-  "vintage",
-  "recorded_at",
-  "event_id",
-] as const;
 const measures = ["mrr", "accounts", "subscriptions", "correction"] as const;
 
-const columns =
+export const movementColumns =
   "workspace String, environment String, account String, provider String, subscription String, " +
   "external_id String, currency String, country String, at DateTime64(3, 'UTC'), kind String, " +
   "vintage Date, recorded_at DateTime64(3, 'UTC'), event_id String, mrr Decimal(38, 6), " +
   "accounts Int32, subscriptions Int32, correction UInt32";
 
-function receiptOf({ recorded_at: recordedAt, event_id: event }: TouchedAccount): string {
+function receiptOf({ recorded_at: recordedAt, event_id: event }: RecordedRow): string {
   return `${recordedAt} ${event}`;
 }
 

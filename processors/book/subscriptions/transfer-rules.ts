@@ -16,6 +16,17 @@ export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" |
 export const isReportedSql = `NOT endsWith(change_id, '${transferSuffix}')
   AND NOT endsWith(change_id, ':ended')`;
 
+export function isReported({ change_id: id }: Pick<Change, "change_id">): boolean {
+  return !id.endsWith(transferSuffix) && !id.endsWith(":ended");
+}
+
+export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
+
+/** A subscription as one text. */
+export function nameOfSubscription(of: Subscription): string {
+  return JSON.stringify([of.workspace, of.environment, of.provider, of.subscription]);
+}
+
 /**
  * The ends that are needed by what is known now, and by what was known at any moment before: of two
  * changes one after the other, as they were received, under different accounts.

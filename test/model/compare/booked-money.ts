@@ -1,12 +1,12 @@
 /** The money of decoded events as the processors book it, in the memory of the test. */
 import { limits } from "../../../config.js";
 import { completeFacts } from "../../../processors/normalize/facts.js";
-import { KnownKeys } from "../../../processors/book/money/known-keys.js";
-import { lookFirst } from "../../../processors/book/money/payment-fact-loader.js";
+import { addFacts } from "../../../processors/book/money/known-facts.js";
 import {
   type PaymentVersions,
   paymentVersions,
 } from "../../../processors/book/payment/payment-versions.js";
+import { keptLists, Lists } from "../../../processors/book/state/lists.js";
 import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { metaOf } from "../../harness/facts.js";
 import type { DecodedEvent } from "./adapter-facts.js";
@@ -23,12 +23,12 @@ export async function bookedMoney(
   quotes: Quotes,
 ): Promise<PaymentVersions[]> {
   const facts = decoded.flatMap((event) => completed(event, base, quotes));
-  const { payments } = await lookFirst(nothingStored, facts, new KnownKeys());
+  const { payments } = await addFacts(new Lists(nothingStored, keptLists()), facts);
   return payments.map((known) => paymentVersions(known.payment, known.facts));
 }
 
 /** All facts are at hand. */
-const nothingStored = { rows: () => Promise.resolve([]) };
+const nothingStored = { read: async () => new Map<string, Buffer>() };
 
 function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes): Fact[] {
   const { id: event_id, source: provider, receivedAt: received_at } = event;

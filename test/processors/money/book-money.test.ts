@@ -1,15 +1,10 @@
-/** Booking beside others: partitions of the facts topic, each booked by a process of its own. */
+/** Booking money: what is written and published, in any order and after a crash. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { type ClickHouse, StoreUnavailable } from "../../../clickhouse/clickhouse.js";
 import type { Log } from "../../../log/log.js";
+import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
-import { HeldMessages } from "../../../processors/book/money/held-messages.js";
-import {
-  bookMoney,
-  type BookingService,
-  openSoleWriter,
-} from "../../../processors/book/money/book-money.js";
 import {
   type Fact,
   type FactBody,
@@ -17,10 +12,11 @@ import {
   transactionCodec,
   type TransactionRecord,
 } from "../../../schemas/records/records.js";
-import { bookFacts, factOf, recordsOf } from "../../harness/facts.js";
+import { type Booking, bookingOver } from "../../harness/booking.js";
+import { factOf } from "../../harness/facts.js";
 import { linesOf, payment, purchase, quoteOf, refundTotal } from "../../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
-import { latch, hasFailed } from "../../harness/promises.js";
+import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
+import { latch } from "../../harness/promises.js";
 
 const chargeAt = (at: number) => payment({ payment: "pi", at, amount: 1_000n, country: "DE" });
 const charge = chargeAt(1_000);
@@ -28,7 +24,7 @@ const invoice = purchase({ lines: linesOf({ prod: 1_000n }) });
 const link: FactBody = { Link: { payment: "pi", purchase: "in" } };
 const refunded = refundTotal({ payment: "pi", at: 2_000, amount: 1_000n });
 
-describe("Booking money beside others", () => {
+describe("Booking money", () => {
   let clickhouse: ClickHouse;
   before(async () => {
     clickhouse = await openTestClickHouse();
@@ -38,7 +34,7 @@ describe("Booking money beside others", () => {
   function open() {
     const workspace = `ws_${randomUUID()}`;
     const reported: TransactionRecord[] = [];
-    const service = serviceOver(clickhouse, { reported });
+    const booking = bookingFor(clickhouse, { reported });
     const facts = {
       charge: factIn(workspace, "e1:0", 1, charge),
       refunded: factIn(workspace, "e2:0", 2, refunded),
@@ -48,7 +44,7 @@ describe("Booking money beside others", () => {
     };
     return {
       facts,
-      book: (...batch: Fact[]) => bookFacts(service, batch),
+      book: (...batch: Fact[]) => booking.book(batch),
       /** When each row was booked, in the order of versions and entries. */
       times: () =>
         clickhouse.rows(
@@ -87,10 +83,9 @@ describe("Booking money beside others", () => {
 
   it("should hide what was made of a link without the purchase it names", async () => {
     const { facts, book, newest } = open();
-    // The partition of the payment has the links, and makes them anew with a late refund.
     await book(facts.charge, facts.tie, facts.link);
     await book(facts.refunded);
-    // The partition of the purchase, behind the other one, has both facts of the last event.
+    // Its link came before.
     await book(facts.invoice, facts.link);
     const expected = {
       type: "subscription",
@@ -117,160 +112,143 @@ describe("Booking money beside others", () => {
   });
 });
 
-describe("Booking a reading that changes nothing beside others", () => {
-  it("should record what one who has not seen it leaves to it", async () => {
-    const clickhouse = await openTestClickHouse();
-    const workspace = `ws_${randomUUID()}`;
-    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
-    const other = serviceOver(clickhouse);
-    // Reported later than the reading that counts, of an earlier moment.
-    const reading = { ...factIn(workspace, "e5:0", 5, invoice), happened_at: 1_000 };
-    await bookFacts(other, [factIn(workspace, "e2:0", 2, invoice)]);
-    let isReported = false;
-    const slow = opened(async (sql, params, lane) => {
-      if (lane === "money" && !isReported) {
-        isReported = true;
-        await bookFacts(other, [reading]);
-      }
-      return clickhouse.write(sql, params, lane);
-    });
-    const paid = [factIn(workspace, "e3:0", 3, charge), factIn(workspace, "e3:1", 3, link)];
-    await bookFacts(slow, paid);
-    expect(
-      await clickhouse.rows(
-        "SELECT sum(amount) AS amount FROM ledger WHERE workspace = {workspace:String}",
-        { workspace },
-      ),
-    ).to.eql([{ amount: "1000" }]);
-  });
-});
-
-describe("Booking two deliveries of one event at once", () => {
-  it("should record what follows from the one that is stored", async () => {
-    const clickhouse = await openTestClickHouse();
-    const workspace = `ws_${randomUUID()}`;
-    const opened = (write: ClickHouse["write"]) => serviceOver({ ...clickhouse, write });
-    const early = factIn(workspace, "e1:0", 3, charge);
-    const late = { ...early, received_at: 5_000 };
-    const [gone, go] = latch();
-    const [stopped, stop] = latch();
-    // Stops before it writes to the ledger what it worked out, like a process that lost its turn.
-    const slow = opened(async (sql, params, lane) => {
-      if (lane === "money") {
-        stop();
-        await gone;
-      }
-      return clickhouse.write(sql, params, lane);
-    });
-    // Between its look and its write the slow one does both.
-    const slowly: Promise<unknown>[] = [];
-    const quick = opened(async (sql, params, lane) => {
-      if (slowly.length === 0) slowly.push(bookFacts(slow, [late]));
-      await stopped;
-      return clickhouse.write(sql, params, lane);
-    });
-    await bookFacts(quick, [early]);
-    go();
-    await Promise.all(slowly);
-    const receipts = async (sql: string) =>
-      (await clickhouse.rows<{ at: string }>(sql, { workspace })).map(({ at }) => at);
-    const stored = await receipts(
-      `SELECT min(received_at) AS at FROM money_facts
-       WHERE workspace = {workspace:String} GROUP BY fact_id`,
-    );
-    const booked = await receipts(
-      `SELECT recorded_at AS at FROM ledger WHERE workspace = {workspace:String}
-       GROUP BY recorded_at HAVING sum(amount) != 0`,
-    );
-    expect(booked).to.eql(stored);
-  });
-});
-
 describe("Booking a payment whose readings date it differently", () => {
-  for (const isShared of [false, true]) {
-    it(`should list it once, whichever is first${isShared ? ", beside others" : ""}`, async () => {
-      const clickhouse = await openTestClickHouse();
-      const workspace = `ws_${randomUUID()}`;
-      const service = serviceOver(clickhouse, { isShared });
-      const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
-      const invoiced = factIn(workspace, "e2:0", 2, chargeAt(7_000));
-      // Two endpoints: what was received later is on the topic first.
-      await bookFacts(service, [invoiced]);
-      await bookFacts(service, [order]);
-      await bookFacts(service, [order, invoiced]);
-      const places = await placesOf(clickhouse, workspace);
-      const entries = await clickhouse.rows(
-        `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
-         WHERE workspace = {workspace:String} GROUP BY happened_at HAVING amount != 0`,
-        { workspace },
-      );
-      expect({ places, entries }).to.eql({
-        places: [{ at: "7000" }],
-        entries: [{ at: "7000", amount: "1000" }],
-      });
+  it("should list it once, whichever is first", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const booking = bookingFor(clickhouse);
+    const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
+    const invoiced = factIn(workspace, "e2:0", 2, chargeAt(7_000));
+    // Two endpoints: what was received later is on the topic first.
+    await booking.book([invoiced]);
+    await booking.book([order]);
+    await booking.book([order, invoiced]);
+    const places = await placesOf(clickhouse, workspace);
+    const entries = await clickhouse.rows(
+      `SELECT toUnixTimestamp64Milli(happened_at) AS at, sum(amount) AS amount FROM ledger
+       WHERE workspace = {workspace:String} GROUP BY happened_at HAVING amount != 0`,
+      { workspace },
+    );
+    expect({ places, entries }).to.eql({
+      places: [{ at: "7000" }],
+      entries: [{ at: "7000", amount: "1000" }],
     });
-  }
+  });
 });
 
-describe("Booking alone, killed when versions are written and nothing else is", () => {
-  it("should list the payment once, though more is on the topic when it goes on", async () => {
+describe("Rows of a process that was killed before they were written", () => {
+  it("should be written by the next one, once", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
-    const invoiced = factIn(workspace, "e2:0", 2, chargeAt(7_000));
+    const refund = factIn(workspace, "e2:0", 2, refunded);
     const [killed, kill] = latch();
-    const dying = serviceOver(
-      {
-        ...clickhouse,
-        write: (sql, params, lane) => {
-          if (lane === "versions") return clickhouse.write(sql, params, lane);
-          kill();
-          return new Promise<never>(() => {});
-        },
+    const log = newLog();
+    const stuck: ClickHouse = {
+      ...clickhouse,
+      append: async (batch) => {
+        if (batch.table === "transactions") return clickhouse.append(batch);
+        kill();
+        return new Promise<never>(() => {});
       },
-      { isShared: false },
-    );
-    const soleWriter = await openSoleWriter(dying);
-    // Two endpoints: what was received later is on the topic first.
-    await bookMoney({ ...dying, soleWriter }, recordsOf([invoiced]));
+    };
+    const dying = bookingFor(stuck, { log });
+    const first = dying.end;
+    await dying.begin([order]);
     await killed;
-    await bookFacts(serviceOver(clickhouse, { isShared: false }), [invoiced, order]);
-    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "7000" }]);
+    const next = bookingFor(clickhouse, { log });
+    // As the consumer does, from the offset that did not move.
+    await (
+      await next.again([order], first)
+    )?.finished;
+    await next.book([refund]);
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+    expect(await soldIn(clickhouse, workspace)).to.eql(["refund -1000", "sale 1000"]);
   });
 });
 
-describe("Booking alone, when the rows of a batch cannot follow", () => {
-  it("should list the payment once, though its next reading was in hand already", async () => {
+describe("Rows that ClickHouse refuses for a while", () => {
+  it("should be written later, once, while booking goes on", async () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
-    let failedOnce = false;
-    const alone = serviceOver(
+    let failures = 3;
+    const reported: TransactionRecord[] = [];
+    const booking = bookingFor(
       {
         ...clickhouse,
-        write(sql, params, lane) {
-          if (lane !== "facts" || failedOnce) return clickhouse.write(sql, params, lane);
-          failedOnce = true;
-          return Promise.reject(new Error("no memory is left"));
+        append: async (batch) => {
+          // The last of them is there, and nobody is told.
+          if (failures === 1) await clickhouse.append(batch);
+          failures -= 1;
+          if (failures >= 0) throw new StoreUnavailable();
+          return clickhouse.append(batch);
         },
       },
-      { isShared: false },
+      { reported },
     );
-    const service = { ...alone, soleWriter: await openSoleWriter(alone) };
-    const readings = [
+    const facts = [
       factIn(workspace, "e1:0", 1, chargeAt(5_000)),
-      factIn(workspace, "e2:0", 2, chargeAt(8_000)),
+      factIn(workspace, "e2:0", 2, refunded),
     ];
-    const [order, invoiced] = recordsOf(readings).map((record) => [record]);
-    const begun = await bookMoney(service, order ?? []);
-    expect(await hasFailed(Promise.resolve(begun?.finished))).to.equal(true);
-    // As the consumer does: it had the next one in hand, and then gives both again.
-    expect(await hasFailed(bookMoney(service, invoiced ?? []))).to.equal(true);
-    await (
-      await bookMoney(service, recordsOf(readings))
-    )?.finished;
+    const left = [];
+    for (const fact of facts) left.push(await booking.begin([fact]));
+    expect(reported.map(({ version }) => version)).to.eql([1, 2]);
+    for (const one of left) await one?.finished;
+    expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+    expect(await soldIn(clickhouse, workspace)).to.eql(["refund -1000", "sale 1000"]);
+  });
+});
+
+describe("Rows that were lost", () => {
+  it("should be made again by a replay", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const booking = bookingFor(clickhouse);
+    const facts = [
+      factIn(workspace, "e1:0", 1, chargeAt(5_000)),
+      factIn(workspace, "e2:0", 2, refunded),
+    ];
+    await booking.book(facts);
+    for (const table of ["transactions", "ledger", "money_facts"]) {
+      await clickhouse.write(
+        `ALTER TABLE ${table} DELETE WHERE workspace = {workspace:String}
+         SETTINGS mutations_sync = 2`,
+        { workspace },
+      );
+    }
+    await booking.book(facts.map((fact) => ({ ...fact, received_at: fact.received_at + 60_000 })));
+    expect(await soldIn(clickhouse, workspace), "another delivery").to.eql([]);
+    for (const _ of ["once", "again"]) {
+      await booking.book(facts);
+      expect(await soldIn(clickhouse, workspace)).to.eql(["refund -1000", "sale 1000"]);
+      expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+    }
+  });
+});
+
+describe("A state that was lost, or never was", () => {
+  it("should be read from the tables, a book when its next fact comes", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
+    await bookingFor(clickhouse).book([order]);
+    const next = bookingFor(clickhouse);
+    await next.book([factIn(workspace, "e2:0", 2, refunded)]);
+    await next.book([order]);
+    expect(await soldIn(clickhouse, workspace)).to.eql(["refund -1000", "sale 1000"]);
     expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
   });
 });
+
+/** What is in the ledger, by kind. */
+async function soldIn(clickhouse: ClickHouse, workspace: string): Promise<string[]> {
+  const rows = await clickhouse.rows<{ kind: string; amount: string }>(
+    `SELECT kind, toString(sum(amount)) AS amount FROM ledger
+     WHERE workspace = {workspace:String} GROUP BY kind ORDER BY kind`,
+    { workspace },
+  );
+  return rows.map(({ kind, amount }) => `${kind} ${amount}`);
+}
 
 /** Under which times its transactions are listed. */
 function placesOf(clickhouse: ClickHouse, workspace: string): Promise<unknown[]> {
@@ -286,7 +264,7 @@ describe("Booking the invoices of a subscription", () => {
     const clickhouse = await openTestClickHouse();
     const workspace = `ws_${randomUUID()}`;
     const reported: TransactionRecord[] = [];
-    const service = serviceOver(clickhouse, { reported });
+    const booking = bookingFor(clickhouse, { reported });
     const days = limits.factsPerPaymentMax + 200;
     const subscription = (day: number, product: string): Fact =>
       factIn(
@@ -296,91 +274,88 @@ describe("Booking the invoices of a subscription", () => {
         purchase({ lines: linesOf({ [product]: 1n }) }),
       );
     const events = Array.from({ length: days }, (_, day) => subscription(day + 1, "prod"));
-    await bookFacts(service, events);
+    await booking.book(events);
     const paid = factIn(workspace, "t1:0", days + 1, charge);
     const asOf = factIn(workspace, "t1:1", days + 1, {
       Link: { payment: "pi", purchase: "in", as_of: days * 1_000 },
     });
-    await bookFacts(service, [paid, asOf]);
+    await booking.book([paid, asOf]);
     expect(reported.map(({ external_id, type }) => [external_id, type])).to.eql([
       ["prod", "subscription"],
     ]);
-    await bookFacts(service, [subscription(days + 2, "other")]);
+    await booking.book([subscription(days + 2, "other")]);
     expect(reported, "messages after a later event").to.have.length(1);
   });
 });
 
 describe("A message about a payment whose invoice is on its way", () => {
   const invoiced = payment({ ...charge.Payment, invoiced: true });
-  const nowSeconds = Math.floor(Date.now() / 1_000);
-  /** Whatever a busy machine does meanwhile; where it is waited for, it is cut short. */
-  const longMs = 600_000;
+  /** A message waits from the receipt on: whatever a busy machine does meanwhile. */
+  const soon = Math.floor(Date.now() / 1_000) + 600;
+  const justNow = (): number => Date.now() / 1_000;
 
-  async function open(isShared: boolean, waitMs: number) {
+  async function open() {
     const workspace = `ws_${randomUUID()}`;
     const reported: TransactionRecord[] = [];
-    const given = serviceOver(await openTestClickHouse(), { isShared, reported });
-    const soleWriter = await openSoleWriter(given);
     return {
-      service: { ...given, soleWriter, held: new HeldMessages(waitMs) },
-      fact: (id: string, body: FactBody, second = nowSeconds) =>
-        factIn(workspace, id, second, body),
+      booking: bookingFor(await openTestClickHouse(), { reported }),
+      fact: (id: string, body: FactBody, second: number) => factIn(workspace, id, second, body),
       said: () => reported.map(({ type, external_id }) => [type, external_id]),
     };
   }
 
-  for (const isShared of [true, false]) {
-    const how = isShared ? "beside others" : "alone";
-    it(`should not be sent when the next one comes soon, booked ${how}`, async () => {
-      const { service, fact, said } = await open(isShared, longMs);
-      const left = await bookMoney(service, recordsOf([fact("e1:0", invoiced)]));
-      expect(said()).to.eql([]);
-      await bookFacts(service, [fact("e2:0", invoice), fact("e2:1", link)]);
-      expect(said()).to.eql([["subscription", "prod"]]);
-      await left?.finished;
-      expect(said()).to.eql([["subscription", "prod"]]);
-    });
-  }
+  it("should not be sent when the next one comes soon", async () => {
+    const { booking, fact, said } = await open();
+    const left = await booking.begin([fact("e1:0", invoiced, soon)]);
+    expect(said()).to.eql([]);
+    await booking.book([fact("e2:0", invoice, soon), fact("e2:1", link, soon)]);
+    expect(said()).to.eql([["subscription", "prod"]]);
+    await left?.finished;
+    expect(said()).to.eql([["subscription", "prod"]]);
+  });
 
   it("should be sent before its offset moves when nothing comes", async () => {
-    const { service, fact, said } = await open(true, 2_000);
-    await bookFacts(service, [fact("e1:0", invoiced, nowSeconds + 1)]);
+    const { booking, fact, said } = await open();
+    await booking.book([fact("e1:0", invoiced, justNow())]);
     expect(said()).to.eql([["one_time", ""]]);
   });
 
   const atOnce: [what: string, body: FactBody, second: number][] = [
-    ["of a payment without an invoice", charge, nowSeconds],
-    ["of a payment received long ago", invoiced, nowSeconds - longMs / 1_000],
+    ["of a payment without an invoice", charge, soon],
+    ["of a payment received long ago", invoiced, soon - 1_200],
     [
       "that names what was bought",
       payment({ ...invoiced.Payment, lines: linesOf({ prod: 1_000n }) }),
-      nowSeconds,
+      soon,
     ],
   ];
   for (const [what, body, second] of atOnce) {
     it(`should be sent at once ${what}`, async () => {
-      const { service, fact, said } = await open(true, longMs);
-      await bookMoney(service, recordsOf([fact("e1:0", body, second)]));
+      const { booking, fact, said } = await open();
+      await booking.begin([fact("e1:0", body, second)]);
       expect(said()).to.have.length(1);
     });
   }
 });
 
-/** With nothing on it: what is appended goes to `reported` alone. */
-let openLog: Log | undefined;
-
-/** A process that books beside others, unless not shared. @param reported gets its messages */
-function serviceOver(
+/**
+ * A process that books.
+ * @param reported gets its messages @param log with a state of its own, when left out
+ */
+function bookingFor(
   clickhouse: ClickHouse,
-  { isShared = true, reported = [] }: { isShared?: boolean; reported?: TransactionRecord[] } = {},
-): BookingService {
-  openLog ??= openTestLog("book-money");
+  { reported = [], log = newLog() }: { reported?: TransactionRecord[]; log?: LmdbLog } = {},
+): Booking {
   const append: Log["append"] = async (topic, records) => {
     if (topic !== topics.transactions) return [];
     reported.push(...records.map(({ value }) => transactionCodec.decode(value)));
     return [];
   };
-  return bookingOver({ ...clickhouse, isShared }, { ...openLog, append, shared: isShared });
+  return bookingOver(clickhouse, log, { append });
+}
+
+function newLog(): LmdbLog {
+  return openTestLog(`book-money-${randomUUID()}`);
 }
 
 function factIn(workspace: string, id: string, second: number, body: FactBody): Fact {
@@ -389,8 +364,8 @@ function factIn(workspace: string, id: string, second: number, body: FactBody): 
     fact_id: id,
     event_id: id.split(":")[0] ?? "",
     workspace,
-    received_at: second * 1_000,
-    happened_at: second * 1_000,
+    received_at: Math.floor(second * 1_000),
+    happened_at: Math.floor(second * 1_000),
     quote: isConverted ? quoteOf() : null,
   });
 }

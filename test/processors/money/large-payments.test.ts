@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
 import { listRejects } from "../../../rejects/rejects.js";
-import type { Log } from "../../../log/log.js";
+import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { bookFacts } from "../../harness/facts.js";
+import { bookingOver } from "../../harness/booking.js";
 import { payment, received as receivedFacts, refund } from "../../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
+import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 const amount = 10_000_000n;
 
@@ -73,23 +73,22 @@ describe("What is recorded of a large payment", () => {
 
 describe("Booking large payments", () => {
   let clickhouse: ClickHouse;
-  let log: Log;
+  let log: LmdbLog;
   before(async () => {
     clickhouse = await openTestClickHouse();
     log = openTestLog("large-payments");
   });
 
-  /** Beside others: rows are brought to what they should be by statements. */
-  const open = () => bookingOver({ ...clickhouse, isShared: true }, log);
+  const open = () => bookingOver(clickhouse, log);
 
   it("should write the ledger in parts, and nothing twice", async () => {
     const workspace = `ws_${randomUUID()}`;
     const facts = received(workspace, [saleOf(250), ...refundsOf(90)]);
-    const service = open();
-    await bookFacts(service, facts);
+    const booking = open();
+    await booking.book(facts);
     const [written] = await sumsOf(clickhouse, workspace);
     expect(written).to.eql({ rows: String(250 * 91), amount: String(amount - 90n * 9_000n) });
-    await bookFacts(service, facts);
+    await booking.book(facts);
     expect(await sumsOf(clickhouse, workspace)).to.eql([written]);
   });
 
@@ -101,7 +100,7 @@ describe("Booking large payments", () => {
       const body = { Payment: { ...fact.body.Payment, payment: "other" } };
       return { ...fact, fact_id: "z:0", event_id: "z", body };
     });
-    await bookFacts(open(), [...many, ...other]);
+    await open().book([...many, ...other]);
     const filter = { workspace, state: "open" } as const;
     const rejects = await listRejects(clickhouse, filter, null, 10);
     expect(

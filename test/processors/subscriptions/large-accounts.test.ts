@@ -2,23 +2,21 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import type { Log } from "../../../log/log.js";
+import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { listRejects } from "../../../rejects/rejects.js";
 import { limits } from "../../../config.js";
-import { AccountSizes } from "../../../processors/book/subscriptions/account-quota.js";
-import { bookSubscriptions } from "../../../processors/book/subscriptions/book-subscriptions.js";
-import { bookedNow } from "../../../schemas/booked-at.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { factOf, recordsOf } from "../../harness/facts.js";
+import { bookingOver } from "../../harness/booking.js";
+import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
+import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 const itemsPerChange = 500;
 const changesMax = limits.accountSizeMax / itemsPerChange;
 
 describe("Booking changes of a large account", () => {
   let clickhouse: ClickHouse;
-  let log: Log;
+  let log: LmdbLog;
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
@@ -28,23 +26,25 @@ describe("Booking changes of a large account", () => {
     workspace = `ws_${randomUUID()}`;
   });
 
-  const serviceOver = (store: ClickHouse) => bookingOver(store, log);
-  const book = (...facts: Fact[]) => bookSubscriptions(serviceOver(clickhouse), recordsOf(facts));
+  const book = (...facts: Fact[]) => bookingOver(clickhouse, log).book(facts);
 
-  /** Subscriptions of one account that cost nothing, begun one a second. */
-  async function fill(account: string, changes: number): Promise<void> {
-    const items = `arrayMap(i -> (toString(i), 'sku', 'EUR:0/1', toDecimal128(0, 6)),
-                            range(${itemsPerChange}))`;
-    await clickhouse.write(
-      `INSERT INTO subscription_changes
-       SELECT '${workspace}', 'live', '${account}', 'custom', 's' || toString(number),
-              'f' || toString(number), 1, 0,
-              toDateTime64('2026-01-01 00:00:00', 3, 'UTC') + number AS at, 'started',
-              'e' || toString(number), at, 'EUR', 'DE', [(at, ${items})], ${bookedNow}
-       FROM numbers(${changes})`,
-      {},
-      "subscriptions",
-    );
+  /**
+   * Subscriptions of one account that cost nothing.
+   * @param ends they end at once, so that a full account has room for them, too
+   */
+  async function fill(account: string, changes: number, ends = false): Promise<void> {
+    const free = Array.from({ length: itemsPerChange }, () => 0n);
+    const facts = Array.from({ length: changes }, (_, index) => {
+      const event = `${ends ? "end" : "fill"}${index}`;
+      const named = { subscription: event, account, phase: "started" } as const;
+      const at = 1_770_000_000_000 + index;
+      const body = subscription(at, free, named);
+      if (!("Subscription" in body)) throw new Error("no subscription");
+      const { steps } = body.Subscription;
+      const over = { ...body.Subscription, steps: [...steps, { at: at + 1, items: [] }] };
+      return reported(event, 0, ends ? { Subscription: over } : body);
+    });
+    await book(...facts);
   }
 
   function reported(event: string, second: number, body: FactBody): Fact {
@@ -110,56 +110,15 @@ describe("Booking changes of a large account", () => {
     await book(started("shop", "another", 3));
     expect(await rejects()).to.eql(["3 another book account_too_large"]);
     expect(await mrr()).to.eql([{ account: "shop", mrr: "10" }]);
-    await fill("shop", limits.accountEndsMax / itemsPerChange);
+    await fill("shop", limits.accountEndsMax / itemsPerChange, true);
     await book(ended("shop", "end of two", 4, "two"));
     expect(await rejects()).to.include("4 end of two book account_too_large");
   });
 
-  it("should look at no account in a process that is alone, unless one may be near", async () => {
-    await fill("full", changesMax);
-    const looks: string[] = [];
-    const service = serviceOver({
-      ...clickhouse,
-      rows(sql, params) {
-        if (/HAVING sum/.test(sql)) looks.push(sql);
-        return clickhouse.rows(sql, params);
-      },
-    });
-    const accountSizes = new AccountSizes();
-    const bookAlone = (fact: Fact) =>
-      bookSubscriptions({ ...service, accountSizes }, recordsOf([fact])).then(() => looks.length);
-    expect(await bookAlone(started("early", "early", 1)), "before sizes are read").to.equal(1);
-    await accountSizes.read(clickhouse);
-    expect(await bookAlone(started("other", "another", 2)), "of another account").to.equal(1);
-    expect(await bookAlone(started("full", "late", 3)), "of the full account").to.equal(2);
-    expect(await rejects()).to.eql(["3 late book account_too_large"]);
-    for (const near of [4, 5])
-      await bookAlone(started("near", `near${near}`, near, changesMax * 250));
-    expect(looks, "of an account this process filled").to.have.length(4);
-  });
-
-  it("should never reject what it booked before a crash", async () => {
-    await fill("filling", changesMax - 1);
-    const last = started("filling", "last", 1, itemsPerChange);
-    let writes = 0;
-    const dying = serviceOver({
-      ...clickhouse,
-      write(sql, params, lane) {
-        writes += 1;
-        if (writes > 1) return Promise.reject(new Error("killed"));
-        return clickhouse.write(sql, params, lane);
-      },
-    });
-    const death = await bookSubscriptions(dying, recordsOf([last])).catch(String);
-    expect(death).to.equal("Error: killed");
-    await book(last, started("filling", "beyond", 2));
-    expect(await rejects()).to.eql(["2 beyond book account_too_large"]);
-    expect(await mrr()).to.eql([{ account: "filling", mrr: "10" }]);
-  });
-
   it("should reject an unidentified churn whose end has no room", async () => {
     await book(started("shop", "begun", 1), side("shop", "begun", 1, "start"));
-    await fill("shop", changesMax + limits.accountEndsMax / itemsPerChange);
+    await fill("shop", changesMax);
+    await fill("shop", limits.accountEndsMax / itemsPerChange, true);
     await book(side("shop", "churned", 2, "churn"));
     expect(await rejects()).to.eql(["2 churned book account_too_large"]);
     // Others of the pool try that end again, and are not to blame for it.

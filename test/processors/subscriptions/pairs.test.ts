@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { listRejects } from "../../../rejects/rejects.js";
-import { pairChurns } from "../../../processors/book/subscriptions/unidentified-churn.js";
 import {
   bySideReceipt,
   Pairing,
   type Side,
 } from "../../../processors/book/subscriptions/pairing.js";
 import type { Fact } from "../../../schemas/records/records.js";
+import { type Booking, bookingOver } from "../../harness/booking.js";
 import { factOf } from "../../harness/facts.js";
-import { openTestClickHouse } from "../../harness/stores.js";
+import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 /** `+2` a start at second 2, `-5` a churn at second 5. */
 function sides(text: string, pool = "pool"): Side[] {
@@ -80,7 +80,11 @@ describe("Unidentified churns", () => {
 });
 
 describe("Booking an unidentified churn", () => {
+  let booking: Booking;
   let workspace = "";
+  before(async () => {
+    booking = bookingOver(await openTestClickHouse(), openTestLog("pairs"));
+  });
   beforeEach(() => {
     workspace = `ws_pairs_${randomUUID()}`;
   });
@@ -101,24 +105,6 @@ describe("Booking an unidentified churn", () => {
     );
   };
 
-  it("should touch the account it ends again after a crash, though the end is stored", async () => {
-    const clickhouse = await openTestClickHouse();
-    const { touched: none } = await pairChurns(clickhouse, [sideFact("start", "start", 1)]);
-    expect(none).to.deep.equal([]);
-    const churn = [sideFact("churn", "churn", 2)];
-    const reported = async () =>
-      (await pairChurns(clickhouse, churn)).touched.map(({ account, event_id }) => [
-        account,
-        event_id,
-      ]);
-    expect(await reported()).to.deep.equal([["start", "churn"]]);
-    expect(await reported(), "again").to.deep.equal([["start", "churn"]]);
-    // One before it, received after it, takes its place: movements of both are to be reported.
-    churn.push({ ...sideFact("before", "churn", 1.5), received_at: 3_000 });
-    expect(await reported(), "with another").to.deep.include(["start", "churn"]);
-    expect(await reported(), "and again").to.deep.include(["start", "churn"]);
-  });
-
   it("should list a churn whose partner another took that came later", async () => {
     const clickhouse = await openTestClickHouse();
     const waiting = async () => {
@@ -126,11 +112,11 @@ describe("Booking an unidentified churn", () => {
       return rows.map(({ event_id, reason, offset }) => [event_id, reason, offset]);
     };
     const churn = { ...sideFact("churn", "churn", 5), offset: 7n };
-    await pairChurns(clickhouse, [sideFact("start", "start", 1), churn]);
+    await booking.book([sideFact("start", "start", 1), churn]);
     expect(await waiting()).to.eql([]);
-    await pairChurns(clickhouse, [{ ...sideFact("before", "churn", 3), received_at: 6_000 }]);
+    await booking.book([{ ...sideFact("before", "churn", 3), received_at: 6_000 }]);
     expect(await waiting()).to.eql([["churn", "no_open_subscription", "7"]]);
-    await pairChurns(clickhouse, [{ ...sideFact("other", "start", 2), received_at: 7_000 }]);
+    await booking.book([{ ...sideFact("other", "start", 2), received_at: 7_000 }]);
     expect(await waiting()).to.eql([]);
   });
 
@@ -145,7 +131,7 @@ describe("Booking an unidentified churn", () => {
       ];
     }).flat();
     const received = file.map((fact) => ({ ...fact, received_at: 1e7 }));
-    await pairChurns(clickhouse, received);
+    await booking.book(received);
     const [ends] = await clickhouse.rows(
       `SELECT toUInt32(count()) AS ends, toUInt32(uniqExact(change_id)) AS subscriptions,
               toUInt32(countIf(toUnixTimestamp64Milli(at) = 1000 * toFloat64(account) + 500)) AS own
@@ -165,7 +151,7 @@ describe("Booking an unidentified churn", () => {
         received_at: 1e7 + index,
       };
     });
-    await pairChurns(clickhouse, calls);
+    await booking.book(calls);
     const rows = await clickhouse.rows<{ account: string; ended: number; void: number }>(
       `SELECT account, toUInt32(toUnixTimestamp(at)) AS ended, void FROM subscription_changes
        WHERE workspace = {workspace:String} ORDER BY revision DESC LIMIT 1 BY change_id`,

@@ -8,12 +8,11 @@ import { asOfParams, type Query } from "../../../api/reading/query.js";
 import type { AsOf } from "../../../api/reading/as-of.js";
 import { fromClickhouseTime } from "../../../clickhouse/rows.js";
 import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import type { Log } from "../../../log/log.js";
+import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { listRejects } from "../../../rejects/rejects.js";
 import { commands } from "../../../ops/commands.js";
 import { addMissingEnds, audit } from "../../../processors/audit/audit.js";
 import { rebuildMovements } from "../../../processors/audit/movements.js";
-import { bookSubscriptions } from "../../../processors/book/subscriptions/book-subscriptions.js";
 import {
   insertChanges,
   subscriptionChange,
@@ -22,11 +21,11 @@ import { transferEnds } from "../../../processors/book/subscriptions/transfer-ru
 import { recordMovements } from "../../../processors/book/subscriptions/movements.js";
 import { movementCodec, topics, type Fact } from "../../../schemas/records/records.js";
 import { openEndpoints } from "../../harness/endpoints.js";
-import { factOf, recordsOf } from "../../harness/facts.js";
+import { type Booking, bookingOver } from "../../harness/booking.js";
+import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
-import { bookingOver, openTestClickHouse, openTestLog } from "../../harness/stores.js";
+import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 import type { Change } from "../../../processors/book/subscriptions/change.js";
-import { hasFailed } from "../../harness/promises.js";
 
 const happened = Date.parse("2026-03-10T12:00:00Z");
 const received = Date.parse("2026-03-20T12:00:00Z");
@@ -91,31 +90,25 @@ describe("Ends of a subscription that is reported under another account", () => 
 
 describe("A subscription that changes its account", () => {
   let clickhouse: ClickHouse;
-  let log: Log;
+  let log: LmdbLog;
+  let booking: Booking;
   let workspace: string;
   before(async () => {
     clickhouse = await openTestClickHouse();
     log = openTestLog("transfers");
+    booking = bookingOver(clickhouse, log);
   });
   beforeEach(() => {
     workspace = `ws_${randomUUID()}`;
   });
 
   /** @param later seconds after its first delivery */
-  async function book(
-    lines: readonly Line[],
-    store: ClickHouse = clickhouse,
-    later = 0,
-  ): Promise<void> {
+  async function book(lines: readonly Line[], later = 0): Promise<void> {
     const facts = lines.map((line) => {
       const fact = factOfLine(workspace, line);
       return { ...fact, received_at: fact.received_at + later * 1000 };
     });
-    await bookFacts(facts, store);
-  }
-
-  async function bookFacts(facts: readonly Fact[], store = clickhouse): Promise<void> {
-    await bookSubscriptions(bookingOver(store, log), recordsOf(facts));
+    await booking.book(facts);
   }
 
   /** For each second whose MRR there was, as known after so many lines. */
@@ -199,37 +192,16 @@ describe("A subscription that changes its account", () => {
   it("should convert the price anew under each account, and when it comes back", async () => {
     for (const line of linesOf("a1=10 b3=10 b4=10 a5=10")) {
       const { quote, ...fact } = factOfLine(workspace, line);
-      await bookFacts([{ ...fact, quote: quote && { ...quote, rate: String(line.order) } }]);
+      await booking.book([{ ...fact, quote: quote && { ...quote, rate: String(line.order) } }]);
     }
     const worth = (await held(4)).map((each) => JSON.stringify(each));
     expect([...new Set(worth)]).to.deep.equal(["{}", '{"a":10}', '{"b":20}', '{"a":40}']);
   });
 
-  it("should be right when several processors book its accounts at once", async () => {
-    const lines = linesOf("a1=10 b3=10 a5=10 b7=10 c9=10");
-    const store = { ...clickhouse, isShared: true };
-    await Promise.all(lines.map((line) => book([line], store)));
-    await expectHeld(lines);
-  });
-
-  it("should be right after a crash between any two statements", async () => {
-    const lines = linesOf("a1=10 b3=10 a5=10");
-    const transfer = lines.slice(1, 2);
-    for (let writesMax = 0; writesMax < 20; writesMax += 1) {
-      workspace = `ws_${randomUUID()}`;
-      await book(lines.filter(({ account }) => account === "a"));
-      const hasCrashed = await hasFailed(book(transfer, crashingAfter(clickhouse, writesMax)));
-      await book(transfer);
-      await expectHeld(lines);
-      if (!hasCrashed) return;
-    }
-    expect.fail("it never came to its end");
-  });
-
   it("should report each movement once, and another delivery of the event nothing", async () => {
     const lines = linesOf("a1=10 b3=10 b5=10");
     for (const line of lines) await book([line]);
-    await book(lines.slice(1, 2), clickhouse, 9);
+    await book(lines.slice(1, 2), 9);
     const records = await log.read(topics.movements, 0, 0n, 10_000);
     const reported = records
       .map(({ value }) => movementCodec.decode(value))
@@ -280,7 +252,7 @@ describe("A subscription that changes its account", () => {
     const pool = JSON.stringify(["named", end.provider, "s"]);
     const at = happened + churn.second * 1000;
     const named = { pool, side: "churn", at, subscription: "s", account: "z" } as const;
-    await bookFacts([{ ...end, fact_id: "f02a", body: { Unidentified: named } }, end]);
+    await booking.book([{ ...end, fact_id: "f02a", body: { Unidentified: named } }, end]);
     await expectHeld([start, churn]);
     expect(await listRejects(clickhouse, { workspace, state: "open" }, null, 10)).to.eql([]);
   });
@@ -306,24 +278,6 @@ describe("A subscription that changes its account", () => {
 
 function byAccount(asOf: AsOf): Query {
   return { sql: sumMovementsSql(["account", "at"], "none", asOf), params: asOfParams(asOf) };
-}
-
-/** Writes that many times, and then never again. */
-function crashingAfter(clickhouse: ClickHouse, writesMax: number): ClickHouse {
-  let writes = 0;
-  return new Proxy(clickhouse, {
-    get(target, name, receiver) {
-      if (name !== "write") {
-        const value: unknown = Reflect.get(target, name, receiver);
-        return typeof value === "function" ? value.bind(target) : value;
-      }
-      return async (...words: Parameters<ClickHouse["write"]>) => {
-        if (writes === writesMax) throw new Error("crashed");
-        writes += 1;
-        await target.write(...words);
-      };
-    },
-  });
 }
 
 function changeOf(workspace: string, line: Line): Change {

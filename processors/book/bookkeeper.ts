@@ -1,0 +1,265 @@
+/**
+ * Books facts. All facts of a book (a provider of a workspace and environment) come to one
+ * partition, and a partition has one bookkeeper: it reads what is known, works out what follows and
+ * commits it with the rows and messages that come of it, in one transaction of the state.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { tabSeparated } from "../../clickhouse/tab-separated.js";
+import { limits } from "../../config.js";
+import { chunksBySize } from "../../runtime/chunk.js";
+import type { Log, LogRecord } from "../../log/log.js";
+import type { Logger } from "../../runtime/logger.js";
+import { type Fact, topics } from "../../schemas/records/records.js";
+import {
+  type Lane,
+  type OwnedPartition,
+  type RowLane,
+  rowLanes,
+  type State,
+} from "../../state/state.js";
+import type { NamedSku, Skus } from "../../catalogue/skus.js";
+import type { Left } from "../batch-coalescer.js";
+import { isBookKey, matterOf } from "../normalize/facts.js";
+import { mapInTurns } from "../yield-to-event-loop.js";
+import { type BookedRows, bookedTableNames, bookedTables, type Message } from "./booked.js";
+import { readFacts } from "./fact-batch.js";
+import { KnownBooks } from "./known-books.js";
+import { bookMoney } from "./money/book-money.js";
+import { Publisher, readMessages, writeMessages } from "./publisher.js";
+import { repairTables } from "./repair-tables.js";
+import { keptLists, type KeptLists, Lists } from "./state/lists.js";
+import { bookSubscriptions } from "./subscriptions/book-subscriptions.js";
+import { type RowsText, TableWriter, writeRows } from "./table-writer.js";
+
+export interface BookingService {
+  readonly clickhouse: ClickHouse;
+  readonly log: Pick<Log, "append" | "ends" | "shared">;
+  readonly logger: Logger;
+  readonly skus: Skus;
+  readonly state: State;
+  /** Called for each batch once its changes are published. */
+  readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
+  /** Called for a message that cannot be published by itself, though no store is away. */
+  readonly unpublished?: (message: Message, error: unknown) => Promise<void>;
+}
+
+export class Bookkeeper {
+  readonly #books = new Map<number, Promise<PartitionBooks>>();
+  readonly #writer: TableWriter;
+
+  constructor(private readonly service: BookingService) {
+    this.#writer = new TableWriter(service.state, service.clickhouse, service.logger);
+  }
+
+  /** @param records of one partition. @returns what is still to be finished */
+  async handle(records: readonly LogRecord[]): Promise<Left | undefined> {
+    const [first] = records;
+    if (first === undefined) return undefined;
+    const { partition } = first;
+    const known = this.#books.get(partition);
+    const opening = known ?? PartitionBooks.open(this.service, this.#writer, partition);
+    if (known === undefined) this.#books.set(partition, opening);
+    try {
+      return await (await opening).book(records);
+    } catch (error) {
+      // What it keeps in memory may not be what is stored.
+      this.#books.delete(partition);
+      throw error;
+    }
+  }
+
+  /** Somebody waits for what is shown, or for all of what is written. */
+  hurry(what: "shown" | "all"): void {
+    this.#writer.hurry(what);
+  }
+
+  /** @throws why nothing can be written to ClickHouse now */
+  check(): void {
+    if (this.#writer.failure !== null) throw this.#writer.failure;
+  }
+
+  /** From now on rows are written as soon as they can be. */
+  hasten(): void {
+    this.#writer.hasten();
+  }
+
+  /** To be called when no batch is handled any more. */
+  async close(): Promise<void> {
+    for (const opening of this.#books.values()) {
+      await opening.then((books) => books.close()).catch(() => undefined);
+    }
+    await this.#writer.close();
+  }
+}
+
+/** The books of one partition. */
+class PartitionBooks {
+  readonly #kept: KeptLists = keptLists();
+  readonly #publisher: Publisher;
+  #offset: bigint;
+  #sequence: bigint;
+
+  private constructor(
+    private readonly service: BookingService,
+    private readonly writer: TableWriter,
+    private readonly owned: OwnedPartition,
+    private readonly known: KnownBooks,
+  ) {
+    this.#offset = owned.offset;
+    this.#sequence = owned.sequence;
+    const { log, logger, unpublished = async () => undefined } = service;
+    this.#publisher = new Publisher(log, logger, unpublished);
+  }
+
+  static async open(
+    service: BookingService,
+    writer: TableWriter,
+    partition: number,
+  ): Promise<PartitionBooks> {
+    const owned = await service.state.take(partition);
+    const known = await KnownBooks.open(service, owned);
+    const books = new PartitionBooks(service, writer, owned, known);
+    await books.#begin();
+    return books;
+  }
+
+  async #begin(): Promise<void> {
+    const { logger, log } = this.service;
+    const { partition } = this.owned;
+    const end = (await log.ends(topics.facts))[partition] ?? 0n;
+    if (this.#offset > end) {
+      logger.warn(
+        { partition },
+        "the facts topic begins anew: what comes is compared with the state",
+      );
+      this.#offset = 0n;
+    }
+    // What those before may not have published.
+    for (const { sequence, value } of await this.owned.unpublished()) {
+      await this.#publisher.publish(sequence, readMessages(value)).now;
+    }
+  }
+
+  async book(records: readonly LogRecord[]): Promise<Left> {
+    const { state } = this.service;
+    while ((await state.queuedBytes()) > limits.outboxBytesMax) await pause(roomEveryMs);
+    // What lies under other keys is of earlier versions, which booked it.
+    const own = records.filter(({ key, offset }) => isBookKey(key) && offset >= this.#offset);
+    const last = records.at(-1);
+    if (last === undefined || last.offset < this.#offset) return this.#left();
+    const batch = await readFacts(own);
+    const found = await this.known.find(batch, (values) => this.#commit({ values }));
+    const doubtful = await readFacts(own.filter(({ offset }) => this.known.isDoubtful(offset)));
+    const end = last.offset + 1n;
+    const again = await this.#book(batch, found, doubtful.length > 0 ? this.#offset : end);
+    const repaired = new Set([...doubtful, ...again]);
+    if (repaired.size > 0) {
+      await this.#repair([...repaired]);
+      await this.#commit({ values: new Map(), offset: end });
+    }
+    return this.#left();
+  }
+
+  /**
+   * @param found what is to be stored with it
+   * @param end of the batch; where something of it has to be repaired, the offset stays
+   * @returns facts that came again
+   */
+  async #book(
+    batch: readonly Fact[],
+    found: ReadonlyMap<string, Buffer>,
+    end: bigint,
+  ): Promise<Fact[]> {
+    const { skus, booked } = this.service;
+    // Names come first: a payment may be the first reported of its SKU.
+    await skus.name(batch.flatMap(skuNamed));
+    const lists = new Lists(this.owned, this.#kept);
+    const now = Date.now();
+    const [money, subscriptions] = [about(batch, "money"), about(batch, "subscriptions")];
+    const parts = [
+      await bookMoney(lists, skus, money, now),
+      await bookSubscriptions(lists, skus, subscriptions, now),
+    ];
+    const again = parts.flatMap((part) => part.again);
+    const { values, keep } = lists.changes();
+    for (const [key, value] of found) values.set(key, value);
+    const messages = parts.flatMap((part) => part.messages);
+    const rows = await rowsText(parts.map((part) => part.rows));
+    const offset = again.length > 0 ? this.#offset : end;
+    const sequence = await this.#commit({ values, offset, rows, messages });
+    keep();
+    await this.#publisher.publish(sequence, messages).now;
+    booked?.("transactions", money);
+    booked?.("mrr", subscriptions);
+    return again;
+  }
+
+  async #commit(given: {
+    readonly values: ReadonlyMap<string, Buffer>;
+    readonly offset?: bigint;
+    readonly rows?: ReadonlyMap<RowLane, RowsText>;
+    readonly messages?: readonly Message[];
+  }): Promise<bigint> {
+    const { values, offset = this.#offset, rows, messages = [] } = given;
+    const queued: Partial<Record<Lane, Buffer>> = {};
+    if (messages.length > 0) queued.messages = writeMessages(messages);
+    for (const [lane, text] of rows ?? []) queued[lane] = writeRows(text);
+    const { published } = this.#publisher;
+    this.#sequence = await this.owned.commit({ offset, values, queued, published });
+    this.#offset = offset;
+    return this.#sequence;
+  }
+
+  /** What may be missing in the tables is inserted, once all that is queued is there. */
+  async #repair(facts: readonly Fact[]): Promise<void> {
+    await Promise.all(rowLanes.map((lane) => this.#written(lane)));
+    await repairTables(this.service, new Lists(this.owned, this.#kept), facts);
+  }
+
+  #written(lane: RowLane): Promise<void> {
+    return this.writer.written(lane, this.owned, this.#sequence);
+  }
+
+  #left(): Left {
+    const shown = this.#written("shown");
+    const finished = Promise.all([shown, this.#written("rest"), this.#publisher.settled()]);
+    return { shown, finished: finished.then(() => undefined) };
+  }
+
+  /** What is published need not be published again. */
+  async close(): Promise<void> {
+    this.#publisher.close();
+    await this.#commit({ values: new Map() });
+  }
+}
+
+/** How often a full outbox is looked at. */
+const roomEveryMs = 100;
+
+function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
+  if (!("Sku" in body)) return [];
+  const { external_id: externalId, name } = body.Sku;
+  return [{ workspace, environment, provider, externalId, name, at }];
+}
+
+function about(batch: readonly Fact[], matter: "money" | "subscriptions"): Fact[] {
+  return batch.filter(({ body }) => matterOf(body) === matter);
+}
+
+/** Rows written as text before others get their turn. */
+const rowsAtOnce = 100;
+
+/** Of several parts of a batch, by lane. */
+async function rowsText(parts: readonly BookedRows[]): Promise<Map<RowLane, RowsText>> {
+  const lanes = new Map<RowLane, RowsText>();
+  for (const table of bookedTableNames) {
+    const rows = parts.flatMap((part) => part[table] ?? []);
+    if (rows.length === 0) continue;
+    const lane = table === "transactions" ? "shown" : "rest";
+    const chunks = [...chunksBySize(rows, rowsAtOnce, () => 1)];
+    const texts = await mapInTurns(chunks, (some) => tabSeparated(bookedTables[table], some));
+    lanes.set(lane, { ...lanes.get(lane), [table]: texts.join("") });
+  }
+  return lanes;
+}

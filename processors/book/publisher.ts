@@ -1,0 +1,142 @@
+/**
+ * Publishes what a commit queued, commit after commit: what people watch waits for no table. After
+ * a crash what may not have been published is published again, with the same ids and versions.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../../config.js";
+import type { Log } from "../../log/log.js";
+import { grouped } from "../../runtime/grouped.js";
+import type { Logger } from "../../runtime/logger.js";
+import { isStoreAway } from "../../runtime/store-away.js";
+import type { Message } from "./booked.js";
+
+const firstPauseMs = 100;
+
+export function writeMessages(messages: readonly Message[]): Buffer {
+  const texts = messages.map(({ topic, key, value, about }) => {
+    return { topic, key, value: value.toString("base64"), about };
+  });
+  return Buffer.from(JSON.stringify(texts));
+}
+
+/** None of them waits any more. */
+export function readMessages(stored: Buffer): Message[] {
+  // They were written by `writeMessages`.
+  const texts: (Omit<Message, "value"> & { readonly value: string })[] = JSON.parse(
+    stored.toString(),
+  );
+  return texts.map((text) => ({ ...text, value: Buffer.from(text.value, "base64") }));
+}
+
+export class Publisher {
+  #turn: Promise<void> = Promise.resolve();
+  /** Messages that may wait, by key. */
+  readonly #waiting = new Map<string, AbortController>();
+  /** Commits that are not published, or not all of them. */
+  readonly #open = new Set<bigint>();
+  readonly #running = new Set<Promise<void>>();
+  #last = 0n;
+  readonly #stopping = new AbortController();
+
+  constructor(
+    private readonly log: Pick<Log, "append">,
+    private readonly logger: Logger,
+    /** Takes a message that cannot be published, though no store is away; the others go on. */
+    private readonly refuse: (message: Message, error: unknown) => Promise<void>,
+  ) {}
+
+  /** All commits up to this one are published. */
+  get published(): bigint {
+    let published = this.#last;
+    for (const sequence of this.#open) if (sequence <= published) published = sequence - 1n;
+    return published;
+  }
+
+  /**
+   * To be called commit after commit.
+   * @returns `now` resolves when all is published that need not wait
+   */
+  publish(sequence: bigint, messages: readonly Message[]): { readonly now: Promise<void> } {
+    this.#last = sequence;
+    this.#open.add(sequence);
+    for (const { key } of messages) this.#waiting.get(key)?.abort();
+    const at = Date.now();
+    const waits = ({ waitsUntil = 0 }: Message): boolean => waitsUntil > at;
+    const now = this.#append(messages.filter((message) => !waits(message)));
+    const later = messages.filter(waits).map((message) => this.#hold(message));
+    const all = Promise.all([now, ...later]).then(() => void this.#open.delete(sequence));
+    this.#running.add(all);
+    // Who waits for it is told of a failure; until then it must not count as unhandled.
+    all.then(
+      () => this.#running.delete(all),
+      () => undefined,
+    );
+    return { now };
+  }
+
+  /** Resolves when all that was given until now is published. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  close(): void {
+    this.#stopping.abort();
+  }
+
+  async #hold(message: Message): Promise<void> {
+    const newer = new AbortController();
+    this.#waiting.set(message.key, newer);
+    const ms = (message.waitsUntil ?? 0) - Date.now();
+    await pause(ms, undefined, { signal: newer.signal }).catch(() => undefined);
+    if (this.#waiting.get(message.key) === newer) this.#waiting.delete(message.key);
+    if (!newer.signal.aborted) await this.#append([message]);
+  }
+
+  #append(messages: readonly Message[]): Promise<void> {
+    if (messages.length === 0) return this.#turn;
+    this.#turn = this.#turn.then(() => this.#appendAll(messages));
+    return this.#turn;
+  }
+
+  async #appendAll(messages: readonly Message[]): Promise<void> {
+    for (const [, some] of grouped(messages, ({ topic }) => topic)) await this.#appendSome(some);
+  }
+
+  /** Of one topic. What fails together is tried one by one. */
+  async #appendSome(messages: readonly Message[]): Promise<void> {
+    try {
+      await this.#untilAnswered(messages);
+    } catch (error) {
+      const [first, ...others] = messages;
+      if (isStoreAway(error) || first === undefined) throw error;
+      if (others.length === 0) return this.#refused(first, error);
+      for (const message of messages) await this.#appendSome([message]);
+    }
+  }
+
+  async #refused(message: Message, error: unknown): Promise<void> {
+    await this.#again(() => this.refuse(message, error));
+  }
+
+  #untilAnswered(messages: readonly Message[]): Promise<void> {
+    const records = messages.map(({ key, value }) => ({ key, value }));
+    return this.#again(async () => {
+      const [first] = messages;
+      if (first !== undefined) await this.log.append(first.topic, records);
+    });
+  }
+
+  /** While a store is away, or until this process ends: then the next one publishes them. */
+  async #again(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax)) {
+      try {
+        return await work();
+      } catch (error) {
+        if (signal.aborted || !isStoreAway(error)) throw error;
+        this.logger.error({ err: error, pauseMs }, "messages could not be published yet");
+        await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}

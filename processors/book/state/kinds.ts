@@ -1,0 +1,42 @@
+/** The kinds of lists that booking keeps, and what their items are. */
+import { type Fact, factRecords } from "../../../schemas/records/records.js";
+import type { RecordedRow } from "../account/recorded.js";
+import type { Change } from "../subscriptions/change.js";
+import type { Side } from "../subscriptions/pairing.js";
+import type { EndRevision } from "../subscriptions/pools.js";
+import type { Kind } from "./lists.js";
+
+/** By the key of a payment or purchase (`schemas/money-keys.ts`): its facts, as they came. */
+export const moneyFacts: Kind<Fact> = {
+  letter: "m",
+  encode: (fact) => factRecords.encode(fact),
+  decode: (stored) => factRecords.decode(stored),
+};
+
+/**
+ * By account: its changes, and of its movements the corrections. What its events recorded first is
+ * what should be recorded less those.
+ */
+export type AccountItem = { readonly change: Change } | { readonly correction: RecordedRow };
+export const accounts: Kind<AccountItem> = { letter: "a", ...asJson<AccountItem>() };
+
+/** By subscription: the accounts it was reported under. */
+export const subscriptionAccounts: Kind<string> = { letter: "s", ...asJson<string>() };
+
+/**
+ * By pool of unidentified churns: its sides, the revisions of the ends they made, and which churns
+ * began or ceased to be listed as waiting.
+ */
+export type PoolItem =
+  | { readonly side: Side }
+  | { readonly end: EndRevision }
+  | { readonly listed: string; readonly isListed: boolean };
+export const pools: Kind<PoolItem> = { letter: "p", ...asJson<PoolItem>() };
+
+function asJson<Item>(): Pick<Kind<Item>, "encode" | "decode"> {
+  return {
+    encode: (item) => Buffer.from(JSON.stringify(item)),
+    // It was written by `encode`.
+    decode: (stored): Item => JSON.parse(stored.toString()),
+  };
+}

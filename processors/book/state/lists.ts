@@ -1,0 +1,211 @@
+/**
+ * What is known of payments, accounts, subscriptions and pools, as lists that only grow: what is
+ * added to a long one costs no more than what is added to a short one.
+ *
+ * A batch works on a `Lists` of its own; what it adds is stored with its commit, or forgotten.
+ */
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import type { OwnedPartition } from "../../../state/state.js";
+
+/** How the items of one kind of list are stored. */
+export interface Kind<Item> {
+  /** Begins the keys of its lists; no other kind has it. */
+  readonly letter: string;
+  encode(item: Item): Buffer;
+  decode(stored: Buffer): Item;
+}
+
+/** Its key is a hash: names may be long, and say who somebody is. */
+export function keyOf<Item>({ letter }: Kind<Item>, name: string): string {
+  return letter + hash("sha256", name, "base64url");
+}
+
+/** A list in parts, of which the last one grows until it is full; then another follows. */
+interface Stored<Item> {
+  readonly items: readonly Item[];
+  readonly parts: number;
+  /** Bytes of the last part. */
+  readonly last: Buffer;
+}
+
+const partBytesMax = 32 * 1024;
+const lengthBytes = 4;
+/** Bytes of lists that were met last; in memory they take some times as much. */
+const keptBytesMax = 8 * 1024 * 1024;
+/** Beside the bytes of its items, what a list takes in memory. */
+const listBytes = 512;
+
+/** Lists as they are stored, kept by the owner of a partition, who alone changes them. */
+export type KeptLists = LRUCache<string, Stored<unknown>>;
+
+export function keptLists(): KeptLists {
+  return new LRUCache<string, Stored<unknown>>({
+    maxSize: keptBytesMax,
+    sizeCalculation: ({ last, parts }) => last.length + (parts - 1) * partBytesMax + listBytes,
+  });
+}
+
+export class Lists {
+  /** By key: as stored, and with what the batch added. */
+  readonly #lists = new Map<string, Stored<unknown>>();
+  readonly #grown = new Map<string, Grown>();
+
+  constructor(
+    private readonly partition: Pick<OwnedPartition, "read">,
+    private readonly kept: KeptLists,
+  ) {}
+
+  /** To be called before `of` and `add`. */
+  async load<Item>(kind: Kind<Item>, names: Iterable<string>): Promise<void> {
+    const wanted = new Set<string>();
+    for (const name of names) {
+      const key = keyOf(kind, name);
+      if (this.#lists.has(key)) continue;
+      const known = this.kept.get(key);
+      if (known === undefined) wanted.add(key);
+      else this.#lists.set(key, known);
+    }
+    if (wanted.size === 0) return;
+    for (const [key, parts] of await this.#read([...wanted])) {
+      const items = parts.flatMap((part) => [...itemsOfPart(kind, part)]);
+      const list = { items, parts: parts.length, last: parts.at(-1) ?? nothing };
+      this.#lists.set(key, list);
+      if (parts.length > 0) this.kept.set(key, list);
+    }
+  }
+
+  /** The parts of each list: those of long ones are asked for in ever larger groups. */
+  async #read(keys: readonly string[]): Promise<Map<string, Buffer[]>> {
+    const found = new Map<string, Buffer[]>(keys.map((key) => [key, []]));
+    let unread = keys;
+    for (let asked = 1; unread.length > 0; asked *= 2) {
+      const wanted = unread.flatMap((key) => {
+        const from = found.get(key)?.length ?? 0;
+        return Array.from({ length: asked }, (_, index) => ({
+          key,
+          at: partKey(key, from + index),
+        }));
+      });
+      const read = await this.partition.read(wanted.map(({ at }) => at));
+      for (const { key, at } of wanted) {
+        const part = read.get(at);
+        if (part !== undefined) found.get(key)?.push(part);
+      }
+      // After a full part there may be others.
+      unread = wanted.flatMap(({ key, at }, index) => {
+        const isLast = wanted[index + 1]?.key !== key;
+        return isLast && isFull(read.get(at)) ? [key] : [];
+      });
+    }
+    return found;
+  }
+
+  /** The items, with those that the batch added. */
+  of<Item>(kind: Kind<Item>, name: string): readonly Item[] {
+    const key = keyOf(kind, name);
+    return itemsIn(kind, (this.#grown.get(key) ?? this.#storedAt(key)).items);
+  }
+
+  /** As stored, without what the batch added. */
+  before<Item>(kind: Kind<Item>, name: string): readonly Item[] {
+    return itemsIn(kind, this.#storedAt(keyOf(kind, name)).items);
+  }
+
+  add<Item>(kind: Kind<Item>, name: string, items: readonly Item[]): void {
+    if (items.length === 0) return;
+    const key = keyOf(kind, name);
+    const stored = this.#storedAt(key);
+    const grown = this.#grown.get(key) ?? grownFrom(key, kind, stored);
+    for (const item of items) grown.items.push(item);
+    this.#grown.set(key, grown);
+  }
+
+  #storedAt(key: string): Stored<unknown> {
+    const stored = this.#lists.get(key);
+    if (stored === undefined) throw new Error("a list is used before it is loaded");
+    return stored;
+  }
+
+  /**
+   * What the batch changes, by key of the state.
+   * @returns with it, what keeps the new lists: to be called when they are stored
+   */
+  changes(): { readonly values: Map<string, Buffer>; readonly keep: () => void } {
+    const values = new Map<string, Buffer>();
+    const lists = Array.from(this.#grown, ([key, { store }]) => [key, store(values)] as const);
+    const keep = (): void => {
+      for (const [key, list] of lists) this.kept.set(key, list);
+    };
+    return { values, keep };
+  }
+}
+
+/** A list that the batch added to. */
+interface Grown {
+  /** With those that are stored. */
+  readonly items: unknown[];
+  /** Puts the parts that change among the values. */
+  readonly store: (values: Map<string, Buffer>) => Stored<unknown>;
+}
+
+function grownFrom<Item>(key: string, kind: Kind<Item>, stored: Stored<unknown>): Grown {
+  const items = [...itemsIn(kind, stored.items)];
+  return { items, store: (values) => withItems(key, stored, kind, items, values) };
+}
+
+/** Lists under a kind's letter have its items. */
+function itemsIn<Item>(_kind: Kind<Item>, items: readonly unknown[]): readonly Item[] {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return items as readonly Item[];
+}
+
+const nothing = Buffer.alloc(0);
+
+function partKey(key: string, part: number): string {
+  return part === 0 ? key : `${key}/${part}`;
+}
+
+function isFull(part: Buffer | undefined): boolean {
+  return part !== undefined && part.length >= partBytesMax;
+}
+
+function* itemsOfPart<Item>(kind: Kind<Item>, part: Buffer): Generator<Item> {
+  for (let at = 0; at < part.length;) {
+    const from = at + lengthBytes;
+    at = from + part.readUInt32BE(at);
+    yield kind.decode(part.subarray(from, at));
+  }
+}
+
+/**
+ * @param items with those that are stored
+ * @param values gets the parts that change, by key
+ */
+function withItems<Item>(
+  key: string,
+  stored: Stored<unknown>,
+  kind: Kind<Item>,
+  items: readonly Item[],
+  values: Map<string, Buffer>,
+): Stored<unknown> {
+  let parts = Math.max(1, stored.parts);
+  let [part, bytes] = [[stored.last], stored.last.length];
+  const end = (): Buffer => {
+    const last = Buffer.concat(part);
+    values.set(partKey(key, parts - 1), last);
+    return last;
+  };
+  for (const item of items.slice(stored.items.length)) {
+    if (bytes >= partBytesMax) {
+      end();
+      [part, bytes, parts] = [[], 0, parts + 1];
+    }
+    const encoded = kind.encode(item);
+    const length = Buffer.alloc(lengthBytes);
+    length.writeUInt32BE(encoded.length);
+    part.push(length, encoded);
+    bytes += lengthBytes + encoded.length;
+  }
+  return { items, parts, last: end() };
+}

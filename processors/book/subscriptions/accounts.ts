@@ -1,0 +1,91 @@
+/** The accounts that a batch changes, with the room each has left. */
+import { limits } from "../../../config.js";
+import type { KnownAccount } from "../account/recorded.js";
+import { type AccountItem, accounts } from "../state/kinds.js";
+import type { Lists } from "../state/lists.js";
+import type { Change } from "./change.js";
+
+export type AccountName = Pick<Change, "workspace" | "environment" | "account">;
+
+export function nameOfAccount({ workspace, environment, account }: AccountName): string {
+  return JSON.stringify([workspace, environment, account]);
+}
+
+/** What an account has, so that what a batch adds needs no look at all of it. */
+interface Room {
+  readonly ids: Set<string>;
+  /** Items of all steps, since movements are worked out from them. */
+  size: number;
+}
+
+export class Accounts {
+  readonly #rooms = new Map<string, Room>();
+  /** Changes that are new, in their order. */
+  readonly added: Change[] = [];
+
+  constructor(private readonly lists: Lists) {}
+
+  load(names: Iterable<AccountName>): Promise<void> {
+    return this.lists.load(accounts, Array.from(names, nameOfAccount));
+  }
+
+  changesOf(name: AccountName): readonly Change[] {
+    return changesIn(this.lists.of(accounts, nameOfAccount(name)));
+  }
+
+  /** As it was known before the batch. */
+  before(name: string): KnownAccount {
+    const items = this.lists.before(accounts, name);
+    const corrections = items.flatMap((item) => ("correction" in item ? [item.correction] : []));
+    return { changes: changesIn(items), corrections };
+  }
+
+  /**
+   * Takes a change that is not known yet. What an account has never becomes less, so a change that
+   * is refused would be for ever.
+   * @returns false: the account is full
+   */
+  add(change: Change): boolean {
+    const name = nameOfAccount(change);
+    const room = this.#roomOf(name, change);
+    const id = idOf(change);
+    if (room.ids.has(id)) return true;
+    if (room.size >= roomFor(change)) return false;
+    room.ids.add(id);
+    room.size += sizeOf(change);
+    this.lists.add(accounts, name, [{ change }]);
+    this.added.push(change);
+    return true;
+  }
+
+  #roomOf(name: string, account: AccountName): Room {
+    const known = this.#rooms.get(name);
+    if (known !== undefined) return known;
+    const changes = this.changesOf(account);
+    const size = changes.reduce((sum, change) => sum + sizeOf(change), 0);
+    const room = { ids: new Set(changes.map(idOf)), size };
+    this.#rooms.set(name, room);
+    return room;
+  }
+}
+
+/** What leaves nothing that counts has room of its own: refused, it would count for ever. */
+function roomFor({ steps, subscription }: Change): number {
+  const isEnd = (steps.at(-1)?.items.length ?? 0) === 0 && subscription !== "";
+  return isEnd ? limits.accountSizeMax + limits.accountEndsMax : limits.accountSizeMax;
+}
+
+function sizeOf({ steps }: Change): number {
+  return Math.max(
+    1,
+    steps.reduce((sum, { items }) => sum + items.length, 0),
+  );
+}
+
+function idOf({ change_id: id, revision }: Change): string {
+  return `${revision} ${id}`;
+}
+
+function changesIn(items: readonly AccountItem[]): Change[] {
+  return items.flatMap((item) => ("change" in item ? [item.change] : []));
+}

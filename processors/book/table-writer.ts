@@ -1,0 +1,188 @@
+/**
+ * Appends what the outbox holds to ClickHouse, in sealed batches at a pace: an insert costs the
+ * engine much the same whatever its size, so rows are collected. A batch that may have been written
+ * before a crash is written again with its token, which the engine recognizes. Until ClickHouse
+ * answers it is tried again, and the outbox grows.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { limits } from "../../config.js";
+import { grouped } from "../../runtime/grouped.js";
+import { rejectNews } from "../../rejects/rejects.js";
+import { Pace, type PaceOptions } from "../../runtime/pace.js";
+import type { Logger } from "../../runtime/logger.js";
+import {
+  Fenced,
+  type OwnedPartition,
+  type RowLane,
+  type SealedBatch,
+  type State,
+} from "../../state/state.js";
+import { type BookedTable, bookedTableNames, bookedTables } from "./booked.js";
+
+const paces: Readonly<Record<RowLane, PaceOptions>> = {
+  shown: { shareMax: 1 / 10, restMsMax: 150 },
+  rest: { shareMax: 1 / 20, hurriedShareMax: 1 / 4, restMsMax: 2_000 },
+};
+/** Of one batch: one block to the engine. */
+const batchBytesMax = 8 * 1024 * 1024;
+const firstPauseMs = 100;
+
+/** Rows of a commit as text, by table. */
+export type RowsText = Partial<Record<BookedTable, string>>;
+
+export class TableWriter {
+  readonly #lanes: Readonly<Record<RowLane, LaneWriter>>;
+
+  constructor(state: Pick<State, "remove" | "seal">, clickhouse: ClickHouse, logger: Logger) {
+    const open = (lane: RowLane) => new LaneWriter(lane, state, clickhouse, logger);
+    this.#lanes = { shown: open("shown"), rest: open("rest") };
+  }
+
+  /**
+   * Resolves when all that a partition queued in a lane up to this commit is written.
+   * @throws Fenced: another writes it
+   */
+  written(lane: RowLane, owned: OwnedPartition, sequence: bigint): Promise<void> {
+    return this.#lanes[lane].written(owned, sequence);
+  }
+
+  /** Somebody waits for what is shown, or for all of what is written. */
+  hurry(what: "shown" | "all"): void {
+    this.#lanes.shown.pace.hurry();
+    if (what === "all") this.#lanes.rest.pace.hurry();
+  }
+
+  /** Why the last write failed; null: it did not. */
+  get failure(): unknown {
+    return this.#lanes.shown.failure ?? this.#lanes.rest.failure;
+  }
+
+  /** From now on rows are written as soon as they can be. */
+  hasten(): void {
+    for (const { pace } of Object.values(this.#lanes)) pace.close();
+  }
+
+  /** What is still queued is written after the next start. */
+  async close(): Promise<void> {
+    this.hasten();
+    await Promise.all(Object.values(this.#lanes).map((lane) => lane.close()));
+  }
+}
+
+interface Waiter {
+  readonly owned: OwnedPartition;
+  readonly sequence: bigint;
+  readonly resolve: () => void;
+  readonly reject: (error: Fenced) => void;
+}
+
+class LaneWriter {
+  readonly pace: Pace;
+  failure: unknown = null;
+  #waiting: Waiter[] = [];
+  #running: Promise<void> | null = null;
+  readonly #stopping = new AbortController();
+
+  constructor(
+    private readonly lane: RowLane,
+    private readonly state: Pick<State, "remove" | "seal">,
+    private readonly clickhouse: ClickHouse,
+    private readonly logger: Logger,
+  ) {
+    this.pace = new Pace(paces[lane]);
+  }
+
+  written(owned: OwnedPartition, sequence: bigint): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ owned, sequence, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping;
+    let pauseMs = firstPauseMs;
+    while (this.#waiting.length > 0 && !signal.aborted) {
+      await this.pace.turn(signal);
+      if (signal.aborted) break;
+      const began = performance.now();
+      try {
+        await this.#writeNext();
+        this.failure = null;
+        pauseMs = firstPauseMs;
+      } catch (error) {
+        this.failure = error;
+        const { lane } = this;
+        this.logger.error({ err: error, lane, pauseMs }, "rows could not be written yet");
+        await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+        pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax);
+      }
+      this.pace.ended(performance.now() - began);
+    }
+    this.#running = null;
+  }
+
+  async #writeNext(): Promise<void> {
+    // What is asked for from now on may have been queued after the look.
+    const asked = new Set(this.#waiting);
+    const batch = await this.state.seal(this.lane, batchBytesMax);
+    if (batch === null) {
+      await this.#refuseLost(asked);
+      return this.#end((waiter) => asked.has(waiter));
+    }
+    await appendBatch(this.clickhouse, batch);
+    await this.state.remove(batch);
+    const written = new Map<number, bigint>();
+    for (const { partition, sequence } of batch.entries) written.set(partition, sequence);
+    this.#end(({ owned, sequence }) => sequence <= (written.get(owned.partition) ?? -1n));
+    await this.#refuseLost(this.#waiting.filter(({ owned }) => !written.has(owned.partition)));
+  }
+
+  /** What another process has taken is written there. */
+  async #refuseLost(waiting: Iterable<Waiter>): Promise<void> {
+    for (const [owned, waiters] of grouped(waiting, (waiter) => waiter.owned)) {
+      if (await owned.isHeld()) continue;
+      for (const { reject } of waiters) reject(new Fenced(owned.partition));
+      this.#waiting = this.#waiting.filter((waiter) => waiter.owned !== owned);
+    }
+  }
+
+  #end(isWritten: (waiter: Waiter) => boolean): void {
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter((waiter) => !isWritten(waiter));
+    for (const waiter of waiting) if (isWritten(waiter)) waiter.resolve();
+  }
+}
+
+async function appendBatch(clickhouse: ClickHouse, batch: SealedBatch): Promise<void> {
+  const texts = batch.entries.map(({ value }) => readRows(value));
+  for (const table of bookedTableNames) {
+    const rows = texts.map((text) => text[table] ?? "").join("");
+    if (rows === "") continue;
+    await clickhouse.append({
+      table,
+      structure: bookedTables[table],
+      rows,
+      token: batch.token,
+      // Repeated, these take each other's place.
+      mayBeThere: batch.isAgain && table !== "rejects",
+    });
+    if (table === "rejects") rejectNews.announce();
+  }
+}
+
+export function writeRows(rows: RowsText): Buffer {
+  return Buffer.from(JSON.stringify(rows));
+}
+
+function readRows(value: Buffer): RowsText {
+  // It was written by `writeRows`.
+  const rows: RowsText = JSON.parse(value.toString());
+  return rows;
+}

@@ -1,0 +1,72 @@
+/**
+ * How many bytes are queued, where other processes have a part in it: asked of the server once in a
+ * while, and counted on from what this process queues and removes itself. What is reported is never
+ * less than what is queued, as far as this process has heard; until the next asking it may be more.
+ */
+/** What others removed, or took over, is noticed after this long. */
+const askedEveryMs = 1_000;
+
+/** What one piece of work changes. */
+export interface ByteChange {
+  readonly queuedBytes: number;
+  readonly removedBytes: number;
+}
+
+interface Count {
+  readonly atMs: number;
+  readonly asked: Promise<number>;
+  isAnswered: boolean;
+  /** What came since it was asked. */
+  changeBytes: number;
+}
+
+export class QueuedBytes {
+  #count: Count | null = null;
+
+  constructor(private readonly ask: () => Promise<number>) {}
+
+  async now(): Promise<number> {
+    const count = this.#fresh() ?? this.#begin();
+    return (await count.asked) + count.changeBytes;
+  }
+
+  /** The next who wants to know asks the server. */
+  forget(): void {
+    this.#count = null;
+  }
+
+  /** Counts what the work changes, once it is done; after a failure nobody knows. */
+  async during<T extends ByteChange>(work: () => Promise<T>): Promise<T> {
+    const before = this.#count?.isAnswered === true ? this.#count : null;
+    try {
+      const change = await work();
+      const count = this.#count;
+      if (count !== null) {
+        count.changeBytes += change.queuedBytes;
+        // The answer may have known already of what was under way as it was asked.
+        if (count === before) count.changeBytes -= change.removedBytes;
+      }
+      return change;
+    } catch (error) {
+      this.forget();
+      throw error;
+    }
+  }
+
+  #fresh(): Count | null {
+    const count = this.#count;
+    const isOld = count?.isAnswered === true && performance.now() - count.atMs > askedEveryMs;
+    return isOld ? null : count;
+  }
+
+  #begin(): Count {
+    const asked = this.ask();
+    const count: Count = { atMs: performance.now(), asked, isAnswered: false, changeBytes: 0 };
+    this.#count = count;
+    asked.then(
+      () => (count.isAnswered = true),
+      () => this.#count === count && this.forget(),
+    );
+    return count;
+  }
+}
