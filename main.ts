@@ -153,7 +153,8 @@ async function runCommand(words: readonly string[]): Promise<number> {
   const { addMissingEnds, audit } = await import("./processors/audit/audit.js");
   const { rebuildMovements } = await import("./processors/audit/movements.js");
   const { start: startProcessors } = await import("./processors/role.js");
-  const steps = { addMissingEnds, audit, rebuildMovements, startProcessors };
+  const { writeQueued } = await import("./processors/book/table-writer.js");
+  const steps = { addMissingEnds, audit, rebuildMovements, startProcessors, writeQueued };
   return operate(words, process.env, steps);
 }
 

@@ -60,6 +60,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const { repair = false } = options;
       const service = await open(config, { alone: repair });
       const workspace = await workspaceOf(service, options);
+      if (repair) await steps.writeQueued(service);
       const found = await steps.audit(service, { workspace, repair, shareMax: 1 });
       return reportFindings(found, repair, report);
     },
@@ -69,6 +70,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     async run({ config, options, steps, open, report }) {
       const service = await open(config, { alone: true });
       const workspace = await workspaceOf(service, options);
+      await steps.writeQueued(service);
       const ends = await steps.addMissingEnds(service, workspace);
       if (ends > 0) report(`Ended subscriptions that had gone to another account (${ends}).`);
       const slices = await steps.rebuildMovements(service.clickhouse, workspace, (done) => {

@@ -45,6 +45,8 @@ export interface Steps {
       readonly shareMax: number;
     },
   ): Promise<AuditFinding[]>;
+  /** Writes what is booked and not in the tables yet. */
+  writeQueued(service: Service): Promise<void>;
   /** Ends of subscriptions that went to another account. @returns how many were missing */
   addMissingEnds(service: Service, workspace: string | null): Promise<number>;
   /** @returns how many slices of accounts were gone through; `progress` is called after each */

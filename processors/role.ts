@@ -107,8 +107,8 @@ export async function start(service: Service): Promise<void> {
       passOver: (record, error) => health.watch(() => passOver(enriching, group, record, error)),
     });
     service.releases.push(`consumer ${group}`, () => {
-      // What was handled is finished at once.
-      if (group === groups.book) bookkeeper.hasten();
+      // What was handled is finished at once, or given again after the next start.
+      if (group === groups.book) bookkeeper.stop();
       return consumer.close();
     });
   };

@@ -28,7 +28,7 @@ import { KnownBooks } from "./known-books.js";
 import { bookMoney } from "./money/book-money.js";
 import { Publisher, readMessages, writeMessages } from "./publisher.js";
 import { repairTables } from "./repair-tables.js";
-import { keptLists, type KeptLists, Lists } from "./state/lists.js";
+import { KeptLists, Lists } from "./state/lists.js";
 import { bookSubscriptions } from "./subscriptions/book-subscriptions.js";
 import { type RowsText, TableWriter, writeRows } from "./table-writer.js";
 
@@ -46,6 +46,7 @@ export interface BookingService {
 
 export class Bookkeeper {
   readonly #books = new Map<number, Promise<PartitionBooks>>();
+  readonly #kept = new KeptLists();
   readonly #writer: TableWriter;
 
   constructor(private readonly service: BookingService) {
@@ -58,7 +59,7 @@ export class Bookkeeper {
     if (first === undefined) return undefined;
     const { partition } = first;
     const known = this.#books.get(partition);
-    const opening = known ?? PartitionBooks.open(this.service, this.#writer, partition);
+    const opening = known ?? PartitionBooks.open(this.service, this.#writer, this.#kept, partition);
     if (known === undefined) this.#books.set(partition, opening);
     try {
       return await (await opening).book(records);
@@ -84,6 +85,11 @@ export class Bookkeeper {
     this.#writer.hasten();
   }
 
+  /** As `hasten`; who waits for rows that cannot be written now is told so. */
+  stop(): void {
+    this.#writer.stop();
+  }
+
   /** To be called when no batch is handled any more. */
   async close(): Promise<void> {
     for (const opening of this.#books.values()) {
@@ -95,7 +101,7 @@ export class Bookkeeper {
 
 /** The books of one partition. */
 class PartitionBooks {
-  readonly #kept: KeptLists = keptLists();
+  readonly #kept: KeptLists;
   readonly #publisher: Publisher;
   #offset: bigint;
   #sequence: bigint;
@@ -105,7 +111,9 @@ class PartitionBooks {
     private readonly writer: TableWriter,
     private readonly owned: OwnedPartition,
     private readonly known: KnownBooks,
+    kept: KeptLists,
   ) {
+    this.#kept = kept.ofOwner();
     this.#offset = owned.offset;
     this.#sequence = owned.sequence;
     const { log, logger, unpublished = async () => undefined } = service;
@@ -115,11 +123,12 @@ class PartitionBooks {
   static async open(
     service: BookingService,
     writer: TableWriter,
+    kept: KeptLists,
     partition: number,
   ): Promise<PartitionBooks> {
     const owned = await service.state.take(partition);
     const known = await KnownBooks.open(service, owned);
-    const books = new PartitionBooks(service, writer, owned, known);
+    const books = new PartitionBooks(service, writer, owned, known, kept);
     await books.#begin();
     return books;
   }

@@ -15,7 +15,7 @@ import type { OwnedPartition } from "../../state/state.js";
 import { nameOf } from "../normalize/facts.js";
 import { movementDimensions, type RecordedRow } from "./account/recorded.js";
 import { accounts, moneyFacts, pools, subscriptionAccounts } from "./state/kinds.js";
-import { keptLists, keyOf, type Kind, Lists } from "./state/lists.js";
+import { KeptLists, keyOf, type Kind, Lists } from "./state/lists.js";
 import { nameOfAccount } from "./subscriptions/accounts.js";
 import { changesOf } from "./subscriptions/changes.js";
 import type { Side } from "./subscriptions/pairing.js";
@@ -94,7 +94,7 @@ export class KnownBooks {
 
   /** Lists as if none were stored: what is read from the tables is all of them. */
   #blank(): Lists {
-    return new Lists({ read: async () => new Map() }, keptLists());
+    return new Lists({ read: async () => new Map() }, new KeptLists());
   }
 
   /** @returns whether anything was there */

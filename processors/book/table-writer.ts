@@ -7,14 +7,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
+import { topics } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/grouped.js";
 import { rejectNews } from "../../rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
+import type { Log } from "../../log/log.js";
 import type { Logger } from "../../runtime/logger.js";
 import {
   Fenced,
   type OwnedPartition,
   type RowLane,
+  rowLanes,
   type SealedBatch,
   type State,
 } from "../../state/state.js";
@@ -26,6 +29,8 @@ const paces: Readonly<Record<RowLane, PaceOptions>> = {
 };
 /** Of one batch: one block to the engine. */
 const batchBytesMax = 8 * 1024 * 1024;
+/** Characters; no row has as many. */
+const blockLengthMax = 16 * 1024 * 1024;
 const firstPauseMs = 100;
 
 /** Rows of a commit as text, by table. */
@@ -63,6 +68,11 @@ export class TableWriter {
     for (const { pace } of Object.values(this.#lanes)) pace.close();
   }
 
+  /** As `hasten`, and who waits for rows that cannot be written now is told so. */
+  stop(): void {
+    for (const lane of Object.values(this.#lanes)) lane.stop();
+  }
+
   /** What is still queued is written after the next start. */
   async close(): Promise<void> {
     this.hasten();
@@ -70,11 +80,33 @@ export class TableWriter {
   }
 }
 
+/** Writes all that is queued, for a command that works on the tables. Nothing may be booking. */
+export async function writeQueued({ clickhouse, log, logger, state }: Stores): Promise<void> {
+  const writer = new TableWriter(state, clickhouse, logger);
+  writer.stop();
+  const partitions = (await log.ends(topics.facts)).keys();
+  try {
+    for (const partition of partitions) {
+      const owned = await state.take(partition);
+      for (const lane of rowLanes) await writer.written(lane, owned, owned.sequence);
+    }
+  } finally {
+    await writer.close();
+  }
+}
+
+interface Stores {
+  readonly clickhouse: ClickHouse;
+  readonly log: Pick<Log, "ends">;
+  readonly logger: Logger;
+  readonly state: State;
+}
+
 interface Waiter {
   readonly owned: OwnedPartition;
   readonly sequence: bigint;
   readonly resolve: () => void;
-  readonly reject: (error: Fenced) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 class LaneWriter {
@@ -82,6 +114,7 @@ class LaneWriter {
   failure: unknown = null;
   #waiting: Waiter[] = [];
   #running: Promise<void> | null = null;
+  #isStopping = false;
   readonly #stopping = new AbortController();
 
   constructor(
@@ -96,8 +129,14 @@ class LaneWriter {
   written(owned: OwnedPartition, sequence: bigint): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ owned, sequence, resolve, reject });
-      this.#running ??= this.#run();
+      this.#running ??= this.#run().finally(() => (this.#running = null));
     });
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+    this.pace.close();
+    if (this.failure !== null) this.#refuseAll(this.failure);
   }
 
   async close(): Promise<void> {
@@ -118,6 +157,7 @@ class LaneWriter {
         pauseMs = firstPauseMs;
       } catch (error) {
         this.failure = error;
+        if (this.#isStopping) return this.#refuseAll(error);
         const { lane } = this;
         this.logger.error({ err: error, lane, pauseMs }, "rows could not be written yet");
         await pause(pauseMs, undefined, { signal }).catch(() => undefined);
@@ -125,7 +165,11 @@ class LaneWriter {
       }
       this.pace.ended(performance.now() - began);
     }
-    this.#running = null;
+  }
+
+  #refuseAll(error: unknown): void {
+    for (const { reject } of this.#waiting) reject(error);
+    this.#waiting = [];
   }
 
   async #writeNext(): Promise<void> {
@@ -164,16 +208,28 @@ async function appendBatch(clickhouse: ClickHouse, batch: SealedBatch): Promise<
   const texts = batch.entries.map(({ value }) => readRows(value));
   for (const table of bookedTableNames) {
     const rows = texts.map((text) => text[table] ?? "").join("");
-    if (rows === "") continue;
-    await clickhouse.append({
-      table,
-      structure: bookedTables[table],
-      rows,
-      token: batch.token,
-      // Repeated, these take each other's place.
-      mayBeThere: batch.isAgain && table !== "rejects",
-    });
-    if (table === "rejects") rejectNews.announce();
+    let part = 0;
+    for (const some of blocksOf(rows)) {
+      await clickhouse.append({
+        table,
+        structure: bookedTables[table],
+        rows: some,
+        token: `${batch.token}-${(part += 1)}`,
+        // Repeated, these take each other's place.
+        mayBeThere: batch.isAgain && table !== "rejects",
+      });
+    }
+    if (table === "rejects" && rows !== "") rejectNews.announce();
+  }
+}
+
+/** Whole lines: one large payment has more rows than a statement takes. */
+function* blocksOf(rows: string): Generator<string> {
+  for (let from = 0; from < rows.length;) {
+    const isLast = rows.length - from <= blockLengthMax;
+    const to = isLast ? rows.length : rows.lastIndexOf("\n", from + blockLengthMax) + 1;
+    yield rows.slice(from, to);
+    from = to;
   }
 }
 

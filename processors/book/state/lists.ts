@@ -36,14 +36,36 @@ const keptBytesMax = 8 * 1024 * 1024;
 /** Beside the bytes of its items, what a list takes in memory. */
 const listBytes = 512;
 
-/** Lists as they are stored, kept by the owner of a partition, who alone changes them. */
-export type KeptLists = LRUCache<string, Stored<unknown>>;
+/**
+ * Lists as they are stored, of all partitions that a process owns. What an owner kept is of no use
+ * to the next one, who may find them changed.
+ */
+export class KeptLists {
+  #owner = 0;
 
-export function keptLists(): KeptLists {
-  return new LRUCache<string, Stored<unknown>>({
-    maxSize: keptBytesMax,
-    sizeCalculation: ({ last, parts }) => last.length + (parts - 1) * partBytesMax + listBytes,
-  });
+  constructor(
+    private readonly kept = new LRUCache<string, Stored<unknown>>({
+      maxSize: keptBytesMax,
+      sizeCalculation: ({ last, parts }) => last.length + (parts - 1) * partBytesMax + listBytes,
+    }),
+    private readonly owners = { count: 0 },
+  ) {}
+
+  /** For one who owns a partition anew. */
+  ofOwner(): KeptLists {
+    const own = new KeptLists(this.kept, this.owners);
+    this.owners.count += 1;
+    own.#owner = this.owners.count;
+    return own;
+  }
+
+  get(key: string): Stored<unknown> | undefined {
+    return this.kept.get(`${this.#owner} ${key}`);
+  }
+
+  set(key: string, list: Stored<unknown>): void {
+    this.kept.set(`${this.#owner} ${key}`, list);
+  }
 }
 
 export class Lists {

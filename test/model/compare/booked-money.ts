@@ -6,7 +6,7 @@ import {
   type PaymentVersions,
   paymentVersions,
 } from "../../../processors/book/payment/payment-versions.js";
-import { keptLists, Lists } from "../../../processors/book/state/lists.js";
+import { KeptLists, Lists } from "../../../processors/book/state/lists.js";
 import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { metaOf } from "../../harness/facts.js";
 import type { DecodedEvent } from "./adapter-facts.js";
@@ -23,7 +23,7 @@ export async function bookedMoney(
   quotes: Quotes,
 ): Promise<PaymentVersions[]> {
   const facts = decoded.flatMap((event) => completed(event, base, quotes));
-  const { payments } = await addFacts(new Lists(nothingStored, keptLists()), facts);
+  const { payments } = await addFacts(new Lists(nothingStored, new KeptLists()), facts);
   return payments.map((known) => paymentVersions(known.payment, known.facts));
 }
 

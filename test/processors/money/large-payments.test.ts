@@ -83,11 +83,12 @@ describe("Booking large payments", () => {
 
   it("should write the ledger in parts, and nothing twice", async () => {
     const workspace = `ws_${randomUUID()}`;
-    const facts = received(workspace, [saleOf(250), ...refundsOf(90)]);
+    // More text than one block has (table-writer.ts).
+    const facts = received(workspace, [saleOf(1_000), ...refundsOf(60)]);
     const booking = open();
     await booking.book(facts);
     const [written] = await sumsOf(clickhouse, workspace);
-    expect(written).to.eql({ rows: String(250 * 91), amount: String(amount - 90n * 9_000n) });
+    expect(written).to.eql({ rows: String(1_000 * 61), amount: String(amount - 60n * 9_000n) });
     await booking.book(facts);
     expect(await sumsOf(clickhouse, workspace)).to.eql([written]);
   });

@@ -233,7 +233,13 @@ describe("A subscription that changes its account", () => {
     const code = await commands.rebuild.run({
       config: service.config,
       options: { workspace },
-      steps: { addMissingEnds, audit, rebuildMovements, startProcessors: async () => {} },
+      steps: {
+        addMissingEnds,
+        audit,
+        rebuildMovements,
+        startProcessors: async () => {},
+        writeQueued: async () => {},
+      },
       open: async () => service,
       close: async () => {},
       report: (line) => reported.push(line),
