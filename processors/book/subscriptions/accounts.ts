@@ -13,7 +13,8 @@ export function nameOfAccount({ workspace, environment, account }: AccountName):
 
 /** What an account has, so that what a batch adds needs no look at all of it. */
 interface Room {
-  readonly ids: Set<string>;
+  /** Receipts of its changes, by id and revision. */
+  readonly receipts: Map<string, string>;
   /** Items of all steps, since movements are worked out from them. */
   size: number;
 }
@@ -33,6 +34,11 @@ export class Accounts {
     return changesIn(this.lists.of(accounts, nameOfAccount(name)));
   }
 
+  /** When the change that is known was received; undefined: it is not known. */
+  receiptOf(change: Change): string | undefined {
+    return this.#roomOf(nameOfAccount(change), change).receipts.get(idOf(change));
+  }
+
   /** As it was known before the batch. */
   before(name: string): KnownAccount {
     const items = this.lists.before(accounts, name);
@@ -49,9 +55,9 @@ export class Accounts {
     const name = nameOfAccount(change);
     const room = this.#roomOf(name, change);
     const id = idOf(change);
-    if (room.ids.has(id)) return true;
+    if (room.receipts.has(id)) return true;
     if (room.size >= roomFor(change)) return false;
-    room.ids.add(id);
+    room.receipts.set(id, change.recorded_at);
     room.size += sizeOf(change);
     this.lists.add(accounts, name, [{ change }]);
     this.added.push(change);
@@ -63,7 +69,8 @@ export class Accounts {
     if (known !== undefined) return known;
     const changes = this.changesOf(account);
     const size = changes.reduce((sum, change) => sum + sizeOf(change), 0);
-    const room = { ids: new Set(changes.map(idOf)), size };
+    const receipts = new Map(changes.map((change) => [idOf(change), change.recorded_at]));
+    const room = { receipts, size };
     this.#rooms.set(name, room);
     return room;
   }

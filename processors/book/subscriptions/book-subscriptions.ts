@@ -52,6 +52,8 @@ export async function bookSubscriptions(
 /** One batch. */
 class Booking {
   readonly #accounts: Accounts;
+  /** What facts say of an account. */
+  readonly #said = new Map<Fact, Change>();
   readonly #rejected: RejectedEvent[] = [];
   readonly #rejects: object[] = [];
   readonly #newSides: Side[] = [];
@@ -70,7 +72,7 @@ class Booking {
   async run(): Promise<Booked> {
     await this.#load();
     this.#again = this.batch.filter((fact) => this.#isKnown(fact));
-    const reported = await this.#changes();
+    const reported = this.#changes();
     await this.#endUnidentified(this.batch.flatMap(sideOf));
     await this.#endTransferred(reported);
     const full = this.batch.filter(({ fact_id: id }) => this.#refused.has(id));
@@ -90,32 +92,38 @@ class Booking {
   }
 
   async #load(): Promise<void> {
-    const changes = this.batch.flatMap((fact) => changeIn(fact) ?? []);
-    await this.#accounts.load(changes);
+    const changes = await mapInTurns(this.batch, changeIn);
+    for (const [index, fact] of this.batch.entries()) {
+      const change = changes[index];
+      if (change) this.#said.set(fact, change);
+    }
+    await this.#accounts.load(this.#said.values());
     await this.lists.load(pools, this.batch.flatMap(sideOf).map(nameOfPool));
   }
 
   /** By the same receipt. */
   #isKnown(fact: Fact): boolean {
-    const change = changeIn(fact);
-    const known =
-      change === null
-        ? sideOf(fact).flatMap((side) =>
-            this.lists
-              .of(pools, nameOfPool(side))
-              .flatMap((item) =>
-                "side" in item && item.side.fact_id === side.fact_id ? item.side : [],
-              ),
-          )
-        : this.#accounts.changesOf(change).filter(({ change_id: id }) => id === change.change_id);
-    const receipt = clickhouseTime(fact.received_at);
-    return known.some(({ recorded_at: at }) => fact.replay || at === receipt);
+    const change = this.#said.get(fact);
+    const receipt =
+      change === undefined ? this.#sideReceipt(fact) : this.#accounts.receiptOf(change);
+    if (receipt === undefined) return false;
+    return fact.replay || receipt === clickhouseTime(fact.received_at);
+  }
+
+  #sideReceipt(fact: Fact): string | undefined {
+    const [side] = sideOf(fact);
+    if (side === undefined) return undefined;
+    const known = this.lists.of(pools, nameOfPool(side)).find((item) => {
+      return "side" in item && item.side.fact_id === side.fact_id;
+    });
+    return known !== undefined && "side" in known ? known.side.recorded_at : undefined;
   }
 
   /** @returns what is reported of subscriptions and had room, known or not */
-  async #changes(): Promise<Change[]> {
-    const reported = (await mapInTurns(this.batch, subscriptionChange)).filter(isThere);
-    const located = (await mapInTurns(this.batch, countryChange)).filter(isThere);
+  #changes(): Change[] {
+    const said = [...this.#said.values()];
+    const reported = said.filter(({ country }) => country === "");
+    const located = said.filter(({ country }) => country !== "");
     const taken = reported.filter((change) => this.#take(change));
     for (const [, some] of grouped(located, nameOfAccount)) {
       const [first] = some;
@@ -278,8 +286,8 @@ class Booking {
     const names = new Set<string>();
     const add = (change: Change): void => void names.add(nameOfAccount(change));
     for (const fact of this.#again) {
-      const change = changeIn(fact);
-      if (change !== null) add(change);
+      const change = this.#said.get(fact);
+      if (change !== undefined) add(change);
       for (const side of sideOf(fact)) {
         for (const item of this.lists.of(pools, nameOfPool(side))) {
           if (!("end" in item) || !events.has(item.end.event_id)) continue;
@@ -293,10 +301,6 @@ class Booking {
 
 function changeIn(fact: Fact): Change | null {
   return subscriptionChange(fact) ?? countryChange(fact);
-}
-
-function isThere(change: Change | null): change is Change {
-  return change !== null;
 }
 
 /** The side that made the end may be of an earlier batch. */
