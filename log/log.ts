@@ -157,6 +157,8 @@ export interface Log {
    * once. None only where the partition ends: what cannot be had at all is LogUnreadable.
    */
   read(topic: Topic, partition: number, offset: bigint, recordsMax: number): Promise<LogRecord[]>;
+  /** Where `append` puts records of this key. */
+  partitionOf(topic: Topic, key: string): number;
   /** The offset the next record will get, by partition. */
   ends(topic: Topic): Promise<bigint[]>;
   /** The oldest offset still there, by partition. */

@@ -120,6 +120,8 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
         ? reader.read(topicLog(topic).named, partition, offset, recordsMax)
         : Promise.resolve([]),
 
+    partitionOf: (topic, key) => partitionOf(key, topicLog(topic).partitions),
+
     ends: (topic) => bounds(topic, "end"),
 
     earliest: (topic) => bounds(topic, "earliest"),

@@ -177,6 +177,8 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
       return topicLog(topic).partitions[partition]?.read(Number(offset), recordsMax) ?? [];
     },
 
+    partitionOf: (topic, key) => partitionOf(key, topicLog(topic).partitions).number,
+
     async ends(topic) {
       return topicLog(topic).partitions.map(({ end }) => BigInt(end));
     },

@@ -34,7 +34,7 @@ import { type RowsText, TableWriter, writeRows } from "./table-writer.js";
 
 export interface BookingService {
   readonly clickhouse: ClickHouse;
-  readonly log: Pick<Log, "append" | "ends" | "shared">;
+  readonly log: Pick<Log, "append" | "ends" | "partitionOf" | "shared">;
   readonly logger: Logger;
   readonly skus: Skus;
   readonly state: State;
@@ -154,9 +154,10 @@ class PartitionBooks {
     const { state } = this.service;
     while ((await state.queuedBytes()) > limits.outboxBytesMax) await pause(roomEveryMs);
     // What lies under other keys is of earlier versions, which booked it.
-    const own = records.filter(({ key, offset }) => isBookKey(key) && offset >= this.#offset);
+    const fresh = records.filter(({ key, offset }) => isBookKey(key) && offset >= this.#offset);
     const last = records.at(-1);
     if (last === undefined || last.offset < this.#offset) return this.#left();
+    const own = await this.#sortOut(fresh);
     const batch = await readFacts(own);
     const found = await this.known.find(batch, (values) => this.#commit({ values }));
     const doubtful = await readFacts(own.filter(({ offset }) => this.known.isDoubtful(offset)));
@@ -168,6 +169,20 @@ class PartitionBooks {
       await this.#commit({ values: new Map(), offset: end });
     }
     return this.#left();
+  }
+
+  /**
+   * Facts that came from a log with other partitions may lie where their book does not: they are
+   * appended again, to its own partition. @returns the others
+   */
+  async #sortOut(records: readonly LogRecord[]): Promise<LogRecord[]> {
+    const { log } = this.service;
+    const isOwn = ({ key, partition }: LogRecord): boolean =>
+      log.partitionOf(topics.facts, key) === partition;
+    const misplaced = records.filter((record) => !isOwn(record));
+    const again = misplaced.map(({ key, value }) => ({ key, value }));
+    if (again.length > 0) await log.append(topics.facts, again);
+    return records.filter(isOwn);
   }
 
   /**

@@ -19,12 +19,13 @@ const ends = new WeakMap<State, bigint>();
 export function bookingOver(
   clickhouse: ClickHouse,
   log: LmdbLog,
-  given: Partial<Pick<Log, "append">> = {},
+  given: Partial<Pick<Log, "append" | "partitionOf">> = {},
 ): Booking {
   const { shared, state } = log;
   const append: Log["append"] = given.append ?? ((topic, records) => log.append(topic, records));
   const skus = { see: async () => {}, name: async () => {}, productName: async () => "" };
-  const facts = { append, shared, ends: async () => [ends.get(state) ?? 0n] };
+  const { partitionOf = () => 0 } = given;
+  const facts = { append, shared, partitionOf, ends: async () => [ends.get(state) ?? 0n] };
   return new Booking({ clickhouse, log: facts, logger: testLogger, skus, state });
 }
 

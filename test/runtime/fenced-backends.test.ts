@@ -50,6 +50,7 @@ describe("A command that is not alone any more", () => {
     consume: none,
     tail: none,
     read: none,
+    partitionOf: none,
     ends: none,
     earliest: none,
     committed: none,

@@ -2,12 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type ClickHouse, StoreUnavailable } from "../../../clickhouse/clickhouse.js";
-import type { Log } from "../../../log/log.js";
+import type { Log, NewRecord } from "../../../log/log.js";
 import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
 import {
   type Fact,
   type FactBody,
+  factRecords,
   topics,
   transactionCodec,
   type TransactionRecord,
@@ -237,6 +238,25 @@ describe("A state that was lost, or never was", () => {
     await next.book([order]);
     expect(await soldIn(clickhouse, workspace)).to.eql(["refund -1000", "sale 1000"]);
     expect(await placesOf(clickhouse, workspace)).to.eql([{ at: "5000" }]);
+  });
+});
+
+describe("A fact that lies where its book does not", () => {
+  it("should be appended again, to the partition of its book, and booked there alone", async () => {
+    const clickhouse = await openTestClickHouse();
+    const workspace = `ws_${randomUUID()}`;
+    const appended: NewRecord[] = [];
+    const append: Log["append"] = async (topic, records) => {
+      if (topic === topics.facts) appended.push(...records);
+      return [];
+    };
+    const order = factIn(workspace, "e1:0", 1, chargeAt(5_000));
+    const elsewhere = { append, partitionOf: () => 1 };
+    await bookingOver(clickhouse, newLog(), elsewhere).book([order]);
+    expect(appended.map(({ value }) => factRecords.decode(value).fact_id)).to.eql(["e1:0"]);
+    expect(await soldIn(clickhouse, workspace)).to.eql([]);
+    await bookingOver(clickhouse, newLog()).book([order]);
+    expect(await soldIn(clickhouse, workspace)).to.eql(["sale 1000"]);
   });
 });
 
