@@ -12,6 +12,7 @@ import { grouped } from "../../runtime/grouped.js";
 import { rejectNews } from "../../rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import type { Log } from "../../log/log.js";
+import { LogThrottle } from "../../runtime/log-throttle.js";
 import type { Logger } from "../../runtime/logger.js";
 import {
   Fenced,
@@ -115,6 +116,7 @@ class LaneWriter {
   #waiting: Waiter[] = [];
   #running: Promise<void> | null = null;
   #isStopping = false;
+  readonly #failures = new LogThrottle();
   readonly #stopping = new AbortController();
 
   constructor(
@@ -158,13 +160,19 @@ class LaneWriter {
       } catch (error) {
         this.failure = error;
         if (this.#isStopping) return this.#refuseAll(error);
-        const { lane } = this;
-        this.logger.error({ err: error, lane, pauseMs }, "rows could not be written yet");
+        this.#report(error);
         await pause(pauseMs, undefined, { signal }).catch(() => undefined);
         pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax);
       }
       this.pace.ended(performance.now() - began);
     }
+  }
+
+  #report(error: unknown): void {
+    const unreported = this.#failures.turn(this.lane);
+    if (unreported === null) return;
+    const { lane } = this;
+    this.logger.error({ err: error, lane, unreported }, "rows could not be written yet");
   }
 
   #refuseAll(error: unknown): void {
