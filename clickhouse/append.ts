@@ -18,7 +18,7 @@ import { columnNames, columnsOf, typeParts } from "./structure.js";
 export interface Share {
   /** Of the INSERT, what follows its settings. */
   readonly source: string;
-  /** A table expression: one of the rows, or none when there are none. */
+  /** A table expression with one of the rows; empty when there are none. */
   readonly sample: string;
 }
 

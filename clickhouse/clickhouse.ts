@@ -48,9 +48,9 @@ export interface RowsBatch {
   readonly table: string;
   /** `name Type, …` of the rows, as in CREATE TABLE; what says where a row lies is among them. */
   readonly structure: string;
-  /** At least one, as `tabSeparated` writes them. */
+  /** One row or more, as written by `tabSeparated`. */
   readonly rows: string;
-  /** No other batch of the table has or had it. Without a `/`. */
+  /** Unique among all batches ever appended to the table; contains no `/`. */
   readonly token: string;
   /**
    * Somebody may have sent it before, so that it is looked for. False for a batch that was never

@@ -67,7 +67,7 @@ function nestedOf(type: string): ToText {
       return `(${parts.map(({ name, text }) => text(Reflect.get(value, name))).join(",")})`;
     };
   }
-  // Digits need no quotes, and what is a number may be given as a text.
+  // Numbers are written without quotes, also when they are given as text.
   const isBare = /^(?:U?Int|Decimal)/.test(outer);
   return scalarOf(outer, isBare ? escaped : (text) => `'${escaped(text).replaceAll("'", "\\'")}'`);
 }

@@ -14,8 +14,6 @@ type Handle = (records: readonly LogRecord[]) => Promise<Left | void>;
 export interface Left {
   readonly finished: Promise<void>;
   readonly shown?: Promise<void>;
-  /** The part of it that burdens the stores; left out: all. */
-  readonly written?: Promise<void>;
 }
 
 /** Of one batch; a single caller's records are never parted. */
@@ -54,7 +52,7 @@ export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Ha
         left?.finished.catch((error: unknown) => doubt(taken, error));
         for (const caller of taken) caller.resolve(left);
         await finishing;
-        finishing = Promise.allSettled([left?.written ?? left?.finished]);
+        finishing = Promise.allSettled([left?.finished]);
       } catch (error) {
         doubt(taken, error);
         for (const caller of taken) caller.reject(error);

@@ -6,7 +6,7 @@ const lanes: readonly Lane[] = ["messages", ...rowLanes];
 
 /**
  * Before anything is written, so that a mistake of the caller leaves nothing half done.
- * @param last sequence that the partition's owner knows of
+ * @param last sequence of the last commit that the partition's owner knows of
  */
 export function assertFits({ values, published }: Commit, last: bigint): void {
   assert(published <= last, `published up to ${published}, committed up to ${last}`);

@@ -35,7 +35,7 @@ export class QueuedBytes {
     this.#count = null;
   }
 
-  /** Counts what the work changes, once it is done; after a failure nobody knows. */
+  /** Adds what the work changes once it has succeeded; after a failure the count is unknown. */
   async during<T extends ByteChange>(work: () => Promise<T>): Promise<T> {
     const before = this.#count?.isAnswered === true ? this.#count : null;
     try {

@@ -1,7 +1,7 @@
 /** Reads accounts in an order, a page or all. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { type AccountPosition, accountOrderQuery } from "./order-query.js";
 import { type AccountRow, type AccountsWanted, accountsQuery } from "./query.js";
@@ -19,21 +19,12 @@ const readAccountsMax = 2_000;
 /** To say what comes next, all accounts are looked at: an export asks for many at once. */
 const exportAccountsMax = 50_000;
 
-export async function readAccounts(
+export function readAccounts(
   list: AccountList,
   after: AccountPosition | null,
   limit: number,
 ): Promise<Page<AccountRow, AccountPosition>> {
-  const found: Ordered[] = [];
-  for await (const some of readsOf(list, after, { first: limit + 1, max: readAccountsMax })) {
-    found.push(...some);
-    if (found.length > limit) break;
-  }
-  const page = found.slice(0, limit);
-  return {
-    rows: page.map(({ row }) => row),
-    last: found.length > limit ? (page.at(-1)?.position ?? null) : null,
-  };
+  return pageFrom(readsOf(list, after, { first: limit + 1, max: readAccountsMax }), limit);
 }
 
 /** In the same order, read by read. */
@@ -42,10 +33,7 @@ export async function* readAllAccounts(list: AccountList): AsyncGenerator<Accoun
   for await (const some of readsOf(list, null, counts)) yield some.map(({ row }) => row);
 }
 
-interface Ordered {
-  readonly row: AccountRow;
-  readonly position: AccountPosition;
-}
+type Ordered = Placed<AccountRow, AccountPosition>;
 
 async function* readsOf(
   { clickhouse, asOf, wanted, sort }: AccountList,

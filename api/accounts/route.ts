@@ -21,7 +21,7 @@ export function accountsRoute(api: ReadApi): void {
   };
   listRoute(api, options, async ({ ctx, access, query, asOf, ...asked }) => {
     const { vintage, active, search, sort = "-mrr" } = query;
-    // A key must not be able to try whether somebody is a customer.
+    // With this search an API key could test whether somebody is a customer.
     if (search !== undefined && ctx.state.caller?.kind !== "member") throw membersOnly();
     const wanted = {
       cell: cellOf(query, await asked.catalogue()),

@@ -27,6 +27,29 @@ export interface Page<Row, Position> {
   readonly more?: object;
 }
 
+/** A row of a list and where the page that ends with it is continued. */
+export interface Placed<Row, Position> {
+  readonly row: Row;
+  readonly position: Position;
+}
+
+/** @param reads of the list, in its order, from where the page begins */
+export async function pageFrom<Row, Position>(
+  reads: AsyncIterable<readonly Placed<Row, Position>[]>,
+  limit: number,
+): Promise<Page<Row, Position>> {
+  const found: Placed<Row, Position>[] = [];
+  for await (const some of reads) {
+    found.push(...some);
+    if (found.length > limit) break;
+  }
+  const page = found.slice(0, limit);
+  return {
+    rows: page.map(({ row }) => row),
+    last: found.length > limit ? (page.at(-1)?.position ?? null) : null,
+  };
+}
+
 export interface Walk<Query, Position> {
   readonly asOf: PinnedAsOf;
   /** Rows of this page. */

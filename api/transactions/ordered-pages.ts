@@ -4,7 +4,7 @@
  */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { type OrderPosition, type OrderedRow, orderedCandidatesQuery } from "./candidates-query.js";
 import { type ListedRow, type TransactionRow, transactionOf } from "./listed-row.js";
@@ -23,21 +23,12 @@ export interface OrderedList {
 /** Versions of one read: where few of them count, each read is twice as long, up to this. */
 const readVersionsMax = 2_000;
 
-export async function readOrderedTransactions(
+export function readOrderedTransactions(
   list: OrderedList,
   after: OrderPosition | null,
   limit: number,
 ): Promise<Page<TransactionRow, OrderPosition>> {
-  const found: Ordered[] = [];
-  for await (const some of readsOf(list, after, { first: limit + 1, max: readVersionsMax })) {
-    found.push(...some);
-    if (found.length > limit) break;
-  }
-  const page = found.slice(0, limit);
-  return {
-    rows: page.map(({ row }) => row),
-    last: found.length > limit ? (page.at(-1)?.position ?? null) : null,
-  };
+  return pageFrom(readsOf(list, after, { first: limit + 1, max: readVersionsMax }), limit);
 }
 
 /** All of them, read by read. */
@@ -48,10 +39,7 @@ export async function* readAllOrderedTransactions(
   for await (const some of readsOf(list, null, counts)) yield some.map(({ row }) => row);
 }
 
-interface Ordered {
-  readonly row: TransactionRow;
-  readonly position: OrderPosition;
-}
+type Ordered = Placed<TransactionRow, OrderPosition>;
 
 async function* readsOf(
   list: OrderedList,

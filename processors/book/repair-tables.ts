@@ -36,13 +36,12 @@ export async function repairTables(
   const { payments } = await addFacts(lists, money);
   const known = new Map(payments.flatMap((one) => one.facts).map((fact) => [fact.fact_id, fact]));
   await insertFacts(clickhouse, [...known.values()]);
-  const outcomes = await mapInTurns(payments, (payment) => {
-    const reported = paymentVersions(payment.payment, payment.facts);
-    const inserted = reported.versions.filter(({ changed }) => changed);
-    return { payment, ...reported, refused: [], inserted, published: [] };
+  const recorded = await mapInTurns(payments, (payment) => {
+    const { versions, ledger } = paymentVersions(payment.payment, payment.facts);
+    return { payment, ledger, versions: versions.filter(({ changed }) => changed) };
   });
-  await insertVersions(clickhouse, outcomes);
-  await insertLedger(clickhouse, outcomes, shared);
+  await insertVersions(clickhouse, recorded);
+  await insertLedger(clickhouse, recorded, shared);
 
   const accounts = new Accounts(lists);
   const names = await touchedAccounts(clickhouse, lists, facts);

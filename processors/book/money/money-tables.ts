@@ -9,7 +9,7 @@ import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../../schemas/records/records.js";
 import { subjects } from "../../normalize/facts.js";
-import type { LedgerRow, Reported, Version } from "../payment/payment-versions.js";
+import type { LedgerRow, PaymentVersions, Reported, Version } from "../payment/payment-versions.js";
 
 export interface PaymentName {
   readonly workspace: string;
@@ -25,6 +25,11 @@ export interface KnownPayment extends PaymentName {
   readonly facts: readonly Fact[];
   /** How many facts were seen under each key; with more of them by now, this view is old. */
   readonly keys: ReadonlyMap<string, number>;
+}
+
+/** What should be recorded of one payment. */
+interface RecordedPayment extends PaymentVersions {
+  readonly payment: KnownPayment;
 }
 
 /** What a batch came to for one payment. */
@@ -100,7 +105,7 @@ export const ledgerColumns =
  */
 export async function insertLedger(
   clickhouse: ClickHouse,
-  outcomes: readonly MoneyOutcome[],
+  outcomes: readonly RecordedPayment[],
   shared: boolean,
 ): Promise<void> {
   for (const part of chunksBySize(outcomes.flatMap(stretchesOf), rowsMax, sizeOf)) {
@@ -113,7 +118,7 @@ const rowsMax = 20_000;
 
 /** Rows of one payment, and where in the table those lie that are to be like them. */
 interface LedgerStretch {
-  readonly outcome: MoneyOutcome;
+  readonly outcome: RecordedPayment;
   readonly ledger: readonly LedgerRow[];
   /** Of a payment with more rows than a statement takes, which it has for itself; null: all. */
   readonly within: string | null;
@@ -124,7 +129,7 @@ function sizeOf({ ledger, within }: LedgerStretch): number {
 }
 
 /** By fact and entry: all rows of a payment lie in one of its stretches. */
-function stretchesOf(outcome: MoneyOutcome): LedgerStretch[] {
+function stretchesOf(outcome: RecordedPayment): LedgerStretch[] {
   const { ledger } = outcome;
   if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];
   const places = grouped(ledger, (row) => `${row.fact.fact_id} ${row.entry}`);
@@ -198,7 +203,7 @@ export function ledgerRows(payment: PaymentName, ledger: readonly LedgerRow[]) {
 }
 
 /** A SELECT of the payments about which more is known by now. */
-function outdated(outcomes: readonly MoneyOutcome[]): string {
+function outdated(outcomes: readonly RecordedPayment[]): string {
   const seen = outcomes.flatMap(({ payment }) =>
     [...payment.keys].map(([key, facts]) => ({
       workspace: payment.workspace,
@@ -236,9 +241,9 @@ export const versionColumns =
 
 export async function insertVersions(
   clickhouse: ClickHouse,
-  outcomes: readonly MoneyOutcome[],
+  recorded: readonly RecordedPayment[],
 ): Promise<void> {
-  const all = outcomes.flatMap(({ payment, inserted }) => versionRows(payment, inserted));
+  const all = recorded.flatMap(({ payment, versions }) => versionRows(payment, versions));
   const identity = "workspace, environment, timestamp, id, recorded_at, fact_id, version";
   for (const rows of chunksBySize(all, rowsMax, () => 1)) {
     const inPlaces = matching(rows, "workspace", "environment", "timestamp", "id");
