@@ -1,6 +1,10 @@
 /** Who changes which SKUs belong to which products, one at a time among all processes. */
 import type { Environment } from "../schemas/records/records.js";
+import { News } from "../runtime/lookout.js";
 import type { Postgres } from "../postgres/postgres.js";
+
+/** A catalogue was changed in this process. */
+export const catalogueNews = new News();
 
 /**
  * Two processes that name SKUs alike at once would both find no product of that slug and make one;

@@ -4,7 +4,7 @@
  */
 import { unattributed } from "../schemas/products.js";
 import { AskedTogether } from "../runtime/batch-loader.js";
-import { catalogueName, lockCatalogue, readRevisions } from "./lock.js";
+import { catalogueName, catalogueNews, lockCatalogue, readRevisions } from "./lock.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import { chunksBySize } from "../runtime/chunk.js";
 import { grouped } from "../runtime/grouped.js";
@@ -114,6 +114,7 @@ async function changeLocked<One extends SkuName>(
     await lockCatalogue(sql, first.workspace, first.environment);
     await change(sql, skus);
   });
+  catalogueNews.announce();
 }
 
 /** @param keys by `keyOf`, whatever follows it. Null: the SKU has no place */

@@ -7,7 +7,7 @@ import { productId } from "../schemas/ids.js";
 import type { Environment } from "../schemas/records/records.js";
 import { LRUCache } from "lru-cache";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
-import { catalogueName, readRevisions } from "./lock.js";
+import { catalogueName, catalogueNews, readRevisions } from "./lock.js";
 import type { Postgres } from "../postgres/postgres.js";
 
 export interface CatalogueProduct {
@@ -50,7 +50,8 @@ interface Kept {
 }
 
 /**
- * @param isAlone people change catalogues through this process only, so that they need not wait
+ * @param isAlone catalogues are changed through this process only, so that people need not wait,
+ *   and revisions need not be looked at without news
  * @param elapsed ms by a clock that is never set
  */
 export function openCatalogueView(
@@ -59,12 +60,18 @@ export function openCatalogueView(
   elapsed = () => performance.now(),
 ) {
   const kept = new LRUCache<string, Kept>({ max: keptMax });
+  /** `catalogueNews`, and `elapsed`, at the last look. */
+  let [seen, lookedAt] = [catalogueNews.count, elapsed()];
   const changes = new ExpiringCache({
     ttlMs: checkMs,
     entriesMax: 1,
     elapsed,
     load: async () => {
       if (kept.size === 0) return;
+      // Alone, this process knows of every change, but of those of a restore.
+      const isNews = catalogueNews.count !== seen || elapsed() >= lookedAt + keptMsMax;
+      if (isAlone && !isNews) return;
+      [seen, lookedAt] = [catalogueNews.count, elapsed()];
       const revisions = await readRevisions(postgres, [...kept.keys()]);
       for (const [name, { read }] of kept.entries()) {
         if (read === null) continue;

@@ -152,8 +152,8 @@ class Run {
         if (last === undefined) {
           // A restore or retention may have left nothing before the end.
           const { end } = this.source;
-          if (this.#unfinished === 0 && this.#next < end) await this.place.move((this.#next = end));
-          else await this.#news();
+          if (this.#unfinished > 0) await this.arrivals.next(this.stop);
+          else if (this.#next < end) await this.place.move((this.#next = end));
           continue;
         }
         if (this.stop.aborted) break;
@@ -229,18 +229,13 @@ class Run {
         .move(offset)
         .catch((error: unknown) => this.#failures.push({ records: [], error }));
     // What could not be finished is among the failures by then.
-    const moved = this.#finished.then(move, () => undefined).finally(() => (this.#unfinished -= 1));
+    const moved = this.#finished
+      .then(move, () => undefined)
+      .finally(() => {
+        this.#unfinished -= 1;
+        this.arrivals.announce();
+      });
     this.#moved = Promise.all([this.#moved, moved]);
-  }
-
-  /** Resolves when there are records to read, or nothing is left to be finished. */
-  async #news(): Promise<void> {
-    const over = new AbortController();
-    const end = (): void => over.abort();
-    this.stop.addEventListener("abort", end);
-    await Promise.race([this.arrivals.next(over.signal), this.#moved]);
-    this.stop.removeEventListener("abort", end);
-    end();
   }
 }
 

@@ -22,27 +22,32 @@ export async function rest(ms: number, stop: AbortSignal): Promise<void> {
 
 /** Wakes all waiters, for example when a topic has new records. */
 export class Arrivals {
-  #waiting = new Set<() => void>();
+  #next: { readonly promise: Promise<void>; readonly wake: () => void } | null = null;
+  readonly #stops = new WeakSet<AbortSignal>();
 
   announce(): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const wake of waiting) wake();
+    const next = this.#next;
+    this.#next = null;
+    next?.wake();
   }
 
-  /** Resolves at the next announcement or when `stop` is aborted. */
-  next(stop: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (stop.aborted) return resolve();
-      const wake = (): void => {
-        this.#waiting.delete(wake);
-        stop.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      stop.addEventListener("abort", wake);
-    });
+  /** Resolves at the next announcement or when `stop`, the same one each time, is aborted. */
+  async next(stop: AbortSignal): Promise<void> {
+    if (stop.aborted) return;
+    // Once for all waits: a listener for each cost more than the wait itself.
+    if (!this.#stops.has(stop)) {
+      this.#stops.add(stop);
+      stop.addEventListener("abort", () => this.announce());
+    }
+    this.#next ??= openNext();
+    await this.#next.promise;
   }
+}
+
+function openNext() {
+  let wake = (): void => undefined;
+  const promise = new Promise<void>((resolve) => (wake = resolve));
+  return { promise, wake };
 }
 
 /** Those of a log that are open: each is closed once, the rest with the log. */

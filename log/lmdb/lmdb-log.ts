@@ -61,11 +61,14 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     for (const { partitions, arrivals } of logs.values()) {
       let grew = false;
       for (const partition of partitions) {
-        grew ||= partition.staged > partition.end;
-        if (durable) partition.end = partition.staged;
-        else partition.staged = partition.end;
+        if (partition.staged === partition.end) continue;
+        if (durable) {
+          partition.end = partition.staged;
+          partition.arrivals.announce();
+          grew = true;
+        } else partition.staged = partition.end;
       }
-      if (durable && grew) arrivals.announce();
+      if (grew) arrivals.announce();
     }
     state.ended(durable);
   });
@@ -149,12 +152,13 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     },
 
     consume(options) {
-      const { partitions, arrivals } = topicLog(options.topic);
+      const { partitions } = topicLog(options.topic);
       const group = `${options.topic}/${options.group}`;
       members.set(group, (members.get(group) ?? 0) + 1);
-      const parts = partitions.map((partition) =>
-        consumePartition(partition, placeOf(options.group, partition), arrivals, options, logger),
-      );
+      const parts = partitions.map((partition) => {
+        const place = placeOf(options.group, partition);
+        return consumePartition(partition, place, partition.arrivals, options, logger);
+      });
       return subscriptions.add(parts, () => members.set(group, (members.get(group) ?? 1) - 1));
     },
 

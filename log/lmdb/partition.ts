@@ -4,6 +4,7 @@ import type { Database } from "lmdb";
 import type { Topic } from "../../schemas/records/records.js";
 import type { LogRecord, NewRecord } from "../log.js";
 import { within } from "../partition-consumer.js";
+import { Arrivals } from "../subscriptions.js";
 
 /** 8 bytes append time (ms since 1970), 2 bytes length of the key. */
 const headBytes = 10;
@@ -16,6 +17,8 @@ export class Partition {
   end: number;
   /** The next offset, with the commit that is being written. */
   staged: number;
+  /** Announced when `end` grew. */
+  readonly arrivals = new Arrivals();
 
   constructor(
     readonly topic: Topic,
@@ -53,6 +56,8 @@ export class Partition {
   }
 
   read(offset: number, recordsMax: number, bytesMax = Number.POSITIVE_INFINITY): LogRecord[] {
+    // Tails look at every partition when one of them grew.
+    if (offset >= this.end) return [];
     const range = this.store.getRange({ start: offset, end: this.end, limit: recordsMax });
     const records = range.map(({ key, value }) => this.#decode(key, value));
     return within(records, bytesMax);
