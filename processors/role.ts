@@ -151,7 +151,7 @@ export async function start(service: Service): Promise<void> {
  */
 const journalHaste = { shareMax: 1 / 10, lingerMs: 250 };
 /** Where one process does everything on few cores. */
-const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 2_000 };
+const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 3_000 };
 
 type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;
 

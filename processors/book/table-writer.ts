@@ -25,7 +25,7 @@ import {
 import { type BookedTable, bookedTableNames, bookedTables } from "./booked.js";
 
 const paces: Readonly<Record<RowLane, PaceOptions>> = {
-  shown: { shareMax: 1 / 40, restMsMax: 1_000 },
+  shown: { shareMax: 1 / 40, restMsMax: 2_000 },
   rest: { shareMax: 1 / 20, hurriedShareMax: 1 / 4, restMsMax: 3_000 },
 };
 /** Of one batch: one block to the engine. */
