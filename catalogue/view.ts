@@ -62,6 +62,8 @@ export function openCatalogueView(
   const kept = new LRUCache<string, Kept>({ max: keptMax });
   /** `catalogueNews`, and `elapsed`, at the last look. */
   let [seen, lookedAt] = [catalogueNews.count, elapsed()];
+  /** A changed one was kept, since it had been read a moment before. */
+  let isOneOld = false;
   const changes = new ExpiringCache({
     ttlMs: checkMs,
     entriesMax: 1,
@@ -70,13 +72,15 @@ export function openCatalogueView(
       if (kept.size === 0) return;
       // Alone, this process knows of every change, but of those of a restore.
       const isNews = catalogueNews.count !== seen || elapsed() >= lookedAt + keptMsMax;
-      if (isAlone && !isNews) return;
+      if (isAlone && !isNews && !isOneOld) return;
       [seen, lookedAt] = [catalogueNews.count, elapsed()];
       const revisions = await readRevisions(postgres, [...kept.keys()]);
+      isOneOld = false;
       for (const [name, { read }] of kept.entries()) {
         if (read === null) continue;
         const isChanged = read.revision < (revisions.get(name) ?? 0n);
         if (elapsed() >= (isChanged ? read.notBefore : read.until)) kept.delete(name);
+        else isOneOld ||= isChanged;
       }
     },
   });

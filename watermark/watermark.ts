@@ -42,7 +42,7 @@ export const passages: readonly (readonly [Topic, string])[] = [
   [topics.facts, groups.book],
 ];
 
-/** Transactions are written first; all else within two seconds, at once when asked for. */
+/** Transactions are written first; all else within three seconds, at once when asked for. */
 export type Figures = "transactions" | "all";
 
 export class Watermark {

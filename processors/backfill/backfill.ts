@@ -212,15 +212,18 @@ async function isItsTurn(
   if (state === "comparing") {
     return after !== null || (await watermark.completeTo()) > updatedAt.getTime();
   }
-  for (const [topic, group] of [
-    [topics.raw, groups.normalize],
-    [topics.facts, groups.book],
-  ] as const) {
-    const [ends, done] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
-    const behind = ends.reduce((sum, end, partition) => sum + end - (done[partition] ?? 0n), 0n);
-    if (behind > backfillAheadRecordsMax) return false;
-  }
-  return true;
+  // Asked for, what is booked is shown at once.
+  await watermark.completeTo("transactions");
+  const { raw, facts } = topics;
+  const normalized = await behind(log.ends(raw), log.committed(raw, groups.normalize));
+  const booked = await behind(log.ends(facts), log.handled(facts, groups.book));
+  return normalized <= backfillAheadRecordsMax && booked <= backfillAheadRecordsMax;
+}
+
+/** Records that are still to be passed, of all partitions. */
+async function behind(asked: Promise<bigint[]>, passed: Promise<bigint[]>): Promise<number> {
+  const [ends, offsets] = await Promise.all([asked, passed]);
+  return ends.reduce((sum, end, partition) => sum + Number(end - (offsets[partition] ?? 0n)), 0);
 }
 
 async function readPage(

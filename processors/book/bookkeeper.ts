@@ -50,7 +50,7 @@ export class Bookkeeper {
   readonly #writer: TableWriter;
 
   constructor(private readonly service: BookingService) {
-    this.#writer = new TableWriter(service.state, service.clickhouse, service.logger);
+    this.#writer = new TableWriter(service);
   }
 
   /** @param records of one partition. @returns what is still to be finished */
