@@ -1,9 +1,10 @@
 /** Accounts that ever had MRR, and their subscriptions, as of two moments. */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
-import type { Cell } from "../reading/metric-filters.js";
+import { type Cell, inSql } from "../reading/metric-filters.js";
 import { movementRows } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
+import type { Several } from "../../schemas/http/several.js";
 
 /** Of the rows of a cell. Decimal text, base currency; moments in ms since 1970, as text. */
 export interface AccountRow {
@@ -19,8 +20,8 @@ export interface AccountRow {
 
 export interface AccountsWanted {
   readonly cell: Pick<Cell, "condition" | "params" | "hasWholeAccounts">;
-  /** First days of the first month, and of the one after the last: `YYYY-MM-DD`. */
-  readonly vintages?: { readonly from: string; readonly to: string } | undefined;
+  /** First days of their months: `YYYY-MM-DD`. */
+  readonly vintages?: Several | undefined;
   readonly isActive?: boolean | undefined;
   /** These only. */
   readonly accounts?: readonly string[] | undefined;
@@ -66,16 +67,14 @@ type RowsWanted = Pick<AccountsWanted, "vintages" | "accounts">;
 export function accountRows(asOf: AsOf, { vintages, accounts }: RowsWanted): string {
   return [
     movementRows(asOf),
-    ...(vintages === undefined
-      ? []
-      : ["vintage >= toDate({vintage_from:String}) AND vintage < toDate({vintage_to:String})"]),
+    ...(vintages === undefined ? [] : [`vintage ${inSql(vintages)} {vintages:Array(Date)}`]),
     ...(accounts === undefined ? [] : ["account IN {accounts:Array(String)}"]),
   ].join(" AND ");
 }
 
 export function accountParams({ vintages, accounts }: RowsWanted): Query["params"] {
   return {
-    ...(vintages === undefined ? {} : { vintage_from: vintages.from, vintage_to: vintages.to }),
+    ...(vintages === undefined ? {} : { vintages: vintages.values }),
     ...(accounts === undefined ? {} : { accounts }),
   };
 }

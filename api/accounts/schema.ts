@@ -3,17 +3,13 @@ import { z } from "zod";
 import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
-import { cellQuery } from "../../schemas/http/series.js";
+import { mrrCellQuery } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
-
-/** `2026-05`, `2026-Q2` or `2026`, as cohorts have them. */
-const vintageText = /^\d{4}(-(0[1-9]|1[0-2])|-Q[1-4])?$/;
 
 const accountSorts = ["-mrr", "mrr", "-first_at", "first_at", "-last_at", "last_at"] as const;
 export type AccountSort = (typeof accountSorts)[number];
 
 export const accountsQueryParameters = z.object({
-  vintage: z.string().regex(vintageText, "must be a vintage: 2026-05, 2026-Q2 or 2026").optional(),
   active: z
     .enum(["true", "false"])
     .optional()
@@ -33,7 +29,7 @@ export const accountsQueryParameters = z.object({
     .enum(accountSorts)
     .optional()
     .meta({ description: "With `-` descending; of equals by `id`. Default: `-mrr`." }),
-  ...cellQuery,
+  ...mrrCellQuery,
   ...pageQuery,
   ...clocksQuery,
   ...formatQuery,

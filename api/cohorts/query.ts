@@ -14,8 +14,8 @@ export interface CohortRow {
   readonly change: string;
 }
 
-type Rows = Pick<Cell, "condition" | "params" | "isWhole">;
-const allRows: Rows = { condition: "true", params: {}, isWhole: true };
+type Rows = Pick<Cell, "condition" | "params" | "isOfVintages">;
+const allRows: Rows = { condition: "true", params: {}, isOfVintages: true };
 
 /** @param measure MRR in base currency, or active accounts (of cells of whole accounts) */
 export function cohortsQuery(
@@ -24,8 +24,8 @@ export function cohortsQuery(
   measure: "mrr" | "accounts" = "mrr",
 ): Query {
   const columns = ["vintage", "toStartOfMonth(at) AS month", "kind"];
-  // The projection by vintage knows no cells.
-  const wholes = cell.isWhole ? "by_vintage" : "none";
+  // The projection by vintage knows no other cells.
+  const wholes = cell.isOfVintages ? "by_vintage" : "none";
   const { condition } = cell;
   const parts = movementPartsSql(columns, wholes, asOf, { condition, measures: [measure] });
   return {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { cellQuery } from "../../schemas/http/series.js";
+import { mrrCellQuery } from "../../schemas/http/series.js";
 
 const cohortIntervals = ["month", "quarter", "year"] as const;
 export type CohortInterval = (typeof cohortIntervals)[number];
@@ -23,8 +23,9 @@ export const cohortsQueryParameters = z.object({
         "`true` reports gross retention beside net: each account counts at most what it began " +
         "with. Reads every movement. Default: `false`.",
     }),
-  provider: cellQuery.provider,
-  product: cellQuery.product,
+  provider: mrrCellQuery.provider,
+  product: mrrCellQuery.product,
+  vintage: mrrCellQuery.vintage,
   ...clocksQuery,
   ...formatQuery,
 });

@@ -5,7 +5,7 @@ import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type Groups, memberSql, placeSql } from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
-import { sumMovementSeriesSql } from "../reading/movements.js";
+import { sumMovementSeriesSql, wholesOf } from "../reading/movements.js";
 import { fromDaySql } from "../reading/parts.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
@@ -23,7 +23,7 @@ export interface MovementSeriesRow {
 /** No movement is as old (`limits.eventEarliest`). */
 export const beforeAll = "1970-01-01";
 
-type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
+type Rows = Omit<Cell, "hasWholeAccounts">;
 
 /**
  * @param asOf of the series, or a reading of it
@@ -81,13 +81,12 @@ export function seriesSql(
     "kind",
     ...groups,
   ];
-  const isOfSkus = cell.isOfSkus && by !== "currency" && by !== "country";
-  return sumMovementSeriesSql(
-    columnsOf,
-    { months: isOfSkus ? "by_month_and_sku" : "by_month", isOfMonths: isOfMonths(series) },
-    asOf,
-    { condition: cell.condition, measures: ["mrr", "accounts"] },
-  );
+  const hasPlaces = by === "currency" || by === "country";
+  const wholes = wholesOf(cell, hasPlaces, by !== undefined && by !== "kind");
+  return sumMovementSeriesSql(columnsOf, { wholes, isOfMonths: isOfMonths(series) }, asOf, {
+    condition: cell.condition,
+    measures: ["mrr", "accounts"],
+  });
 }
 
 export function seriesParams(

@@ -6,7 +6,7 @@ import { movementKinds } from "../../schemas/records/records.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import {
   cellGroups,
-  cellQuery,
+  mrrCellQuery,
   groupByMeta,
   groupShape,
   groupsQuery,
@@ -24,7 +24,7 @@ export type MovementGroup = (typeof movementGroups)[number];
 
 export const movementsQueryParameters = z.object({
   ...seriesQuery,
-  ...cellQuery,
+  ...mrrCellQuery,
   group_by: z
     .enum(movementGroups)
     .optional()

@@ -9,7 +9,7 @@ export async function readMrrChanges(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
   from: number,
-  provider: string | undefined,
+  provider: readonly string[] | undefined,
   after: MrrChangePosition | null,
   limit: number,
 ): Promise<Page<MrrChangeRow, MrrChangePosition>> {

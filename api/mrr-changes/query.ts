@@ -53,7 +53,7 @@ export interface MrrChangePosition extends Pick<
 export function mrrChangesQuery(
   asOf: PinnedAsOf,
   from: number,
-  provider: string | undefined,
+  provider: readonly string[] | undefined,
   after: MrrChangePosition | null,
   rowsMax: number,
 ): Query {
@@ -62,7 +62,7 @@ export function mrrChangesQuery(
     `recorded_at > ${fromSql}`,
     `recorded_at <= ${knownAtSql}`,
     `at <= ${atSql}`,
-    provider !== undefined && "provider = {provider:String}",
+    provider !== undefined && "provider IN {provider:Array(String)}",
     after !== null &&
       `(recorded_at, event_id, account) <= (${momentSql("after")}, ` +
         "{after_event:String}, {after_account:String})",

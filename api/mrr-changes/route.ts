@@ -66,11 +66,11 @@ function momentsOf(query: MrrChangesQuery, clocks: Clocks): Moments {
 async function read(
   service: Pick<Service, "clickhouse">,
   asOf: PinnedAsOf,
-  provider: string | undefined,
+  provider: readonly string[] | undefined,
 ): Promise<Reading> {
   const rows = await readMrr(service.clickhouse, asOf);
   return {
     knownAt: asOf.knownAt,
-    rows: rows.filter((row) => [undefined, row.provider].includes(provider)),
+    rows: rows.filter((row) => provider?.includes(row.provider) ?? true),
   };
 }

@@ -4,6 +4,7 @@ import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { movementKind } from "../movement-series/schema.js";
+import { cellQuery } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
 export const mrrChangesQueryParameters = z.object({
@@ -17,7 +18,7 @@ export const mrrChangesQueryParameters = z.object({
     type: "string",
     description: "The moment whose MRR both readings report. Default: `from_known_at`.",
   }),
-  provider: providerToken.optional(),
+  provider: cellQuery.provider,
   ...pageQuery,
   ...formatQuery,
 });

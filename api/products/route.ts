@@ -38,7 +38,7 @@ export function productsRoute(api: ReadApi): void {
       asked.catalogue(),
     ]);
     const wanted = productFigures(catalogue, revenues, subscriptions).filter(
-      ({ product }) => category === undefined || product.category === category,
+      ({ product }) => category?.includes(product.category) ?? true,
     );
     // Only an order by subscriptions needs them counted of what is not shown.
     const isBySubscriptions = sort.endsWith("active_subscriptions");

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
+import { severalNote, severalOf } from "../../schemas/http/several.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import { categories } from "../../schemas/products.js";
 
@@ -30,7 +31,7 @@ export const productsQueryParameters = z.object({
         "Bounds revenue and sales, ends at `at`. Days are calendar days with today; months begin " +
         "at 00:00 of the same day. Default: `30d`.",
     }),
-  category: z.enum(categories).optional(),
+  category: severalOf(categories).optional().meta({ description: severalNote }),
   sort: z
     .enum(productSorts)
     .optional()

@@ -13,10 +13,7 @@ export const churnedAccounts = "churned accounts";
  * In one statement, of one state of the table: rows as those of `movementSeriesQuery`. One that
  * churned twice in a month counts once, which no sum of movements says.
  */
-export function ratesQuery(
-  months: Series,
-  cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
-): Query {
+export function ratesQuery(months: Series, cell: Omit<Cell, "hasWholeAccounts">): Query {
   const { asOf } = months;
   const churned = `SELECT toStartOfMonth(at) AS start, account
 FROM ${movementRows(asOf)} AND at >= ${fromSql} AND kind = 'churn' AND ${cell.condition}

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { cellQuery, seriesQuery } from "../../schemas/http/series.js";
+import { mrrCellQuery, seriesQuery } from "../../schemas/http/series.js";
 import { compareQuery } from "../summary/schema.js";
 
 export const ratesQueryParameters = z.object({
@@ -12,7 +12,7 @@ export const ratesQueryParameters = z.object({
   }),
   to: seriesQuery.to,
   ...compareQuery,
-  ...cellQuery,
+  ...mrrCellQuery,
   ...clocksQuery,
   ...formatQuery,
 });

@@ -1,24 +1,29 @@
 /** Which rows of movements a question is about: those of a provider, a product, a currency … */
 import type { Catalogue } from "../../catalogue/view.js";
 import { unprocessable } from "../../http/errors.js";
+import type { Several } from "../../schemas/http/several.js";
+import { utcDay } from "../../schemas/money/rates.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { QueryParam } from "../../clickhouse/sql-text.js";
 
 export interface CellQuery {
-  readonly provider?: string | undefined;
-  /** Id of a unified product. */
-  readonly product?: string | undefined;
-  readonly currency?: string | undefined;
-  /** Any of these. */
-  readonly country?: readonly string[] | undefined;
+  readonly provider?: readonly string[] | undefined;
+  /** Ids of unified products. */
+  readonly product?: Several | undefined;
+  readonly currency?: Several | undefined;
+  readonly country?: Several | undefined;
+  /** Of movements: the ledger knows none. */
+  readonly vintage?: Several | undefined;
 }
 
 export interface Cell {
   /** SQL over columns all tables with figures have, in terms of `params`. */
   readonly condition: string;
   readonly params: Readonly<Record<string, QueryParam>>;
-  /** Nothing is left out. */
-  readonly isWhole: boolean;
+  /** Nothing is left out, or nothing but vintages. */
+  readonly isOfVintages: boolean;
+  /** Some vintages are left out: only one projection knows them, and single rows. */
+  readonly hasVintages: boolean;
   /** Nothing of a SKU is left out: neither a currency nor a country is asked for. */
   readonly isOfSkus: boolean;
   /**
@@ -33,36 +38,63 @@ export const skuSql = "concat(provider, ':', external_id)";
 
 /** @throws ApiError 422 when there is no such product */
 export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
-  const { provider, product, currency, country } = query;
+  const { provider, product, currency, country, vintage } = query;
+  const parts = {
+    provider: provider && { isNot: false, values: provider },
+    currency,
+    country,
+    sku: product && skusOf(product, catalogue),
+    vintage: vintage && monthsOf(vintage),
+  };
   const conditions: string[] = [];
   const params: Record<string, QueryParam> = {};
-  for (const [name, value] of Object.entries({ provider, currency })) {
-    if (value === undefined) continue;
-    conditions.push(`${name} = {cell_${name}:String}`);
-    params[`cell_${name}`] = value;
+  for (const [name, part] of Object.entries(parts)) {
+    if (part === undefined) continue;
+    const column = name === "sku" ? skuSql : name;
+    const type = name === "vintage" ? "Date" : "String";
+    conditions.push(`${column} ${inSql(part)} {cell_${name}:Array(${type})}`);
+    params[`cell_${name}`] = part.values;
   }
-  if (country !== undefined) {
-    conditions.push("country IN {cell_countries:Array(String)}");
-    params["cell_countries"] = country;
-  }
-  if (product !== undefined) {
-    conditions.push(`${skuSql} IN {cell_skus:Array(String)}`);
-    params["cell_skus"] = skusOf(product, catalogue);
-  }
+  const isOfSkus = currency === undefined && country === undefined;
+  const hasVintages = vintage !== undefined;
   return {
     condition: conditions.length === 0 ? "true" : conditions.join(" AND "),
     params,
-    isWhole: conditions.length === 0,
-    isOfSkus: currency === undefined && country === undefined,
-    hasWholeAccounts: product === undefined && currency === undefined && country === undefined,
+    isOfVintages: conditions.length === (hasVintages ? 1 : 0),
+    hasVintages,
+    isOfSkus,
+    hasWholeAccounts: isOfSkus && product === undefined,
   };
+}
+
+export function inSql({ isNot }: Pick<Several, "isNot">): "IN" | "NOT IN" {
+  return isNot ? "NOT IN" : "IN";
+}
+
+/** @returns the first days of their months, `YYYY-MM-DD` */
+export function monthsOf({ isNot, values }: Several): Several {
+  return { isNot, values: [...new Set(values.flatMap(monthsOfVintage))] };
+}
+
+/** @param vintage `2026-05`, `2026-Q2` or `2026` */
+function monthsOfVintage(vintage: string): string[] {
+  const [year = "", part] = vintage.split("-");
+  const months = (first: number, count: number) =>
+    Array.from({ length: count }, (_month, index) => utcDay(Date.UTC(Number(year), first + index)));
+  if (part === undefined) return months(0, 12);
+  if (!part.startsWith("Q")) return months(Number(part) - 1, 1);
+  return months(3 * Number(part.slice(1)) - 3, 3);
 }
 
 /**
  * @returns `provider:external_id` of each
  * @throws ApiError 422 when there is no such product
  */
-export function skusOf(id: string, catalogue: Catalogue): string[] {
+export function skusOf({ isNot, values }: Several, catalogue: Catalogue): Several {
+  return { isNot, values: values.flatMap((id) => skusOfProduct(id, catalogue)) };
+}
+
+function skusOfProduct(id: string, catalogue: Catalogue): string[] {
   const product = catalogue.products.find((each) => each.id === id);
   if (product !== undefined) {
     return product.skus.map((sku) => `${sku.provider}:${sku.externalId}`);

@@ -6,6 +6,7 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import { movementMeasures } from "../../schemas/movements.js";
 import type { AsOf } from "./as-of.js";
+import type { Cell } from "./metric-filters.js";
 import { type Part, additiveTable, namesOf } from "./parts.js";
 import { fromSql, knownAtSql } from "./query.js";
 
@@ -16,6 +17,16 @@ import { fromSql, knownAtSql } from "./query.js";
 type Wholes = MonthWholes | "by_vintage" | "none";
 
 type MonthWholes = "by_month_and_sku" | "by_month";
+
+/** @param hasPlaces whether currencies or countries are told apart besides */
+export function wholesOf(
+  { isOfSkus, isOfVintages, hasVintages }: Omit<Cell, "condition" | "params" | "hasWholeAccounts">,
+  hasPlaces = false,
+  hasGroups = false,
+): Wholes {
+  if (hasVintages) return isOfVintages && !hasGroups ? "by_vintage" : "none";
+  return isOfSkus && !hasPlaces ? "by_month_and_sku" : "by_month";
+}
 
 interface SumOptions {
   /** On the rows summed. */
@@ -46,7 +57,7 @@ export function movementPartsSql(
 ): string {
   const parts: Part[] =
     wholes === "none"
-      ? [{ source: movementRows(asOf), values: "sum" }]
+      ? rowParts(asOf)
       : [...movements.monthParts(wholes, asOf), ...laterParts(asOf)];
   return movements.partsSql(parts, () => columns, measures, condition);
 }
@@ -59,16 +70,22 @@ export function movementPartsSql(
  */
 export function sumMovementSeriesSql(
   columnsOf: (day: string) => readonly string[],
-  { months, isOfMonths }: { readonly months: MonthWholes; readonly isOfMonths: boolean },
+  { wholes, isOfMonths }: { readonly wholes: Wholes; readonly isOfMonths: boolean },
   asOf: AsOf,
   options: SumOptions,
 ): string {
   const firstMonth = `toStartOfMonth(${fromSql})`;
-  const stored = isOfMonths
-    ? movements.monthParts(months, asOf)
-    : [movements.monthsBefore(months, firstMonth), ...movements.dayParts(firstMonth)];
+  const seriesParts = (): Part[] => {
+    // Sums of days know no vintage.
+    const isOfRows = wholes === "none" || (wholes === "by_vintage" && !isOfMonths);
+    if (isOfRows) return rowParts(asOf);
+    const stored = isOfMonths
+      ? movements.monthParts(wholes, asOf)
+      : [movements.monthsBefore(wholes, firstMonth), ...movements.dayParts(firstMonth)];
+    return [...stored, ...laterParts(asOf)];
+  };
   const { measures = movementMeasures, condition } = options;
-  const parts = [...stored, ...laterParts(asOf)];
+  const parts = seriesParts();
   const sql = movements.partsSql(parts, columnsOf, measures, condition);
   return sumsSql(columnsOf(movements.dayOfRow), sql, options);
 }
@@ -84,6 +101,10 @@ function sumsSql(
   const names = namesOf(columns);
   const sums = measures.map((measure) => `sum(${measure}) AS ${measure}`).join(", ");
   return `SELECT ${names}, ${sums} FROM ${eachShard(parts)} GROUP BY ${names}`;
+}
+
+function rowParts(asOf: AsOf): Part[] {
+  return [{ source: movementRows(asOf), values: "sum" }];
 }
 
 /** The movements as of both moments, one by one: ends in a condition. */

@@ -26,7 +26,7 @@ export interface RecordedMovementPosition {
 /** All that are given must hold. */
 export interface RecordedMovementsWanted {
   readonly cell: Pick<Cell, "condition" | "params">;
-  readonly kind?: MovementKind | undefined;
+  readonly kind?: readonly MovementKind[] | undefined;
   readonly account?: string | undefined;
   /** ms since 1970; `at` from `from` on and before `to` */
   readonly from?: number | undefined;
@@ -100,7 +100,7 @@ function conditionsSql({ cell, kind, account, from, to }: RecordedMovementsWante
     // What is taken back and comes again adds nothing on the way.
     "mrr != 0",
     cell.condition,
-    kind !== undefined && "kind = {kind:String}",
+    kind !== undefined && "kind IN {kind:Array(String)}",
     account !== undefined && "account = {account:String}",
     from !== undefined && `at >= ${fromSql}`,
     to !== undefined && `at < ${momentSql("to")}`,

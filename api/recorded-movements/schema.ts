@@ -2,16 +2,17 @@
 import { z } from "zod";
 import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { movementKind } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
-import { accountId, cellQuery, moment } from "../../schemas/http/series.js";
+import { accountId, moment, mrrCellQuery } from "../../schemas/http/series.js";
+import { severalNote, severalOf } from "../../schemas/http/several.js";
+import { movementKinds } from "../../schemas/records/records.js";
 
 const recordedMovementSorts = ["-at", "at", "-mrr", "mrr"] as const;
 export type RecordedMovementSort = (typeof recordedMovementSorts)[number];
 
 export const recordedMovementsQueryParameters = z.object({
-  kind: movementKind.optional(),
+  kind: severalOf(movementKinds).optional().meta({ description: severalNote }),
   sort: z
     .enum(recordedMovementSorts)
     .optional()
@@ -24,7 +25,7 @@ export const recordedMovementsQueryParameters = z.object({
     type: "string",
     description: "Dated before then: the moment itself is not included.",
   }),
-  ...cellQuery,
+  ...mrrCellQuery,
   account: accountId.optional(),
   ...pageQuery,
   at: instantOrDay.optional().meta({

@@ -32,9 +32,15 @@ export function presentRevenue(
       const figures = cellsIn(part).get(place);
       return figures === undefined ? [] : [{ ...present(part, figures), ...fields }];
     });
+  const wholeOf = (place: string) =>
+    sumOf(series.parts.map((part) => cellsIn(part).get(place) ?? nothing));
   const ofGroups = ({ shown: places, others: count }: Groups) => {
     const rows = Array.from(places, ([place, fields]) => rowsOf(place, fields));
     return {
+      group_totals: Array.from(places, ([place, fields]) => ({
+        ...present(series, wholeOf(place)),
+        ...fields,
+      })),
       // Oldest first, then in the order of the groups.
       revenue: series.parts.flatMap((_part, index) => rows.flatMap((of) => of[index] ?? [])),
       others: { count, rows: rowsOf(placeOfOthers).flat() },

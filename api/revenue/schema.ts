@@ -59,6 +59,9 @@ export const revenueAnswer = figuresAnswer("RevenueAnswer", {
     currency: z.string().meta({ description: "ISO 4217, of the workspace: of all amounts." }),
     interval: z.enum(intervals),
     revenue: z.array(revenueRow).meta({ description: "Oldest first, then by group." }),
+    group_totals: z.array(revenueRow).optional().meta({
+      description: "Of `group_by`: the whole time of each group shown; `totals` is that of all.",
+    }),
     others: othersOf(revenueRow),
     ungrouped: z.array(revenueRow).optional().meta(ungroupedMeta),
     totals: revenueTotals,

@@ -54,11 +54,7 @@ export class Subscriber implements Listener {
 
   wants(record: TransactionRecord): boolean {
     const { provider, status } = this.filters;
-    return (
-      !record.backfill &&
-      (provider === undefined || record.provider === provider) &&
-      (status === undefined || record.status === status)
-    );
+    return !record.backfill && isAmong(provider, record.provider) && isAmong(status, record.status);
   }
 
   take(text: string): void {
@@ -150,4 +146,9 @@ export class Subscriber implements Listener {
   #isOpen(): boolean {
     return this.socket.readyState === this.socket.OPEN;
   }
+}
+
+/** @param wanted undefined: any */
+function isAmong(wanted: readonly string[] | undefined, value: string): boolean {
+  return wanted?.includes(value) ?? true;
 }

@@ -2,7 +2,7 @@
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { movementPartsSql } from "../reading/movements.js";
+import { movementPartsSql, wholesOf } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 
 export interface MovementKindRow {
@@ -23,10 +23,10 @@ export interface MovementKindRow {
 export function movementKindsQuery(
   asOf: AsOf,
   since: number,
-  cell: Pick<Cell, "condition" | "params" | "isOfSkus">,
+  cell: Omit<Cell, "hasWholeAccounts">,
 ): Query {
   const { condition } = cell;
-  const wholes = cell.isOfSkus ? "by_month_and_sku" : "by_month";
+  const wholes = wholesOf(cell);
   const partsOf = (moment: MovementKindRow["moment"], at: number) =>
     movementPartsSql(
       [`'${moment}' AS moment`, "kind"],

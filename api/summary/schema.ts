@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { clocksQuery, figuresAnswer, instant } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { cellQuery, intervals, seriesQuery } from "../../schemas/http/series.js";
+import { mrrCellQuery, intervals, seriesQuery } from "../../schemas/http/series.js";
 
 /** Days the rates look back where no period is asked for. */
 export const summaryDays = 30;
@@ -34,7 +34,7 @@ export const summaryQueryParameters = z.object({
     description: "The same figures of each interval, too. Without `from`: of 12 intervals.",
   }),
   ...compareQuery,
-  ...cellQuery,
+  ...mrrCellQuery,
   ...clocksQuery,
   ...formatQuery,
 });

@@ -5,7 +5,7 @@
  */
 import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { skuSql } from "../reading/metric-filters.js";
+import { inSql, skuSql } from "../reading/metric-filters.js";
 import { type Query, allOf, atSql, momentSql, tenantSql } from "../reading/query.js";
 import {
   type TransactionPosition,
@@ -104,21 +104,24 @@ function quickConditions(wanted: TransactionsWanted): string {
   return allOf(
     ids !== undefined && "id IN {ids:Array(String)}",
     ...columnConditions(isPast ? { ...wanted, status: undefined } : wanted),
-    skus !== undefined && "external_id IN {external_ids:Array(String)}",
+    // Another provider may have the same id for what is wanted.
+    skus?.isNot === false && "external_id IN {external_ids:Array(String)}",
   );
 }
 
 function otherConditions({ skus, status, isPast }: TransactionsWanted): string {
-  // What succeeded may have become anything later.
-  const past = isPast && status !== undefined && status !== "succeeded" ? pastSql(status) : false;
-  return allOf(skus !== undefined && `${skuSql} IN {skus:Array(String)}`, past);
+  const past = isPast && status !== undefined ? pastSql(status) : false;
+  return allOf(skus !== undefined && `${skuSql} ${inSql(skus)} {skus:Array(String)}`, past);
 }
 
-function pastSql(status: "refunded" | "disputed"): string {
-  const kind = status === "refunded" ? "refund" : "dispute";
-  return `(status = {status:String} OR ${ledgerPaymentSql} IN (
+function pastSql(statuses: NonNullable<TransactionsWanted["status"]>): string | false {
+  // What succeeded may have become anything later.
+  if (statuses.includes("succeeded")) return false;
+  const kinds = statuses.map((status) => (status === "refunded" ? "'refund'" : "'dispute'"));
+  if (kinds.length === 0) return "false";
+  return `(status IN {status:Array(String)} OR ${ledgerPaymentSql} IN (
     SELECT payment FROM ledger
-    WHERE ${tenantSql} AND kind = '${kind}' AND happened_at <= ${atSql}))`;
+    WHERE ${tenantSql} AND kind IN (${kinds.join(", ")}) AND happened_at <= ${atSql}))`;
 }
 
 /** How the ledger names the payment of a transaction; no provider token holds a colon. */

@@ -1,7 +1,7 @@
 /** Versions of transactions, newest first. */
 import { clickhouseTime } from "../../clickhouse/rows.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { skuSql } from "../reading/metric-filters.js";
+import { inSql, skuSql } from "../reading/metric-filters.js";
 import {
   type Query,
   allOf,
@@ -13,6 +13,7 @@ import {
   momentSql,
   tenantSql,
 } from "../reading/query.js";
+import type { Several } from "../../schemas/http/several.js";
 import { listedColumns, type TransactionRow } from "./listed-row.js";
 import type { TransactionsQuery } from "./schema.js";
 
@@ -28,7 +29,7 @@ export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> 
   /** Of these ids only. */
   readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
-  readonly skus?: readonly string[] | undefined;
+  readonly skus?: Several | undefined;
   /** The status is wanted as of `at`, not as of now: any version may have reported another one. */
   readonly isPast: boolean;
 }
@@ -100,10 +101,20 @@ export function pageParams(
   after: TransactionPosition | null,
   rowsMax: number,
 ): Query["params"] {
+  const { from, to, ids, account, skus } = wanted;
+  const several = severalFilters.map((name) => {
+    const value = wanted[name];
+    return [name, value && severalIn(value).values] as const;
+  });
   return given({
-    ...wanted,
+    ...Object.fromEntries(several),
     ...asOfParams(asOf),
-    external_ids: wanted.skus?.map((sku) => sku.slice(sku.indexOf(":") + 1)),
+    from,
+    to,
+    ids,
+    account,
+    skus: skus?.values,
+    external_ids: skus?.values.map((sku) => sku.slice(sku.indexOf(":") + 1)),
     rows_max: rowsMax,
     after: after?.timestamp,
     after_id: after?.id,
@@ -120,7 +131,7 @@ function threadsSql({ provider }: TransactionsWanted): string {
 
 /** All versions have the same one. */
 export function ofProvider({ provider }: TransactionsWanted): string | false {
-  return provider !== undefined && "provider = {provider:String}";
+  return provider !== undefined && "provider IN {provider:Array(String)}";
 }
 
 /**
@@ -157,18 +168,23 @@ const columnFilters = [
   ["status", "status"],
 ] as const;
 
+/** Filters that take several values. */
+const severalFilters = ["provider", "type", "currency", "country", "status"] as const;
+
 /** @param sqlOf of a column: of a row, or of the version that is shown */
 export function columnConditions(
   wanted: TransactionsWanted,
   sqlOf: (column: string) => string = (column) => column,
 ): string[] {
   return columnFilters
-    .filter(([name]) => wanted[name] !== undefined)
-    .map(([name, column]) =>
-      name === "country"
-        ? `${sqlOf(column)} IN {${name}:Array(String)}`
-        : `${sqlOf(column)} = {${name}:String}`,
-    );
+    .map(([name, column]) => {
+      const value = wanted[name];
+      if (value === undefined) return "";
+      return typeof value === "string"
+        ? `${sqlOf(column)} = {${name}:String}`
+        : `${sqlOf(column)} ${inSql(severalIn(value))} {${name}:Array(String)}`;
+    })
+    .filter((condition) => condition !== "");
 }
 
 /** Whether the version that is shown, with its status as of `at`, is wanted. */
@@ -177,13 +193,22 @@ export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boole
   return (
     columnFilters.every(([name, column]) => {
       const value = wanted[name];
-      return typeof value === "object"
-        ? value.includes(row[column])
-        : value === undefined || value === row[column];
+      if (value === undefined) return true;
+      return typeof value === "string" ? value === row[column] : isIn(value, row[column]);
     }) &&
     (ids?.includes(row.id) ?? true) &&
-    (skus?.includes(`${row.provider}:${row.external_id}`) ?? true)
+    (skus === undefined || isIn(skus, `${row.provider}:${row.external_id}`))
   );
+}
+
+/** Those that are wanted, or any but those. */
+function severalIn(wanted: Several | readonly string[]): Several {
+  return "isNot" in wanted ? wanted : { isNot: false, values: wanted };
+}
+
+function isIn(wanted: Several | readonly string[], value: string): boolean {
+  const { isNot, values } = severalIn(wanted);
+  return values.includes(value) !== isNot;
 }
 
 /** Identifies the list, independent of its time. */
@@ -211,7 +236,7 @@ export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWant
   );
   const shown = allOf(
     ...columnConditions(wanted, shownSql),
-    skus !== undefined && `${shownSql(skuSql)} IN {skus:Array(String)}`,
+    skus !== undefined && `${shownSql(skuSql)} ${inSql(skus)} {skus:Array(String)}`,
   );
   return {
     sql: `SELECT count() AS transactions FROM (

@@ -3,9 +3,16 @@ import { z } from "zod";
 import { clocksQuery } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery } from "../../schemas/http/pages.js";
-import { accountId, countryCodes, currencyCode, moment } from "../../schemas/http/series.js";
+import {
+  accountId,
+  cellQuery,
+  countryCodes,
+  currencyCodes,
+  moment,
+  productIds,
+} from "../../schemas/http/series.js";
+import { severalNote, severalOf } from "../../schemas/http/several.js";
 import { transactionStatuses, transactionTypes } from "../../schemas/http/transactions.js";
-import { providerTokens } from "../../schemas/provider-tokens.js";
 
 const newestFirst = "-timestamp";
 const transactionOrders = ["timestamp", "-normalized_amount", "normalized_amount"] as const;
@@ -17,15 +24,19 @@ export function orderOf({ sort }: Pick<TransactionsQuery, "sort">): TransactionO
 }
 
 export const transactionsQueryParameters = z.object({
-  provider: z.enum(providerTokens).optional(),
-  status: z.enum(transactionStatuses).optional(),
-  type: z.enum(transactionTypes).optional(),
-  product: z.string().min(1).max(100).optional().meta({
-    description: "Id of a unified product, as SKUs are grouped today: that of the largest line.",
+  provider: cellQuery.provider,
+  status: severalOf(transactionStatuses).optional().meta({ description: severalNote }),
+  type: severalOf(transactionTypes).optional().meta({ description: severalNote }),
+  product: productIds.optional().meta({
+    description:
+      "Ids of unified products, as SKUs are grouped today: that of the largest line. " +
+      severalNote,
   }),
-  currency: currencyCode.optional().meta({ description: "`original_currency`" }),
+  currency: currencyCodes.optional().meta({
+    description: `\`original_currency\`. ${severalNote}`,
+  }),
   country: countryCodes.optional().meta({
-    description: "`customer_country`: one or several, with commas: `DE,FR`.",
+    description: `\`customer_country\`. ${severalNote}`,
   }),
   account: accountId.optional(),
   search: z

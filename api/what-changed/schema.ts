@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { completeAnswer, instant } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { cellQuery, groupShape, moment } from "../../schemas/http/series.js";
+import { mrrCellQuery, groupShape, moment } from "../../schemas/http/series.js";
 
 const whatChangedGroups = ["account", "product", "country", "provider"] as const;
 export type WhatChangedGroup = (typeof whatChangedGroups)[number];
@@ -29,7 +29,7 @@ export const whatChangedQueryParameters = z.object({
     .max(rowsMax)
     .optional()
     .meta({ description: `Rows, up to ${rowsMax}. Default: ${rowsDefault}.` }),
-  ...cellQuery,
+  ...mrrCellQuery,
   known_at: instant.optional().meta({
     description: "Recorded up to then. Not after `complete_to`, which is the default.",
   }),

@@ -1,7 +1,9 @@
 /** What every series over time is asked by: its days, its intervals, its cells. */
 import { z } from "zod";
 import { exponentOf } from "../money/currencies.js";
+import { providerTokens } from "../provider-tokens.js";
 import { wholeNumber } from "./pages.js";
+import { several, severalNote, severalOf } from "./several.js";
 import { providerToken } from "./transactions.js";
 
 export const intervals = ["day", "week", "month", "quarter", "year"] as const;
@@ -43,25 +45,37 @@ export const seriesQuery = {
     ),
 };
 
-export const currencyCode = z
-  .string()
-  .regex(/^[A-Z]{3}$/, "must be an ISO 4217 code: EUR")
-  .refine((code) => exponentOf(code) !== null, "no such currency");
+export const currencyCodes = several(
+  "[A-Z]{3}",
+  "must be ISO 4217 codes: EUR, EUR,USD or -EUR,-USD",
+).refine(({ values }) => values.every((code) => exponentOf(code) !== null), "no such currency");
 
-/** One or several; there are no more codes than that. */
-export const countryCodes = z
-  .string()
-  .regex(/^[A-Z]{2}(?:,[A-Z]{2}){0,675}$/, "must be ISO 3166 codes: DE or DE,FR")
-  .transform((text): readonly string[] => [...new Set(text.split(","))].sort());
+export const countryCodes = several("[A-Z]{2}", "must be ISO 3166 codes: DE, DE,FR or -DE,-FR");
+
+export const productIds = several("[^,-][^,]{0,99}", "must be ids of products: A, A,B or -A,-B");
+
+/** `2026-05`, `2026-Q2` or `2026`, as cohorts have them. */
+export const vintages = several(
+  "\\d{4}(?:-(?:0[1-9]|1[0-2])|-Q[1-4])?",
+  "must be vintages: 2026-05, 2026-Q2 or 2026; several as 2026-05,2026-06 or -2026-05,-2026-06",
+);
 
 /** Which part of the figures is asked for. */
 export const cellQuery = {
-  provider: providerToken.optional(),
-  product: z.string().min(1).max(100).optional().describe("Id of a unified product."),
-  currency: currencyCode.optional().describe("In which customers pay."),
+  provider: severalOf(providerTokens).optional().describe(severalNote),
+  product: productIds.optional().describe(`Ids of unified products. ${severalNote}`),
+  currency: currencyCodes.optional().describe(`In which customers pay. ${severalNote}`),
   country: countryCodes
     .optional()
-    .describe("One or several, with commas: `DE,FR`. `ZZ` where nobody reported it."),
+    .describe(`ISO 3166-1; \`ZZ\` where nobody reported it. ${severalNote}`),
+};
+
+/** Of MRR, which knows when each account first had any. */
+export const mrrCellQuery = {
+  ...cellQuery,
+  vintage: vintages
+    .optional()
+    .describe(`When accounts first had MRR: \`2026-05\`, \`2026-Q2\`, \`2026\`. ${severalNote}`),
 };
 
 export const accountId = z.string().min(1).max(255).describe("Id of an account: a keyed hash.");

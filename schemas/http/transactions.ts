@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { completeAnswer } from "./clocks.js";
 import { pagination } from "./pages.js";
+import { severalNote, severalOf } from "./several.js";
 import { providerTokens } from "../provider-tokens.js";
 
 export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
@@ -11,8 +12,8 @@ export const transactionStatuses = ["succeeded", "refunded", "disputed"] as cons
 export const transactionTypes = ["subscription", "one_time", "refund"] as const;
 
 export const streamQueryParameters = z.object({
-  provider: z.enum(providerTokens).optional(),
-  status: z.enum(transactionStatuses).optional(),
+  provider: severalOf(providerTokens).optional().describe(severalNote),
+  status: severalOf(transactionStatuses).optional().describe(severalNote),
   after: z
     .string()
     .min(1)

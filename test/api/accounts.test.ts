@@ -94,6 +94,9 @@ describe("Accounts", () => {
       [{ vintage: "2025-12" }, ""],
       [{ vintage: "2026", at: "2026-03-01T00:00:00Z" }, "b a"],
       [{ active: "true", at: "2026-04-01T00:00:00Z" }, "a"],
+      [{ vintage: "-2026-01" }, "b c"],
+      [{ vintage: "2026-01,2025", provider: "-apple" }, "a"],
+      [{ provider: "apple,stripe", currency: "-EUR" }, "b c"],
       [{ country: "FR" }, ""],
     ];
     for (const [query, ids] of filters) {

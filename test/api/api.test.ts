@@ -597,6 +597,7 @@ describe("The read interface", () => {
       };
       expect(await names("category=Mobile App")).to.deep.equal(["Pro"]);
       expect(await names("category=Digital Asset")).to.deep.equal([]);
+      expect(await names("category=Digital Asset,Mobile App")).to.deep.equal(["Pro"]);
       expect(await names("category=Desktop App&period=lifetime")).to.deep.equal(["Never sold"]);
       const lifetime = await get("/v1/products?period=lifetime&limit=1", fresh.readKey);
       expect(lifetime.json.data[0].total_revenue).to.equal(116.5);

@@ -38,6 +38,7 @@ import {
   insertLedger,
   insertMovements,
   newTenant,
+  some,
 } from "../harness/query-rows.js";
 import { openTestClickHouse } from "../harness/stores.js";
 
@@ -202,9 +203,24 @@ describe("the queries of the metrics and lists", () => {
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
         [mrrPairQuery(asOf(tenant, at, at), 0), "by_month_and_sku"],
         [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
-        [movementKindsQuery(asOf(tenant, at), 0, cell({ provider: "apple" })), "by_month_and_sku"],
-        [movementKindsQuery(asOf(tenant, at), 0, cell({ country: ["US"] })), "by_month"],
+        [
+          movementKindsQuery(asOf(tenant, at), 0, cell({ provider: ["apple"] })),
+          "by_month_and_sku",
+        ],
+        [movementKindsQuery(asOf(tenant, at), 0, cell({ country: some("US") })), "by_month"],
         [cohortsQuery(asOf(tenant, at, at)), "by_vintage"],
+        [cohortsQuery(asOf(tenant, at), cell({ vintage: some("2025-Q1") })), "by_vintage"],
+        [movementKindsQuery(asOf(tenant, at), 0, cell({ vintage: some("2025") })), "by_vintage"],
+        [
+          movementSeriesQuery(
+            asOf(tenant, at),
+            series("quarter"),
+            cell({ vintage: some("2025-01") }),
+            undefined,
+            9,
+          ),
+          "by_vintage",
+        ],
         [movementSeriesQuery(asOf(tenant, at), series("day"), cell({}), undefined, 9), "by_day"],
         ...(["day", "quarter"] as const).flatMap((interval): [Query, string][] => [
           [
@@ -226,7 +242,7 @@ describe("the queries of the metrics and lists", () => {
           movementSeriesQuery(
             asOf(tenant, at, at),
             series("quarter"),
-            cell({ country: ["US"] }),
+            cell({ country: some("US") }),
             groupsOf("currency", "USD"),
             9,
           ),
@@ -417,8 +433,8 @@ describe("the queries of the metrics and lists", () => {
       await clickhouse.write("OPTIMIZE TABLE ledger FINAL");
       const catalogue = catalogueOf([], tenant.workspace, "live");
       const read = [
-        { cell: { country: ["US"] }, groups: ["none", "product", "country"], of: "by_day" },
-        { cell: { provider: "stripe" }, groups: ["none", "product"], of: "by_month_and_sku" },
+        { cell: { country: some("US") }, groups: ["none", "product", "country"], of: "by_day" },
+        { cell: { provider: ["stripe"] }, groups: ["none", "product"], of: "by_month_and_sku" },
       ] as const;
       for (const { cell, groups, of } of read) {
         for (const at of [day("2026-02-10T12:00"), day("2026-02-20T12:00")]) {

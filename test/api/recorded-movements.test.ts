@@ -138,6 +138,8 @@ describe("GET /v1/mrr-movements", () => {
   const day = (at: number) => new Date(at).toISOString();
   const filters: readonly (readonly [query: string, has: (row: RecordedMovement) => boolean])[] = [
     ["kind=new", ({ kind }) => kind === "new"],
+    ["kind=new,churn", ({ kind }) => kind === "new" || kind === "churn"],
+    ["kind=-new", ({ kind }) => kind !== "new"],
     ["kind=expansion&provider=custom", (row) => row.kind + row.provider === "expansioncustom"],
     ["provider=stripe", ({ provider }) => provider === "stripe"],
     ["currency=EUR", ({ currency }) => currency === "EUR"],

@@ -93,6 +93,19 @@ describe("retention", () => {
         ],
       ],
       [{ interval: "year" }, [["2026", 38, [100], undefined]]],
+      [
+        { vintage: "2026-02,2026-04" },
+        [
+          ["2026-02", 20, [100, 0, 0, 0, 150, 150], undefined],
+          ["2026-04", 8, [100, 100, 100, 100], undefined],
+        ],
+      ],
+      [{ vintage: "-2026-Q1" }, [["2026-04", 8, [100, 100, 100, 100], undefined]]],
+      [
+        { vintage: "2026-04", provider: "-stripe,-google", gross: "true" },
+        [["2026-04", 8, [100, 100, 100, 100], [100, 100, 100, 100]]],
+      ],
+      [{ provider: "-stripe,-apple" }, []],
       [{ interval: "quarter", provider: "apple" }, [["2026-Q2", 8, [100, 100], undefined]]],
       [
         { interval: "quarter", provider: "stripe", gross: "true" },

@@ -129,6 +129,34 @@ describe("series over time", () => {
             `,
           ],
           [
+            { provider: "apple,stripe", vintage: "2026" },
+            `
+            from       | start | new   | more | less  | churn  | back | end   | accounts
+            2026-01-01 |  0.00 | 37.01 | 5.00 | -5.00 | -20.00 | 1.50 | 18.51 | 0 +3 -1 +1 = 3
+            `,
+          ],
+          [
+            { vintage: "2026-03" },
+            `
+            from       | start | new  | more | less | churn | back | end  | accounts
+            2026-01-01 |  0.00 | 7.00 | 0.00 | 0.00 |  0.00 | 0.00 | 7.00 | 0 +1 -0 +0 = 1
+            `,
+          ],
+          [
+            { vintage: "-2026-02,-2026-03", provider: "-apple", from: "2026-02-10" },
+            `
+            from       | start | new  | more | less  | churn | back | end   | accounts
+            2026-02-10 | 15.01 | 0.00 | 0.00 | -5.00 |  0.00 | 0.00 | 10.01 | 1 +0 -0 +0 = 1
+            `,
+          ],
+          [
+            { currency: "-USD,-GBP", vintage: "2026-Q1" },
+            `
+            from       | start | new   | more | less  | churn | back | end   | accounts
+            2026-01-01 |  0.00 | 17.01 | 5.00 | -5.00 |  0.00 | 0.00 | 17.01 |
+            `,
+          ],
+          [
             { country: "DE" },
             `
             from       | start | new  | more | less | churn | back | end  | accounts
@@ -425,6 +453,14 @@ describe("series over time", () => {
         ["DE", 0, null, 1],
         ["US", 59.5, 3, 0],
       ]);
+      const longer = { from: "2025-12-31", to: "2026-02-03", interval: "month" };
+      const { group_totals: totals = [] } = await revenue({ ...longer, group_by: "country" });
+      expect(totals.map((row) => [row.country, row.from, row.to, row.revenue])).to.deep.equal([
+        ["DE", "2025-12-31", "2026-02-03", 0],
+        ["US", "2025-12-31", "2026-02-03", 59.5],
+      ]);
+      const most = { ...longer, group_by: "country", groups: "1" };
+      expect((await revenue(most)).group_totals?.map(({ country }) => country)).to.have.length(1);
       for (const [group, fields] of [
         ["provider", { provider: "stripe" }],
         ["currency", { original_currency: "USD" }],

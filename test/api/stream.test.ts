@@ -120,6 +120,7 @@ describe("The live stream", () => {
     const other = await openEndpoints();
     const all = await listen();
     const filtered = await listen("?provider=apple&status=refunded");
+    const several = await listen("?provider=apple,google&status=-disputed,-refunded");
     await publish(
       { id: "a", provider: "apple", status: "refunded" },
       { id: "b", provider: "apple" },
@@ -136,6 +137,7 @@ describe("The live stream", () => {
     expect(ids(await all.until(5))).to.include("last");
     expect(ids(await filtered.until(3))).to.include("last");
     expect([all.messages.length, filtered.messages.length]).to.deep.equal([5, 3]);
+    expect(ids(await several.until(1))).to.deep.equal(["b"]);
   });
 
   it("should go on after a cursor without a gap and with nothing twice, under load", async () => {

@@ -20,9 +20,12 @@ import { expectError, itRefuses, suiteEndpoints } from "../harness/endpoints.js"
 import {
   type Tenant,
   type TestVersion,
+  allBut,
   insertTransactions,
   newTenant,
+  some,
 } from "../harness/query-rows.js";
+import type { Several } from "../../schemas/http/several.js";
 
 const first = Date.UTC(2026, 0, 1);
 const hourMs = 3_600_000;
@@ -41,34 +44,40 @@ describe("Filters of transactions", () => {
 
   const cases: readonly (readonly [title: string, wanted: Omit<TransactionsWanted, "isPast">])[] = [
     ["nothing but the newest versions", {}],
-    ["a provider", { provider: "apple" }],
-    ["a type", { type: "refund" }],
-    ["a type most versions once had", { type: "one_time" }],
-    ["a currency", { currency: "JPY" }],
-    ["a country few have", { country: ["IS"] }],
-    ["a country nobody has", { country: ["AQ"] }],
-    ["several countries", { country: ["IS", "AQ", "US"] }],
-    ["the products of two providers", { skus: ["stripe:prod_b", "apple:prod_a"] }],
-    ["what no product was reported", { skus: ["stripe:", "apple:"] }],
+    ["a provider", { provider: ["apple"] }],
+    ["a type", { type: ["refund"] }],
+    ["a type most versions once had", { type: ["one_time"] }],
+    ["a currency", { currency: some("JPY") }],
+    ["a country few have", { country: some("IS") }],
+    ["a country nobody has", { country: some("AQ") }],
+    ["several countries", { country: some("IS", "AQ", "US") }],
+    ["the products of two providers", { skus: some("stripe:prod_b", "apple:prod_a") }],
+    ["any product but some", { skus: allBut("stripe:prod_b", "apple:prod_a", "stripe:") }],
+    ["what no product was reported", { skus: some("stripe:", "apple:") }],
+    ["two types", { type: ["refund", "one_time"] }],
+    ["any currency but one", { currency: allBut("USD") }],
+    ["any country but two", { country: allBut("US", "DE") }],
+    ["two statuses", { status: ["disputed", "refunded"] }],
+    ["both providers", { provider: ["apple", "stripe"] }],
     ["an account", { account: "acc_1" }],
     ["an account only later versions know", { account: "acc_late" }],
     ["some ids", { ids: ["tx_0919_1", "tx_0838_2", "tx_none"] }],
-    ["some ids of a country", { ids: ["tx_0919_1", "tx_0838_2"], country: ["US"] }],
-    ["a status", { status: "disputed" }],
+    ["some ids of a country", { ids: ["tx_0919_1", "tx_0838_2"], country: some("US") }],
+    ["a status", { status: ["disputed"] }],
     ["the time from a moment on", { from: first + 100 * hourMs }],
     ["the time before a moment", { to: first + 100 * hourMs }],
     ["one moment", { from: first + 100 * hourMs, to: first + 100 * hourMs + 1 }],
     ["no time at all", { from: first + 100 * hourMs, to: first + 100 * hourMs }],
-    ["a country and a status", { country: ["US"], status: "refunded" }],
+    ["a country and a status", { country: some("US"), status: ["refunded"] }],
     [
       "all at once",
       {
-        provider: "stripe",
-        type: "subscription",
-        currency: "USD",
-        country: ["US"],
-        status: "succeeded",
-        skus: ["stripe:prod_a", "stripe:prod_c"],
+        provider: ["stripe"],
+        type: ["subscription"],
+        currency: some("USD"),
+        country: some("US"),
+        status: ["succeeded"],
+        skus: some("stripe:prod_a", "stripe:prod_c"),
         from: first + 20 * hourMs,
         to: first + 350 * hourMs,
       },
@@ -156,10 +165,10 @@ describe("Filters of transactions", () => {
     atFirst: number,
     later: number,
   ])[] = [
-    ["many pass", { type: "subscription" }, 1, 1],
-    ["few pass", { country: ["IS"] }, 3, 2],
-    ["nobody passes", { country: ["AQ"] }, 2, 1],
-    ["versions do not differ in", { provider: "apple" }, 1, 1],
+    ["many pass", { type: ["subscription"] }, 1, 1],
+    ["few pass", { country: some("IS") }, 3, 2],
+    ["nobody passes", { country: some("AQ") }, 2, 1],
+    ["versions do not differ in", { provider: ["apple"] }, 1, 1],
   ];
   for (const [title, wanted, atFirst, later] of statements) {
     it(`should ask ${atFirst} and then ${later} for a page of a filter ${title}`, async () => {
@@ -191,7 +200,7 @@ describe("Filters of transactions", () => {
       },
     };
     const asOf = { ...tenant, at: allRecorded, knownAt: allRecorded };
-    const wanted = { country: ["IS"], isPast: false };
+    const wanted = { country: some("IS"), isPast: false };
     const passing = new PassingRows();
     passing.learn(listKey(tenant, wanted), 0, 1);
     for (const _page of [1, 2]) await readTransactions(clickhouse, asOf, wanted, null, 20, passing);
@@ -231,7 +240,7 @@ describe("Filters of transactions", () => {
       { workspace: mine.workspace },
     );
     const asOf = { ...mine, at: allRecorded, knownAt: allRecorded };
-    for (const wanted of [{}, { skus: ["apple:Größe 大\n\u2028", "stripe:"] }]) {
+    for (const wanted of [{}, { skus: some("apple:Größe 大\n\u2028", "stripe:") }]) {
       const list = { ...wanted, isPast: false };
       const page = await readTransactions(clickhouse, asOf, list, null, 50, new PassingRows());
       expect(page.rows).to.deep.equal(columns);
@@ -293,6 +302,9 @@ describe("Filters of transactions", () => {
     ["currency=usd", 400, "parameter_invalid", "currency"],
     ["currency=QQQ", 400, "parameter_invalid", "currency"],
     ["country=Germany", 400, "parameter_invalid", "country"],
+    ["provider=stripe,-apple", 400, "parameter_invalid", "provider"],
+    ["country=DE,", 400, "parameter_invalid", "country"],
+    ["currency=-EUR,-QQQ", 400, "parameter_invalid", "currency"],
     ["product=prod_unf_of_nobody", 422, "product_unknown", "product"],
   ]);
 });
@@ -380,15 +392,23 @@ function shownOf(
   }
   return [...newest.values()].filter(
     (row) =>
-      (wanted.provider ?? row.provider) === row.provider &&
-      (wanted.type ?? row.type) === row.type &&
-      (wanted.currency ?? row.original_currency) === row.original_currency &&
-      (wanted.country?.includes(row.customer_country ?? "US") ?? true) &&
-      (wanted.status ?? row.status) === row.status &&
+      isAmong(wanted.provider, row.provider) &&
+      isAmong(wanted.type, row.type) &&
+      passes(wanted.currency, row.original_currency) &&
+      passes(wanted.country, row.customer_country) &&
+      isAmong(wanted.status, row.status) &&
       (wanted.account ?? row.account) === row.account &&
       (wanted.ids?.includes(row.id) ?? true) &&
-      (wanted.skus?.includes(`${row.provider}:${row.external_id}`) ?? true) &&
+      passes(wanted.skus, `${row.provider}:${row.external_id}`) &&
       row.timestamp >= (wanted.from ?? 0) &&
       row.timestamp < (wanted.to ?? Infinity),
   );
+}
+
+function isAmong(wanted: readonly string[] | undefined, value: string | undefined): boolean {
+  return wanted === undefined || (value !== undefined && wanted.includes(value));
+}
+
+function passes(wanted: Several | undefined, value: string | undefined): boolean {
+  return wanted === undefined || isAmong(wanted.values, value) !== wanted.isNot;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { jsonRows } from "../../clickhouse/sql-text.js";
 import { bookedNow } from "../../schemas/booked-at.js";
+import type { Several } from "../../schemas/http/several.js";
 
 export interface Tenant {
   readonly workspace: string;
@@ -211,3 +212,13 @@ const changeColumns = `workspace String, environment String, account String, pro
   recorded_at DateTime64(3, 'UTC'), currency String, country String,
   steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(
     item String, external_id String, price String, mrr Decimal(38, 6)))))`;
+
+/** A filter that lets these through. */
+export function some(...values: readonly string[]): Several {
+  return { isNot: false, values };
+}
+
+/** A filter that lets all others through. */
+export function allBut(...values: readonly string[]): Several {
+  return { isNot: true, values };
+}
