@@ -3,10 +3,9 @@ import type { GroupFields } from "../../schemas/http/series.js";
 import { type Tone, groupTones } from "../charts/tones.js";
 import { countryName, providerName } from "../format/names.js";
 import { count } from "../format/numbers.js";
-import type { FilterName } from "../state/view.js";
 
 export const groupNames = ["provider", "product", "currency", "country"] as const;
-export type GroupName = FilterName;
+export type GroupName = (typeof groupNames)[number];
 
 export function groupOf(text: string | null): GroupName | null {
   return groupNames.find((name) => name === text) ?? null;

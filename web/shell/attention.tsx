@@ -7,6 +7,7 @@ import { providerName } from "../format/names.js";
 import { count } from "../format/numbers.js";
 import { reasonWords } from "../screens/settings/reject-reasons.js";
 import { mayManage, session, workspaceOf } from "../state/session.js";
+import { passes } from "../state/filter.js";
 import { type View, useView } from "../state/view.js";
 
 interface Notice {
@@ -71,9 +72,8 @@ function useNotices(isWanted: boolean): Notice[] {
   const isAsked = isWanted && workspace !== null && !isFrozen;
   const { answer } = useUrl<One<AttentionView>>(isAsked ? urlOf(path, { environment }) : null);
   if (answer === null) return [];
-  const chosen = filters.provider?.split(",") ?? null;
   const isShown = ({ provider }: { readonly provider: string }): boolean =>
-    chosen === null || chosen.includes(provider);
+    passes(filters.provider, provider);
   const isFixer = mayManage(workspaceOf(workspace));
   const { rejects, rates, integrations } = answer.data;
   const notices = [

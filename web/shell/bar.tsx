@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { completeTo } from "../api/use-answer.js";
 import { liveState } from "../api/live.js";
 import { dayAfter, dayBefore, ranges } from "../state/ranges.js";
-import { type View, useView } from "../state/view.js";
+import { type FilterName, type View, useView } from "../state/view.js";
 import { bothMoments, range as rangeText, time } from "../format/dates.js";
 import { words } from "../format/names.js";
 import { fieldOf } from "../parts/field.js";
@@ -18,10 +18,11 @@ import { useEffect } from "preact/hooks";
 import { SavedViews } from "./saved-views.js";
 
 interface Controls {
-  readonly range?: boolean;
+  /** `optional`: without one the screen shows all time. */
+  readonly range?: boolean | "optional";
   readonly interval?: boolean;
   readonly compare?: boolean;
-  readonly filters?: readonly ("provider" | "product" | "currency" | "country")[];
+  readonly filters?: readonly FilterName[];
 }
 
 const intervals = ["day", "week", "month", "quarter", "year"] as const;
@@ -61,7 +62,9 @@ function Row(props: Props) {
       </button>
       <h1>{props.title}</h1>
       <div class="controls">
-        {controls.range === true ? <RangeMenu /> : null}
+        {controls.range === undefined || controls.range === false ? null : (
+          <RangeMenu isOptional={controls.range === "optional"} />
+        )}
         {controls.interval === true ? <IntervalMenu /> : null}
         {controls.compare === true ? <CompareMenu /> : null}
         {controls.filters === undefined ? null : <Filters names={controls.filters} />}
@@ -82,14 +85,24 @@ export function rangeLabel({ range, rangeName }: View): string {
   return rangeName === "own" ? rangeText(range) : ranges[rangeName];
 }
 
-function RangeMenu() {
+function RangeMenu({ isOptional }: { readonly isOptional: boolean }) {
   const view = useView();
   const { route } = useLocation();
   const { range, rangeName } = view;
+  const isAll = isOptional && !view.hasRange;
   return (
-    <Menu name="Range" label={rangeLabel(view)}>
+    <Menu name="Range" label={isAll ? allTime : rangeLabel(view)}>
+      {isOptional ? (
+        <Choice href={view.withRange({})} isCurrent={isAll}>
+          {allTime}
+        </Choice>
+      ) : null}
       {Object.entries(ranges).map(([name, text]) => (
-        <Choice key={name} href={view.withRange({ range: name })} isCurrent={name === rangeName}>
+        <Choice
+          key={name}
+          href={view.withRange({ range: name })}
+          isCurrent={!isAll && name === rangeName}
+        >
           {text}
         </Choice>
       ))}
@@ -133,6 +146,8 @@ function RangeMenu() {
     </Menu>
   );
 }
+
+const allTime = "All time";
 
 function IntervalMenu() {
   const view = useView();

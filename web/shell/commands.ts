@@ -2,7 +2,7 @@
 import { completeTo } from "../api/use-answer.js";
 import { ranges } from "../state/ranges.js";
 import { session } from "../state/session.js";
-import type { View } from "../state/view.js";
+import { type View, mrrFilterNames } from "../state/view.js";
 import { frozen } from "./freeze.js";
 import { type Place, installationPages, screens, settingsPages } from "./places.js";
 import { nextScheme } from "./scheme.js";
@@ -87,5 +87,5 @@ function lookups(view: View, text: string): readonly Command[] {
 }
 
 function withoutFilters(view: View): string {
-  return view.with({ provider: null, product: null, currency: null, country: null });
+  return view.with(Object.fromEntries(mrrFilterNames.map((name) => [name, null])));
 }

@@ -1,30 +1,22 @@
 /** The countries there are, to choose some of by name. The menu around it stays open. */
-import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { countryName } from "../format/names.js";
-import { useView } from "../state/view.js";
+import { FilterSet, useFilter } from "./filter-lists.js";
 
 export function CountryList({ codes }: { readonly codes: readonly string[] }) {
-  const view = useView();
-  const { route } = useLocation();
+  const of = useFilter("country");
   const [text, setText] = useState("");
-  const chosen = view.filters.country?.split(",") ?? [];
+  const chosen = of.filter.values;
   const found = foundBy(text, new Set([...codes, ...chosen]));
-  const toggle = (code: string): void => {
-    const others = chosen.filter((other) => other !== code);
-    const now = others.length < chosen.length ? others : [...chosen, code];
-    route(view.with({ country: now.join(",") || null }));
-  };
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
         const [first] = found;
-        if (first !== undefined && text !== "") toggle(first.code);
+        if (first !== undefined && text !== "") of.toggle(first.code);
       }}
     >
-      <fieldset class="plain-set">
-        <legend class="soft small">Country</legend>
+      <FilterSet label="Country" of={of}>
         <input
           type="search"
           aria-label="Find a country"
@@ -39,14 +31,14 @@ export function CountryList({ codes }: { readonly codes: readonly string[] }) {
               <input
                 type="checkbox"
                 checked={chosen.includes(code)}
-                onChange={() => toggle(code)}
+                onChange={() => of.toggle(code)}
               />
               {name}
             </label>
           ))}
           {found.length === 0 ? <p class="soft small">No such country here.</p> : null}
         </div>
-      </fieldset>
+      </FilterSet>
     </form>
   );
 }

@@ -1,25 +1,24 @@
-/** Filters: a menu that adds one, and a chip for each that holds. */
-import { useLocation } from "preact-iso";
+/** Filters: a menu that adds values, and a chip for each that holds. */
 import { useState } from "preact/hooks";
 import type { CountriesAnswer } from "../../api/countries/schema.js";
 import { urlOf } from "../api/client.js";
 import { useAnswer, useUrl } from "../api/use-answer.js";
+import { vintageName } from "../format/dates.js";
 import { countryName, providerName, providerTokens } from "../format/names.js";
-import { fieldOf } from "../parts/field.js";
 import { Icon } from "../parts/icon.js";
-import { Choice, Menu } from "../parts/menu.js";
+import { Menu } from "../parts/menu.js";
+import { filterOf, filterText, toggled } from "../state/filter.js";
 import { type FilterName, useView } from "../state/view.js";
 import { CountryList } from "./country-list.js";
+import { FilterList, FilterText } from "./filter-lists.js";
 
 export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   const view = useView();
-  const { filters } = view;
+  const products = filterOf(view.get("product"));
   // Not before somebody chooses: the figures wait for the same engine.
   const [isWanted, setWanted] = useState(false);
-  const products = useAnswer(
-    (isWanted && names.includes("product")) || filters.product !== undefined
-      ? "/v1/products"
-      : null,
+  const listed = useAnswer(
+    (isWanted && names.includes("product")) || products.values.length > 0 ? "/v1/products" : null,
     { period: "lifetime", limit: "200" },
   ).answer?.data;
   const countries = useUrl<CountriesAnswer>(
@@ -31,42 +30,39 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
         {/* Lists that come later must not make it wider than where it was placed. */}
         <div class="filter-menu">
           {names.includes("provider") ? (
-            <>
-              <h3>Provider</h3>
-              {providerTokens.map((token) => (
-                <Choice
-                  key={token}
-                  href={view.with({ provider: token })}
-                  isCurrent={filters.provider === token}
-                >
-                  {providerName(token)}
-                </Choice>
-              ))}
-            </>
+            <FilterList
+              name="provider"
+              label="Provider"
+              options={providerTokens.map((token) => ({
+                value: token,
+                label: providerName(token),
+              }))}
+            />
           ) : null}
           {names.includes("country") && countries !== undefined ? (
             <CountryList codes={countries.map(({ country }) => country)} />
           ) : null}
-          {names.includes("product") && products !== undefined && products.length > 0 ? (
-            <>
-              <h3>Product</h3>
-              <div class="menu-list">
-                {products.map(({ id, name }) => (
-                  <Choice
-                    key={id}
-                    href={view.with({ product: id })}
-                    isCurrent={filters.product === id}
-                  >
-                    {name}
-                  </Choice>
-                ))}
-              </div>
-            </>
+          {names.includes("product") && listed !== undefined && listed.length > 0 ? (
+            <FilterList
+              name="product"
+              label="Product"
+              options={listed.map(({ id, name }) => ({ value: id, label: name }))}
+            />
           ) : null}
-          {names.includes("currency") ? <CurrencyForm /> : null}
+          {names.includes("currency") ? (
+            <FilterText name="currency" label="Currency" pattern="[A-Za-z]{3}" example="EUR" />
+          ) : null}
+          {names.includes("vintage") ? (
+            <FilterText
+              name="vintage"
+              label="Month of start"
+              pattern="\d{4}(-(0[1-9]|1[0-2])|-[Qq][1-4])?"
+              example="2026-05"
+            />
+          ) : null}
         </div>
       </Menu>
-      {chips().map(({ label, href }) => (
+      {names.flatMap(chipsOf).map(({ label, href }) => (
         <a key={label} class="chip" href={href} aria-label={`Remove the filter ${label}`}>
           <span class="cut">{label}</span>
           <Icon name="close" />
@@ -75,62 +71,34 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
     </>
   );
 
-  function chips(): readonly { readonly label: string; readonly href: string }[] {
-    return names.flatMap((name) => {
-      const value = filters[name];
-      if (value === undefined) return [];
-      if (name === "country") return countryChips(value.split(","));
-      return [{ label: nameOf(name, value), href: view.with({ [name]: null }) }];
-    });
-  }
-
-  /** One for each, while there is room. */
-  function countryChips(codes: readonly string[]) {
-    if (codes.length > chipsMax) {
-      return [{ label: `${codes.length} countries`, href: view.with({ country: null }) }];
+  /** One for each value, while there is room. */
+  function chipsOf(name: FilterName): readonly { readonly label: string; readonly href: string }[] {
+    const filter = filterOf(view.get(name));
+    const { isNot, values } = filter;
+    if (values.length > chipsMax) {
+      const label = `${isNot ? "not " : ""}${values.length} ${plurals[name]}`;
+      return [{ label, href: view.with({ [name]: null }) }];
     }
-    return codes.map((code) => ({
-      label: countryName(code),
-      href: view.with({ country: codes.filter((other) => other !== code).join(",") || null }),
+    return values.map((value) => ({
+      label: `${isNot ? "not " : ""}${nameOf(name, value)}`,
+      href: view.with({ [name]: filterText(toggled(filter, value)) }),
     }));
   }
 
   function nameOf(name: FilterName, value: string): string {
     if (name === "provider") return providerName(value);
-    if (name === "product") return products?.find(({ id }) => id === value)?.name ?? "One product";
-    return value;
+    if (name === "country") return countryName(value);
+    if (name === "product") return listed?.find(({ id }) => id === value)?.name ?? "One product";
+    return name === "vintage" ? `begun in ${vintageName(value)}` : value;
   }
 }
 
 const chipsMax = 3;
 
-/** Currencies are known by their codes. */
-function CurrencyForm() {
-  const view = useView();
-  const { route } = useLocation();
-  return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const code = fieldOf(event.currentTarget, "code").toUpperCase();
-        event.currentTarget.closest<HTMLElement>("[popover]")?.hidePopover();
-        route(view.with({ currency: code }));
-      }}
-    >
-      <label>
-        <span class="soft small">Currency</span>
-        <br />
-        <input
-          type="text"
-          name="code"
-          size={6}
-          minLength={3}
-          maxLength={3}
-          pattern="[A-Za-z]+"
-          placeholder="EUR"
-          required
-        />
-      </label>
-    </form>
-  );
-}
+const plurals = {
+  provider: "providers",
+  product: "products",
+  currency: "currencies",
+  country: "countries",
+  vintage: "starts",
+} as const satisfies Readonly<Record<FilterName, string>>;

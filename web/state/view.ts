@@ -36,12 +36,16 @@ const carried = [
   "product",
   "currency",
   "country",
+  "vintage",
   "at",
   "known_at",
 ] as const;
 
-const filterNames = ["provider", "product", "currency", "country"] as const;
-export type FilterName = (typeof filterNames)[number];
+/** Of all figures. */
+export const filterNames = ["provider", "product", "currency", "country"] as const;
+/** Of MRR, which knows when each account first had any. */
+export const mrrFilterNames = [...filterNames, "vintage"] as const;
+export type FilterName = (typeof mrrFilterNames)[number];
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 
 const intervals: readonly Interval[] = ["day", "week", "month", "quarter", "year"];
@@ -91,6 +95,11 @@ export class View {
 
   get isFrozen(): boolean {
     return this.at !== null || this.knownAt !== null;
+  }
+
+  /** Whether one was chosen: a screen may show all time otherwise. */
+  get hasRange(): boolean {
+    return this.get("range") !== null || this.get("from") !== null;
   }
 
   /** `own` when the days were chosen one by one. */
@@ -148,8 +157,16 @@ export class View {
   }
 
   get filters(): Filters {
+    return this.#filtersOf(filterNames);
+  }
+
+  get mrrFilters(): Filters {
+    return this.#filtersOf(mrrFilterNames);
+  }
+
+  #filtersOf(names: readonly FilterName[]): Filters {
     return Object.fromEntries(
-      filterNames.flatMap((name) => {
+      names.flatMap((name) => {
         const value = this.get(name);
         return value === null ? [] : [[name, value]];
       }),

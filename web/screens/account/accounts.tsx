@@ -10,9 +10,8 @@ import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
 import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
-import { Icon } from "../../parts/icon.js";
 import { Bar } from "../../shell/bar.js";
-import { useView } from "../../state/view.js";
+import { mrrFilterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 
 const path = "/v1/accounts";
@@ -23,16 +22,15 @@ const sorts = ["-mrr", "mrr", "-first_at", "first_at", "-last_at", "last_at"] as
 export default function Accounts() {
   const view = useView();
   const active = view.get("active");
-  const vintage = view.get("vintage");
   const search = view.get("search");
   const order = orderIn(view, sorts);
-  const params = { ...view.filters, active, vintage, search, sort: order.sort };
+  const params = { ...view.mrrFilters, active, search, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<Account>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
   const shown = active === "true" || active === "false" ? active : "any";
   return (
     <>
-      <Bar title="Accounts" controls={{ filters: ["provider", "product", "currency", "country"] }}>
+      <Bar title="Accounts" controls={{ filters: mrrFilterNames }}>
         <Menu name="State" label={actives[shown]}>
           {(["any", "true", "false"] as const).map((name) => (
             <Choice
@@ -44,12 +42,6 @@ export default function Accounts() {
             </Choice>
           ))}
         </Menu>
-        {vintage === null ? null : (
-          <a class="chip" href={view.with({ vintage: null })} aria-label="Remove the vintage">
-            Began in {vintageName(vintage)}
-            <Icon name="close" />
-          </a>
-        )}
         <Search label="Id of a customer or payment" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>

@@ -10,7 +10,7 @@ import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { frozen } from "../../shell/freeze.js";
 import { dayBefore } from "../../state/ranges.js";
-import { type View, useView } from "../../state/view.js";
+import { type View, mrrFilterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { AgainstMenu } from "./against.js";
 import { type Period, periodOf, periodText } from "./period.js";
@@ -27,7 +27,7 @@ export default function Changed() {
   const view = useView();
   const by = tabOf(view.get("by"));
   const period = periodOf(view);
-  const asked = { ...period.params, ...view.filters, limit: rowsAsked };
+  const asked = { ...period.params, ...view.mrrFilters, limit: rowsAsked };
   const rows = useAnswer(path, { ...asked, by });
   const { answer, error, isStale } = rows;
   // The sentence is about accounts, whatever the rows are.
@@ -37,10 +37,7 @@ export default function Changed() {
   const isEmpty = data !== undefined && data.rows.length === 0;
   return (
     <>
-      <Bar
-        title="What changed"
-        controls={{ range: true, filters: ["provider", "product", "currency", "country"] }}
-      >
+      <Bar title="What changed" controls={{ range: true, filters: mrrFilterNames }}>
         <AgainstMenu />
         <ExportMenu path={path} params={{ ...asked, by }} />
         <Copy name="frozen link" text={frozenUrl(view, completeTo.value)} isShown isNamed />

@@ -8,6 +8,7 @@ import { money } from "../../format/numbers.js";
 import { Empty } from "../../parts/states.js";
 import { type Column, Table } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
+import { passes } from "../../state/filter.js";
 import { type View, useView } from "../../state/view.js";
 import { Status } from "../transactions/status.js";
 
@@ -27,10 +28,10 @@ export function LiveRows(props: {
   const rows = withBooked(props.paused ?? liveRows.value, props.booked)
     .filter(
       (row) =>
-        isOrAny(row.provider, provider) &&
-        isOrAny(row.original_currency, currency) &&
-        isOrAny(row.customer_country, country) &&
-        isOrAny(row.product_id, product),
+        passes(provider, row.provider) &&
+        passes(currency, row.original_currency) &&
+        passes(country, row.customer_country) &&
+        passes(product, row.product_id),
     )
     .slice(0, props.paused === null ? Math.min(seen, shownMax) : shownMax);
   if (rows.length === 0) {
@@ -116,8 +117,4 @@ function withBooked(
 ): readonly Transaction[] {
   const ids = new Set(live.map(({ id }) => id));
   return [...live, ...booked.filter(({ id }) => !ids.has(id))];
-}
-
-function isOrAny(value: string, wanted: string | undefined): boolean {
-  return wanted === undefined || value === wanted;
 }

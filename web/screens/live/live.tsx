@@ -6,7 +6,7 @@ import { useAnswer } from "../../api/use-answer.js";
 import { count } from "../../format/numbers.js";
 import { Icon } from "../../parts/icon.js";
 import { Bar } from "../../shell/bar.js";
-import { useView } from "../../state/view.js";
+import { filterNames, useView } from "../../state/view.js";
 import { TransactionDrawer } from "../transactions/transaction-drawer.js";
 import { LiveRows } from "./live-rows.js";
 
@@ -28,7 +28,7 @@ export default function Live() {
   const state = liveState.value;
   return (
     <>
-      <Bar title="Live feed" controls={{ filters: ["provider", "product", "currency", "country"] }}>
+      <Bar title="Live feed" controls={{ filters: filterNames }}>
         <button
           type="button"
           class="button"

@@ -13,7 +13,7 @@ import { type Column, Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { workspaceOf } from "../../state/session.js";
-import { type View, useView } from "../../state/view.js";
+import { type View, mrrFilterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { kindOf, kinds } from "./kinds.js";
 
@@ -26,7 +26,7 @@ export default function Movements() {
   const kind = kindOf(view.get("kind"));
   const account = view.get("account");
   const order = orderIn(view, sorts);
-  const params = { ...view.range, ...view.filters, kind, account, sort: order.sort };
+  const params = { ...view.range, ...view.mrrFilters, kind, account, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<RecordedMovement>(
     path,
@@ -35,10 +35,7 @@ export default function Movements() {
   );
   return (
     <>
-      <Bar
-        title="Movements"
-        controls={{ range: true, filters: ["provider", "product", "currency", "country"] }}
-      >
+      <Bar title="Movements" controls={{ range: true, filters: mrrFilterNames }}>
         <Menu name="Kind" label={kinds.find((each) => each.kind === kind)?.label ?? "All kinds"}>
           <Choice href={view.with({ kind: null })} isCurrent={kind === null}>
             All kinds

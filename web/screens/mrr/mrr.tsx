@@ -8,12 +8,13 @@ import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
-import { useView } from "../../state/view.js";
+import { mrrFilterNames, useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import { groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
+import { MrrShares } from "../shares.js";
 import { Balances } from "./balances.js";
 import { MovementBars } from "./movement-bars.js";
 import { kindsIn } from "./kinds.js";
@@ -21,7 +22,7 @@ import { MovementsTable } from "./movements-table.js";
 
 export default function Mrr() {
   const view = useView();
-  const { range, interval, filters } = view;
+  const { range, interval, mrrFilters: filters } = view;
   const group = groupOf(view.get("group_by"));
   const params = { ...view.asked, interval, ...filters };
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
@@ -44,7 +45,7 @@ export default function Mrr() {
           range: true,
           interval: true,
           compare: true,
-          filters: ["provider", "product", "currency", "country"],
+          filters: mrrFilterNames,
         }}
       >
         <GroupMenu none="All together" />
@@ -157,6 +158,7 @@ export default function Mrr() {
           params={{ ...params, group_by: group }}
         />
       )}
+      <MrrShares />
       <h2 class="table-title">By {interval}</h2>
       <MovementsTable
         rows={movements.toReversed()}

@@ -10,7 +10,7 @@ import { Term } from "../../parts/term.js";
 import { AttentionList } from "../../shell/attention.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { useAnnotations } from "../../shell/annotations.js";
-import { useView } from "../../state/view.js";
+import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { ChangedCard } from "./changed-card.js";
@@ -39,7 +39,7 @@ export default function Overview() {
           range: true,
           interval: true,
           compare: true,
-          filters: ["provider", "product", "currency", "country"],
+          filters: filterNames,
         }}
       />
       {error === null ? null : <Failure error={error} />}

@@ -11,7 +11,7 @@ import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { dayAfter } from "../../state/ranges.js";
-import { useView } from "../../state/view.js";
+import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
@@ -20,7 +20,7 @@ const path = "/v1/metrics/rates";
 
 export default function Rates() {
   const view = useView();
-  const params = { ...view.asked, ...view.filters, ...compareParams(view) };
+  const params = { ...view.asked, ...view.mrrFilters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, params);
   const data = answer?.data;
   const then = data?.compare;
@@ -35,7 +35,7 @@ export default function Rates() {
         controls={{
           range: true,
           compare: true,
-          filters: ["provider", "product", "currency", "country"],
+          filters: mrrFilterNames,
         }}
       />
       {error === null ? null : <Failure error={error} />}

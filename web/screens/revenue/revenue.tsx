@@ -12,11 +12,12 @@ import { Delta } from "../../parts/delta.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
-import { useView } from "../../state/view.js";
+import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
+import { RevenueShares } from "../shares.js";
 import { RevenueTable } from "./revenue-table.js";
 import { stepsOf } from "./steps.js";
 
@@ -47,7 +48,7 @@ export default function Revenue() {
           range: true,
           interval: true,
           compare: true,
-          filters: ["provider", "product", "currency", "country"],
+          filters: filterNames,
         }}
       >
         <GroupMenu none="All together" />
@@ -83,6 +84,7 @@ export default function Revenue() {
         )}
       </div>
       {revenueBars()}
+      <RevenueShares />
       <h2 class="table-title">By {interval}</h2>
       <RevenueTable
         rows={intervals.toReversed()}

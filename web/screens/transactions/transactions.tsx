@@ -10,7 +10,7 @@ import { Search } from "../../parts/search.js";
 import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
-import { useView } from "../../state/view.js";
+import { filterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { Status } from "./status.js";
 import { TransactionDrawer } from "./transaction-drawer.js";
@@ -43,10 +43,7 @@ export default function Transactions() {
   const list = usePages<Transaction>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
   return (
     <>
-      <Bar
-        title="Transactions"
-        controls={{ range: !isOne, filters: ["provider", "product", "currency", "country"] }}
-      >
+      <Bar title="Transactions" controls={{ range: !isOne, filters: filterNames }}>
         <ChoiceMenu name="status" all="All statuses" values={statuses} value={status} />
         <ChoiceMenu name="type" all="All types" values={types} value={type} />
         <Search label="A provider's id" value={search} />

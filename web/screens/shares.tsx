@@ -1,0 +1,166 @@
+/**
+ * Where a figure comes from: countries, products and providers with their shares. A click filters
+ * by one, a second one removes it. Each list leaves its own filter out, so that there is more to
+ * choose from; all other filters hold.
+ */
+import type { GroupFields } from "../../schemas/http/series.js";
+import { useAnswer } from "../api/use-answer.js";
+import { count, money, percent } from "../format/numbers.js";
+import { Failure, Skeleton } from "../parts/states.js";
+import type { CallError } from "../api/client.js";
+import { filterOf, filterText, toggled } from "../state/filter.js";
+import { dayBefore, dayText } from "../state/ranges.js";
+import { useView } from "../state/view.js";
+import { type GroupName, groupKey } from "./groups.js";
+
+const groups = [
+  { by: "country", title: "Countries" },
+  { by: "product", title: "Products" },
+  { by: "provider", title: "Providers" },
+] as const satisfies readonly { readonly by: GroupName; readonly title: string }[];
+type SharedBy = (typeof groups)[number];
+
+const shownMax = 8;
+
+export function MrrShares() {
+  return (
+    <section class="shares" aria-label="Shares of MRR at the end of the range">
+      {groups.map((group) => (
+        <MrrShare key={group.by} {...group} />
+      ))}
+    </section>
+  );
+}
+
+export function RevenueShares() {
+  return (
+    <section class="shares" aria-label="Shares of revenue in the range">
+      {groups.map((group) => (
+        <RevenueShare key={group.by} {...group} />
+      ))}
+    </section>
+  );
+}
+
+function MrrShare({ by, title }: SharedBy) {
+  const view = useView();
+  const last = [dayBefore(view.range.to), dayText(view.end)].sort()[0];
+  const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
+    from: last,
+    to: view.range.to,
+    // Balances of one day: nothing is left to be added up.
+    interval: "day",
+    ...view.mrrFilters,
+    [by]: null,
+    group_by: by,
+    groups: String(shownMax),
+  });
+  const data = answer?.data;
+  return (
+    <ShareList
+      title={title}
+      by={by}
+      figure="MRR"
+      rows={data?.movements.map((row) => ({ row, value: row.end_mrr }))}
+      others={data?.others?.count ?? 0}
+      whole={data?.totals.end_mrr ?? 0}
+      currency={data?.currency ?? "USD"}
+      error={error}
+      isStale={isStale}
+    />
+  );
+}
+
+function RevenueShare({ by, title }: SharedBy) {
+  const view = useView();
+  const { answer, error, isStale } = useAnswer("/v1/metrics/revenue", {
+    ...view.range,
+    interval: "year",
+    ...view.filters,
+    [by]: null,
+    group_by: by,
+    groups: String(shownMax),
+  });
+  const data = answer?.data;
+  return (
+    <ShareList
+      title={title}
+      by={by}
+      figure="Revenue"
+      rows={data?.group_totals?.map((row) => ({ row, value: row.revenue }))}
+      others={data?.others?.count ?? 0}
+      whole={data?.totals.revenue ?? 0}
+      currency={data?.currency ?? "USD"}
+      error={error}
+      isStale={isStale}
+    />
+  );
+}
+
+function ShareList(props: {
+  readonly title: string;
+  readonly by: GroupName;
+  readonly figure: string;
+  readonly rows: readonly { readonly row: GroupFields; readonly value: number }[] | undefined;
+  readonly others: number;
+  readonly whole: number;
+  readonly currency: string;
+  readonly error: CallError | null;
+  readonly isStale: boolean;
+}) {
+  const view = useView();
+  const { by, rows = [], whole, currency, others } = props;
+  const filter = filterOf(view.get(by));
+  const shown = rows
+    .map(({ row, value }) => ({ ...groupKey(row, by), value }))
+    .filter(({ value }) => value !== 0)
+    .toSorted((one, other) => other.value - one.value);
+  const largest = Math.max(0, ...shown.map(({ value }) => value));
+  const partOf = (value: number): string => (whole > 0 ? percent((value / whole) * 100, 1) : "–");
+  return (
+    <div class={props.isStale ? "share-list is-stale" : "share-list"}>
+      <h2>
+        {props.title} <span class="soft small">{props.figure}</span>
+      </h2>
+      {props.error === null ? null : <Failure error={props.error} />}
+      <ul>
+        {shown.map(({ key, label, value }) => {
+          const isChosen = filter.values.includes(key);
+          return (
+            <li key={key}>
+              <a
+                href={view.with({ [by]: filterText(toggled(filter, key)) })}
+                class={isChosen && filter.isNot ? "share is-out" : "share"}
+                aria-current={isChosen ? "true" : undefined}
+                title={isChosen ? "Remove this filter" : "Filter by it"}
+              >
+                <span
+                  class="share-bar"
+                  style={{ width: `${largest > 0 ? (Math.max(0, value) / largest) * 100 : 0}%` }}
+                />
+                <span class="cut">{label}</span>
+                <span class="number">{money(value, currency)}</span>
+                <span class="number soft">{partOf(value)}</span>
+              </a>
+            </li>
+          );
+        })}
+        {others === 0 ? null : (
+          <li class="soft small share-others">
+            {count(others)} {others === 1 ? "other" : "others"}
+          </li>
+        )}
+        {props.rows !== undefined && shown.length === 0 ? (
+          <li class="soft">Nothing here.</li>
+        ) : null}
+        {props.rows === undefined && props.error === null
+          ? Array.from({ length: 4 }, (_row, index) => (
+              <li key={index}>
+                <Skeleton of="A name and its amount" />
+              </li>
+            ))
+          : null}
+      </ul>
+    </div>
+  );
+}
