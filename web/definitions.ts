@@ -121,6 +121,13 @@ export const definitions = {
     name: "Gross retention",
     text: "The same without growth: each account counts at most with what it began with.",
   },
+  averageRetention: {
+    name: "Average retention",
+    text:
+      "Weighted by what each began with, at each age: of those that are that old, the months " +
+      "(quarters, years) that are over. Beside it the newest ones, one by one.",
+    formula: "Σ left at that age ÷ Σ began with",
+  },
   accountRetention: {
     name: "Accounts kept",
     text:

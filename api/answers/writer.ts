@@ -106,7 +106,9 @@ export class AnswerWriter {
 function weightOf(ingredients: Ingredients): number {
   switch (ingredients.answer) {
     case "cohortsAnswer":
-      return ingredients.changes.length + (ingredients.gross?.length ?? 0);
+      return [ingredients.asked, ingredients.compared]
+        .filter((one) => one !== null && one !== undefined)
+        .reduce((sum, { changes, gross }) => sum + changes.length + (gross?.length ?? 0), 0);
     case "movementsAnswer":
       return [ingredients.asked, ingredients.compared]
         .filter((one) => one !== null && one !== undefined)

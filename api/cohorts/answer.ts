@@ -2,29 +2,63 @@
 import { parsedRows } from "../../clickhouse/rows.js";
 import type { Presented } from "../exports/send.js";
 import { accountCohortsRows, cohortsRows, cohortsTable, tables } from "../exports/tables.js";
-import { presentAccountCohorts, presentCohorts } from "./presenter.js";
+import {
+  presentAccountAverage,
+  presentAccountCohorts,
+  presentAverage,
+  presentCohorts,
+} from "./presenter.js";
 import type { CohortRow } from "./query.js";
 import type { CohortInterval } from "./schema.js";
+import type { Vintages } from "./vintages.js";
 
-export function cohortsAnswer(given: {
-  readonly basis: "accounts" | "mrr";
-  /** Rows of the queries, as text. */
+/** Rows of the queries, as text, and which of their vintages are wanted. */
+export interface CohortsTexts {
   readonly changes: string;
   /** Null: not asked for. */
   readonly gross: string | null;
+  readonly vintages: Vintages;
+}
+
+export function cohortsAnswer(given: {
+  readonly basis: "accounts" | "mrr";
+  readonly asked: CohortsTexts;
+  readonly hasAverage: boolean;
+  /** Null: there are none. Undefined: not asked for. */
+  readonly compared: CohortsTexts | null | undefined;
   /** ms since 1970 */
   readonly at: number;
   readonly interval: CohortInterval | undefined;
   readonly currency: string;
 }): Presented {
-  const { at, interval, currency } = given;
-  const rows = parsedRows<CohortRow>(given.changes);
-  if (given.basis === "accounts") {
-    const cohorts = presentAccountCohorts(rows, at, interval);
-    return { data: { cohorts }, table: () => [tables.accountCohorts, accountCohortsRows(cohorts)] };
+  const { asked, compared, at, interval, currency } = given;
+  const isOfAccounts = given.basis === "accounts";
+  const rowsOf = (text: string) => parsedRows<CohortRow>(text);
+  const averageOf = ({ changes, gross, vintages }: CohortsTexts) =>
+    isOfAccounts
+      ? presentAccountAverage(rowsOf(changes), at, interval, vintages)
+      : presentAverage(
+          rowsOf(changes),
+          at,
+          currency,
+          interval,
+          gross === null ? null : rowsOf(gross),
+          vintages,
+        );
+  const averages = {
+    ...(given.hasAverage ? { average: averageOf(asked) } : {}),
+    ...(compared === undefined ? {} : { compare: compared && averageOf(compared) }),
+  };
+  const rows = rowsOf(asked.changes);
+  if (isOfAccounts) {
+    const cohorts = presentAccountCohorts(rows, at, interval, asked.vintages);
+    return {
+      data: { cohorts, ...averages },
+      table: () => [tables.accountCohorts, accountCohortsRows(cohorts)],
+    };
   }
-  const gross = given.gross === null ? null : parsedRows<CohortRow>(given.gross);
-  const cohorts = presentCohorts(rows, at, currency, interval, gross);
+  const gross = asked.gross === null ? null : rowsOf(asked.gross);
+  const cohorts = presentCohorts(rows, at, currency, interval, gross, asked.vintages);
   const table = () => [cohortsTable(gross !== null), cohortsRows(cohorts, currency)] as const;
-  return { data: { cohorts }, table };
+  return { data: { cohorts, ...averages }, table };
 }

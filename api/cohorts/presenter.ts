@@ -1,8 +1,15 @@
 /** Cohorts (`definitions.md`), from the changes of MRR or accounts by vintage and month. */
 import { grouped } from "../../runtime/grouped.js";
-import type { AccountCohort, Cohort, CohortInterval } from "./schema.js";
-import { intervalMonths, monthNumber, monthText } from "../reading/calendar.js";
+import type {
+  AccountCohort,
+  AccountCohortAverage,
+  Cohort,
+  CohortAverage,
+  CohortInterval,
+} from "./schema.js";
+import { intervalMonths, monthText } from "../reading/calendar.js";
 import type { CohortRow } from "./query.js";
+import { type Vintages, allVintages, intervalNumber } from "./vintages.js";
 import { percent, showMrr } from "../reading/amounts.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 
@@ -18,12 +25,15 @@ export function presentCohorts(
   currency: string,
   interval: CohortInterval = "month",
   gross: readonly CohortRow[] | null = null,
+  among: Vintages = allVintages,
 ): Cohort[] {
-  const kept = new Map(curvesOf(gross ?? [], at, interval).map((each) => [each.vintage, each]));
-  return curvesOf(rows, at, interval).map(({ vintage, starting, curve }) => {
+  const kept = new Map(
+    curvesOf(gross ?? [], at, interval, among).map((each) => [each.vintage, each]),
+  );
+  return curvesOf(rows, at, interval, among).map(({ vintage, starting, curve }) => {
     const keptCurve = kept.get(vintage)?.curve ?? [];
     return {
-      vintage,
+      vintage: vintageText(vintage, interval),
       starting_mrr: showMrr(starting, currency),
       nrr_percentage: curve.at(-1) ?? 100,
       retention_curve: curve,
@@ -38,29 +48,93 @@ export function presentAccountCohorts(
   rows: readonly CohortRow[],
   at: number,
   interval: CohortInterval = "month",
+  among: Vintages = allVintages,
 ): AccountCohort[] {
-  return curvesOf(rows, at, interval).map(({ vintage, starting, curve }) => ({
-    vintage,
+  return curvesOf(rows, at, interval, among).map(({ vintage, starting, curve }) => ({
+    vintage: vintageText(vintage, interval),
     starting_accounts: Number(starting / wholeOne),
     retention_percentage: curve.at(-1) ?? 100,
     retention_curve: curve,
   }));
 }
 
+/** Weighted by what each vintage began with. */
+export function presentAverage(
+  rows: readonly CohortRow[],
+  at: number,
+  currency: string,
+  interval: CohortInterval = "month",
+  gross: readonly CohortRow[] | null = null,
+  among: Vintages = allVintages,
+): CohortAverage {
+  const curves = curvesOf(rows, at, interval, among);
+  return {
+    vintages: curves.length,
+    starting_mrr: showMrr(startOf(curves), currency),
+    retention_curve: averageCurve(curves, at, interval),
+    ...(gross === null
+      ? {}
+      : {
+          gross_retention_curve: averageCurve(curvesOf(gross, at, interval, among), at, interval),
+        }),
+  };
+}
+
+export function presentAccountAverage(
+  rows: readonly CohortRow[],
+  at: number,
+  interval: CohortInterval = "month",
+  among: Vintages = allVintages,
+): AccountCohortAverage {
+  const curves = curvesOf(rows, at, interval, among);
+  return {
+    vintages: curves.length,
+    starting_accounts: Number(startOf(curves) / wholeOne),
+    retention_curve: averageCurve(curves, at, interval),
+  };
+}
+
+/**
+ * At each age what the vintages that are that old have left, of what these began with. As with
+ * monthly rates, an interval that is going on is not counted: in it nobody had time to leave.
+ */
+function averageCurve(curves: readonly Curve[], at: number, interval: CohortInterval): number[] {
+  const over = intervalNumber(at + 1, interval) - 1;
+  const average = curves.length === 0 ? [] : [100];
+  for (let age = 1; ; age += 1) {
+    const old = curves.filter(({ vintage }) => vintage + age <= over);
+    if (old.length === 0) return average;
+    const left = old.reduce((sum, { mrr }) => sum + (mrr[age] ?? 0n), 0n);
+    average.push(percent(left, startOf(old), 1));
+  }
+}
+
+function startOf(curves: readonly Curve[]): bigint {
+  return curves.reduce((sum, { starting }) => sum + starting, 0n);
+}
+
 /** One account, counted like MRR in millionths. */
 const wholeOne = mrrOf("1");
 
 interface Curve {
-  readonly vintage: string;
-  /** millionths */
+  readonly vintage: number;
+  /** millionths, like those of each age in `mrr` */
   readonly starting: bigint;
+  readonly mrr: readonly bigint[];
+  /** The same in percent. */
   readonly curve: number[];
 }
 
-function curvesOf(rows: readonly CohortRow[], at: number, interval: CohortInterval): Curve[] {
+function curvesOf(
+  rows: readonly CohortRow[],
+  at: number,
+  interval: CohortInterval,
+  { first, end }: Vintages,
+): Curve[] {
   const vintages = grouped(rows, (row) => numberOf(row.vintage, interval));
-  const last = Math.floor(monthNumber(at) / intervalMonths[interval]);
+  const last = intervalNumber(at, interval);
   return [...vintages]
+    .filter(([vintage]) => vintage >= first && vintage < end)
     .sort(([one], [other]) => one - other)
     .map(([vintage, changes]) => curveOf(vintage, changes, last, interval))
     .filter((curve) => curve !== null);
@@ -79,19 +153,19 @@ function curveOf(
     const time = numberOf(row.month, interval);
     changes.set(time, (changes.get(time) ?? 0n) + mrrOf(row.change));
   }
-  let mrr = changes.get(vintage) ?? 0n;
+  let left = changes.get(vintage) ?? 0n;
   // By definition, whatever else the accounts did in their first month.
-  const curve = [100];
+  const mrr = [starting];
   for (let time = vintage + 1; time <= last; time += 1) {
-    mrr += changes.get(time) ?? 0n;
-    curve.push(percent(mrr, starting, 1));
+    left += changes.get(time) ?? 0n;
+    mrr.push(left);
   }
-  return { vintage: vintageText(vintage, interval), starting, curve };
+  return { vintage, starting, mrr, curve: mrr.map((one) => percent(one, starting, 1)) };
 }
 
-/** Intervals since the year 0. @param day `YYYY-MM-DD` */
+/** @param day `YYYY-MM-DD` */
 function numberOf(day: string, interval: CohortInterval): number {
-  return Math.floor(monthNumber(Date.parse(`${day}T00:00:00Z`)) / intervalMonths[interval]);
+  return intervalNumber(Date.parse(`${day}T00:00:00Z`), interval);
 }
 
 function vintageText(vintage: number, interval: CohortInterval): string {

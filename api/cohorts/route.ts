@@ -1,36 +1,58 @@
 /** `GET /v1/metrics/cohorts`. */
 import { unprocessable } from "../../http/errors.js";
+import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { textOf } from "../reading/reading.js";
+import { checkRange, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { checkComparison } from "../summary/period.js";
+import type { CohortsTexts } from "./answer.js";
 import { accountCohortsQuery, cohortsQuery } from "./query.js";
 import { cohortsQueryParameters } from "./schema.js";
+import { comparedVintages, vintagesIn } from "./vintages.js";
 
 export function cohortsRoute(api: ReadApi): void {
   const path = "/v1/metrics/cohorts";
   figuresRoute(api, path, cohortsQueryParameters, "all", async (asked) => {
-    const { access, query, asOf } = asked;
+    const { access, query, asOf, clocks } = asked;
+    const { interval = "month", compare, compare_known_at: knownAt = null } = query;
     const isGross = query.gross === "true";
     if (isGross && query.basis === "accounts") {
       throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");
     }
+    checkRange(query);
+    checkComparison(query, clocks);
     const cell = cellOf(query, await asked.catalogue());
     const isOfAccounts = query.basis === "accounts";
     const isByAccount = isOfAccounts && !cell.hasWholeAccounts;
-    const [changes, gross] = await Promise.all([
-      textOf(
-        api.service,
-        isByAccount
-          ? accountCohortsQuery(asOf, cell, "accounts")
-          : cohortsQuery(asOf, cell, isOfAccounts ? "accounts" : "mrr"),
-      ),
-      isGross ? textOf(api.service, accountCohortsQuery(asOf, cell, "gross")) : null,
+    const vintages = vintagesIn(query, interval);
+    const read = async (of: AsOf): Promise<CohortsTexts> => {
+      const [changes, gross] = await Promise.all([
+        textOf(
+          api.service,
+          isByAccount
+            ? accountCohortsQuery(of, cell, "accounts")
+            : cohortsQuery(of, cell, isOfAccounts ? "accounts" : "mrr"),
+        ),
+        isGross ? textOf(api.service, accountCohortsQuery(of, cell, "gross")) : null,
+      ]);
+      return { changes, gross, vintages };
+    };
+    const [now, then] = await Promise.all([
+      read(asOf),
+      compare === "known_then" ? read({ ...asOf, knownAt }) : null,
     ]);
+    // Other vintages are in what was read already.
+    const comparedOf = (): CohortsTexts | null | undefined => {
+      if (compare === undefined || compare === "known_then") return then ?? undefined;
+      const others = comparedVintages(vintages, compare, interval, asOf.at);
+      return others && { ...now, vintages: others };
+    };
     return {
       answer: "cohortsAnswer",
       basis: isOfAccounts ? "accounts" : "mrr",
-      changes,
-      gross,
+      asked: now,
+      hasAverage: query.average === "true" || compare !== undefined,
+      compared: comparedOf(),
       at: asOf.at,
       interval: query.interval,
       currency: access.baseCurrency,

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
-import { mrrCellQuery } from "../../schemas/http/series.js";
+import { mrrCellQuery, seriesQuery } from "../../schemas/http/series.js";
+import { compareQuery } from "../summary/schema.js";
 
 const cohortIntervals = ["month", "quarter", "year"] as const;
 export type CohortInterval = (typeof cohortIntervals)[number];
@@ -23,6 +24,25 @@ export const cohortsQueryParameters = z.object({
         "`true` reports gross retention beside net: each account counts at most what it began " +
         "with. Reads every movement. Default: `false`.",
     }),
+  from: seriesQuery.from.meta({
+    type: "string",
+    description: "The first day: the vintages that begin from it on. Default: all.",
+  }),
+  to: seriesQuery.to.meta({
+    type: "string",
+    description:
+      "The day after the last one. Of days in which no vintage begins, that of the last.",
+  }),
+  average: z
+    .enum(["true", "false"])
+    .optional()
+    .meta({ description: "`true` reports the average of the vintages, too. Default: `false`." }),
+  compare: compareQuery.compare.meta({
+    description:
+      "The average of as many vintages just before, of those a year before, or of the same as " +
+      "known at `compare_known_at`. Reports `average`, too.",
+  }),
+  compare_known_at: compareQuery.compare_known_at,
   provider: mrrCellQuery.provider,
   product: mrrCellQuery.product,
   vintage: mrrCellQuery.vintage,
@@ -66,14 +86,57 @@ export const accountCohort = z
   .meta({ id: "AccountCohort" });
 export type AccountCohort = z.output<typeof accountCohort>;
 
-export const cohortsAnswer = answerOf("CohortsAnswer", cohort);
+const averageCurve = z.array(z.number()).meta({
+  description:
+    "Of each age: what the vintages that are that old have left, in percent of what these began " +
+    "with. The current interval is not counted.",
+});
+const averagedVintages = z.int().meta({ description: "How many vintages it is of." });
+
+const cohortAverage = z
+  .object({
+    vintages: averagedVintages,
+    starting_mrr: z.number(),
+    retention_curve: averageCurve,
+    gross_retention_curve: averageCurve.optional(),
+  })
+  .meta({ id: "CohortAverage" });
+export type CohortAverage = z.output<typeof cohortAverage>;
+
+const accountCohortAverage = z
+  .object({
+    vintages: averagedVintages,
+    starting_accounts: z.int(),
+    retention_curve: averageCurve,
+  })
+  .meta({ id: "AccountCohortAverage" });
+export type AccountCohortAverage = z.output<typeof accountCohortAverage>;
+
+export const cohortsAnswer = answerOf("CohortsAnswer", cohort, cohortAverage);
 export type CohortsAnswer = z.output<typeof cohortsAnswer>;
 
 /** With `basis=accounts`. */
-export const accountCohortsAnswer = answerOf("AccountCohortsAnswer", accountCohort);
+export const accountCohortsAnswer = answerOf(
+  "AccountCohortsAnswer",
+  accountCohort,
+  accountCohortAverage,
+);
 export type AccountCohortsAnswer = z.output<typeof accountCohortsAnswer>;
 
-function answerOf<Row extends z.ZodType>(id: string, row: Row) {
+function answerOf<Row extends z.ZodType, Average extends z.ZodType>(
+  id: string,
+  row: Row,
+  average: Average,
+) {
   const cohorts = z.array(row).meta({ description: "Oldest vintage first." });
-  return figuresAnswer(id, { data: z.object({ cohorts }) });
+  const data = z.object({
+    cohorts,
+    average: average.optional().meta({
+      description: "With `average=true`: weighted by what each vintage began with.",
+    }),
+    compare: average.nullable().optional().meta({
+      description: "With `compare`; null where all vintages are asked for.",
+    }),
+  });
+  return figuresAnswer(id, { data });
 }

@@ -118,6 +118,74 @@ describe("retention", () => {
       });
     }
 
+    const averages = async (query: Query) => {
+      const answer = await get("cohorts", { ...july, ...query });
+      expect(answer.status, answer.text).to.equal(200);
+      return cohortsAnswer.parse(answer.json).data;
+    };
+
+    it("should average vintages by what they began with, of months that are over", async () => {
+      const { average } = await averages({ average: "true", gross: "true" });
+      // After a month 15 of 10, nothing of 20 and 8 of 8 are left; only January is 5 months old.
+      expect(average).to.deep.equal({
+        vintages: 3,
+        starting_mrr: 38,
+        retention_curve: [100, 60.5, 60.5, 50, 110, 30],
+        gross_retention_curve: [100, 47.4, 47.4, 33.3, 76.7, 30],
+      });
+      expect((await averages({})).average).to.equal(undefined);
+      const ended = { at: "2026-07-31T23:59:59.999Z", average: "true" };
+      expect((await averages(ended)).average?.retention_curve).to.have.length(7);
+      const answer = await get("cohorts", { ...july, basis: "accounts", average: "true" });
+      const ofAccounts = accountCohortsAnswer.parse(answer.json).data.average;
+      expect(ofAccounts).to.deep.include({ vintages: 3, starting_accounts: 3 });
+      expect(ofAccounts?.retention_curve.slice(0, 2)).to.deep.equal([100, 66.7]);
+    });
+
+    it("should show the vintages of some months, and the average of others beside it", async () => {
+      const span = { from: "2026-02-01", to: "2026-05-01" };
+      const {
+        cohorts: some,
+        average,
+        compare,
+      } = await averages({
+        ...span,
+        compare: "previous_period",
+      });
+      expect(some.map(({ vintage }) => vintage)).to.deep.equal(["2026-02", "2026-04"]);
+      expect(average).to.deep.equal({
+        vintages: 2,
+        starting_mrr: 28,
+        retention_curve: [100, 28.6, 28.6, 0, 150],
+      });
+      expect(compare).to.deep.equal({
+        vintages: 1,
+        starting_mrr: 10,
+        retention_curve: [100, 150, 150, 150, 30, 30],
+      });
+      const yearBefore = await averages({ ...span, compare: "previous_year" });
+      expect(yearBefore.compare).to.deep.equal({
+        vintages: 0,
+        starting_mrr: 0,
+        retention_curve: [],
+      });
+      expect((await averages({ compare: "previous_year" })).compare).to.equal(null);
+      const { complete_to } = (await get("cohorts", july)).json;
+      const then = await averages({
+        ...span,
+        compare: "known_then",
+        compare_known_at: complete_to,
+      });
+      expect(then.compare).to.deep.equal(then.average);
+    });
+
+    it("should show the vintage of the last day, of days in which none begins", async () => {
+      const { cohorts: some } = await averages({ from: "2026-04-10", to: "2026-04-20" });
+      expect(some.map(({ vintage }) => vintage)).to.deep.equal(["2026-04"]);
+      const quarters = await averages({ from: "2026-02-01", interval: "quarter" });
+      expect(quarters.cohorts.map(({ vintage }) => vintage)).to.deep.equal(["2026-Q2"]);
+    });
+
     it("should follow a product alone", async () => {
       const ofB = await cohorts({ product: product("prod_b"), gross: "true" });
       expect(ofB).to.deep.equal([["2026-02", 20, [100, 0, 0, 0, 0, 0], [100, 0, 0, 0, 0, 0]]]);
@@ -145,6 +213,9 @@ describe("retention", () => {
         ["gross=yes", 400, "parameter_invalid", "gross"],
         ["currency=EUR", 400, "parameter_unknown", "currency"],
         ["product=none", 422, "product_unknown", "product"],
+        ["from=2026-05-01&to=2026-04-01", 422, "range_backwards", "from"],
+        ["average=1", 400, "parameter_invalid", "average"],
+        ["compare=known_then", 400, "parameter_missing", "compare_known_at"],
         ["gross=true&basis=accounts", 422, "gross_of_accounts", "gross"],
       ],
     );

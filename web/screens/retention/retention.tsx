@@ -1,5 +1,10 @@
 /** How much of each vintage is left, as a heat map that is a table. */
-import type { AccountCohort, Cohort } from "../../../api/cohorts/schema.js";
+import type {
+  AccountCohort,
+  AccountCohortAverage,
+  Cohort,
+  CohortAverage,
+} from "../../../api/cohorts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { words } from "../../format/names.js";
@@ -7,10 +12,12 @@ import { count, decimal, money, percent } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
-import { Bar } from "../../shell/bar.js";
+import { Bar, comparisons } from "../../shell/bar.js";
 import { workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
-import { ExportMenu } from "../series-exports.js";
+import { compareParams } from "../compare-params.js";
+import { ExportMenu, SeriesExports } from "../series-exports.js";
+import { Curves } from "./curves.js";
 
 const intervals = ["month", "quarter", "year"] as const;
 const bases = {
@@ -26,21 +33,29 @@ export default function Retention() {
   const view = useView();
   const basis = basisOf(view.get("basis"));
   const interval = intervals.find((name) => name === view.get("interval")) ?? "month";
-  const { provider, product } = view.filters;
+  const { provider, product, vintage } = view.mrrFilters;
   const params = {
+    ...(view.hasRange ? view.range : {}),
+    average: "true",
     interval,
     provider,
     product,
+    vintage,
     basis: basis === "accounts" ? "accounts" : null,
     gross: basis === "gross" ? "true" : null,
   };
-  const { answer, error, isStale } = useAnswer(path, params);
+  const { answer, error, isStale } = useAnswer(path, { ...params, ...compareParams(view) });
+  const average = averageOf(answer?.data.average, basis);
+  const then = averageOf(answer?.data.compare ?? undefined, basis);
   const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
   const rows = (answer?.data.cohorts ?? []).map((cohort) => rowOf(cohort, basis, currency));
   const width = Math.max(0, ...rows.map(({ curve }) => curve.length));
   return (
     <>
-      <Bar title="Retention" controls={{ filters: ["provider", "product"] }}>
+      <Bar
+        title="Retention"
+        controls={{ range: "optional", compare: true, filters: ["provider", "product", "vintage"] }}
+      >
         <Menu name="Of" label={bases[basis].label}>
           {(["net", "gross", "accounts"] as const).map((name) => (
             <Choice
@@ -59,7 +74,7 @@ export default function Retention() {
             </Choice>
           ))}
         </Menu>
-        <ExportMenu path={path} params={params} />
+        <ExportMenu path={path} params={{ ...params, average: null }} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={16} columns={10} /> : null}
@@ -77,6 +92,14 @@ export default function Retention() {
             <Term of={bases[basis].term} /> of accounts by the {interval} they began in, in percent
             of what they began with. A cell opens its accounts.
           </p>
+          <Curves
+            rows={rows}
+            average={average}
+            then={then}
+            interval={interval}
+            exports={<SeriesExports path={path} params={params} />}
+            isStale={isStale}
+          />
           <div
             class={isStale ? "table-holder is-stale" : "table-holder"}
             tabIndex={0}
@@ -123,6 +146,26 @@ export default function Retention() {
                   </tr>
                 ))}
               </tbody>
+              <tfoot>
+                {[
+                  { label: "Average", curve: average },
+                  { label: comparisons[view.comparison], curve: then },
+                ].map(({ label, curve }) =>
+                  curve.length === 0 ? null : (
+                    <tr key={label}>
+                      <th scope="row" class="tight">
+                        {label}
+                      </th>
+                      <td />
+                      {curve.slice(0, width).map((value, index) => (
+                        <td key={index} class="number">
+                          {decimal(value, value >= 100 ? 0 : 1)}
+                        </td>
+                      ))}
+                    </tr>
+                  ),
+                )}
+              </tfoot>
             </table>
           </div>
         </>
@@ -135,7 +178,16 @@ function basisOf(text: string | null): Basis {
   return text === "gross" || text === "accounts" ? text : "net";
 }
 
-interface Row {
+function averageOf(
+  average: CohortAverage | AccountCohortAverage | undefined,
+  basis: Basis,
+): readonly number[] {
+  if (average === undefined) return [];
+  const isGross = basis === "gross" && "gross_retention_curve" in average;
+  return (isGross ? average.gross_retention_curve : average.retention_curve) ?? [];
+}
+
+export interface Row {
   readonly vintage: string;
   readonly start: string;
   readonly curve: readonly number[];
