@@ -54,6 +54,9 @@ export const limits = {
   seriesIntervalsMax: 4_000,
   /** Groups of one series shown one by one; the smaller ones are added up. */
   seriesGroupsMax,
+  /** Of one workspace: all of them are on one page, so that charts show them all. */
+  annotationsMax: pageRows.max,
+  goalsMax: pageRows.max,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**

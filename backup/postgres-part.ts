@@ -37,6 +37,7 @@ export const postgresTables = [
   "activity",
   "saved_views",
   "annotations",
+  "goals",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 

@@ -111,12 +111,15 @@ function ofWorkspace(): Operation[] {
     list("/views", "Shared views, and one's own", members.savedView),
     change("/views/{view}", "Change a saved view", members.changedView, members.savedView),
     remove("/views/{view}", "Delete a saved view", members.savedView),
-    create(
-      "/annotations",
-      "Note what happened on a day",
-      members.newAnnotation,
-      members.annotation,
-    ),
+    {
+      ...create(
+        "/annotations",
+        "Note what happened on a day",
+        members.newAnnotation,
+        members.annotation,
+      ),
+      errors: [404, 409, 413, 415, 422],
+    },
     list("/annotations", "Annotations", members.annotation),
     change(
       "/annotations/{annotation}",
@@ -125,6 +128,18 @@ function ofWorkspace(): Operation[] {
       members.annotation,
     ),
     remove("/annotations/{annotation}", "Delete an annotation", members.annotation),
+    {
+      ...create(
+        "/goals",
+        "Set what MRR or revenue is meant to be in a month",
+        members.newGoal,
+        members.goal,
+      ),
+      errors: [404, 409, 413, 415, 422],
+    },
+    list("/goals", "Goals", members.goal),
+    change("/goals/{goal}", "Change a goal", members.changedGoal, members.goal),
+    remove("/goals/{goal}", "Delete a goal", members.goal),
   ];
 }
 

@@ -1,5 +1,6 @@
 /** Annotations: what happened on a day, for everybody who looks at the charts of a workspace. */
 import type { Context } from "koa";
+import { limits } from "../../config.js";
 import { readJson } from "../../http/body.js";
 import { notFound } from "../../http/errors.js";
 import { durably, insertRow } from "../../postgres/rows.js";
@@ -9,6 +10,7 @@ import { randomBase62 } from "../../vault/random.js";
 import { newestFirst } from "../../workspaces/list-page.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
+import { requireRoom } from "./room.js";
 
 interface Annotation {
   readonly id: string;
@@ -32,7 +34,10 @@ export function annotationRoutes({ postgres }: Service, calls: Calls<Workspace>)
   calls.write("POST", path, created, async (ctx, { id: workspace }) => {
     const { day, text } = readJson(ctx, newAnnotation);
     const made: Annotation = { id: `ann_${randomBase62(20)}`, day, text, created_at: new Date() };
-    await postgres.transaction((sql) => insertRow(sql, "annotations", { ...made, workspace }));
+    await postgres.transaction(async (sql) => {
+      await requireRoom(sql, "annotations", workspace, limits.annotationsMax);
+      await insertRow(sql, "annotations", { ...made, workspace });
+    });
     return made;
   });
 

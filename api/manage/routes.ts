@@ -18,6 +18,7 @@ import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./backfill.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
+import { goalRoutes } from "./goals.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { memberRoutes } from "./members.js";
@@ -47,6 +48,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   activityRoutes(service, installation, workspace);
   savedViewRoutes(service, workspace);
   annotationRoutes(service, workspace);
+  goalRoutes(service, workspace);
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);
   backupRoutes(service, installation);

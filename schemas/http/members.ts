@@ -1,4 +1,4 @@
-/** Members, invitations, the activity log, saved views and annotations of a workspace. */
+/** Members, invitations, the activity log, saved views, annotations and goals of a workspace. */
 import { z } from "zod";
 import { name, timestamp } from "./manage.js";
 import { role } from "./session.js";
@@ -90,5 +90,22 @@ export const annotation = z.object({
   id: z.string(),
   day: z.iso.date(),
   text: z.string(),
+  created_at: timestamp,
+});
+
+export const goalFigures = ["mrr", "revenue"] as const;
+const goalAmount = z.number().positive().describe("In the base currency of the workspace");
+export const newGoal = z.strictObject({
+  figure: z.enum(goalFigures),
+  month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month: 2026-05"),
+  amount: goalAmount,
+});
+export const changedGoal = z.strictObject({ amount: goalAmount });
+export const goal = z.object({
+  id: z.string(),
+  figure: z.enum(goalFigures).describe("MRR at the end of the month, or revenue in it"),
+  month: z.string().describe("`YYYY-MM`"),
+  amount: goalAmount,
+  currency: z.string().describe("ISO 4217, of the workspace"),
   created_at: timestamp,
 });

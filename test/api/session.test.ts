@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
+import { limits } from "../../config.js";
 import { Sample } from "../../api/stream/sample.js";
 import { drawLink } from "../../members/one-time-tokens.js";
 import { writeLinkFile } from "../../members/first-run.js";
@@ -219,6 +220,10 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/annotations": "viewer",
   "PATCH /workspaces/:workspace/annotations/:annotation": "admin",
   "DELETE /workspaces/:workspace/annotations/:annotation": "admin",
+  "POST /workspaces/:workspace/goals": "admin",
+  "GET /workspaces/:workspace/goals": "viewer",
+  "PATCH /workspaces/:workspace/goals/:goal": "admin",
+  "DELETE /workspaces/:workspace/goals/:goal": "admin",
 };
 
 describe("Roles", function suite() {
@@ -363,6 +368,51 @@ describe("Saved views and annotations", () => {
     expect(data).to.deep.equal([{ ...made, text: "Relaunch" }]);
     await owner.call("DELETE", `${path}/${made.id}`);
     expect((await owner.call("GET", path)).json.data).to.deep.equal([]);
+  });
+
+  it("should have one goal for each figure and month, in the base currency", async () => {
+    const path = `${here}/goals`;
+    const set = (goal: object) => owner.call("POST", path, goal);
+    const first = { figure: "mrr", month: "2026-12", amount: 5_000.5 };
+    const made = await set(first);
+    expect(made.status, made.text).to.equal(201);
+    const { currency, ...shown } = made.json.data;
+    expect(shown).to.include(first);
+    expect(currency).to.match(/^[A-Z]{3}$/);
+    expectError(await set(first), "409 goal_exists");
+    expect((await set({ ...first, figure: "revenue" })).status).to.equal(201);
+    await owner.call("PATCH", `${path}/${shown.id}`, { amount: 6_000 });
+    const { data } = (await (await memberAs("viewer")).call("GET", path)).json;
+    expect(
+      data.map((row: { figure: string; amount: number }) => [row.figure, row.amount]),
+    ).to.have.deep.members([
+      ["revenue", 5_000.5],
+      ["mrr", 6_000],
+    ]);
+    for (const wrong of [
+      { amount: 0.001 },
+      { amount: 1e21 },
+      { amount: -1 },
+      { month: "2026-13" },
+    ]) {
+      const refused = await set({ figure: "mrr", month: "2027-01", amount: 1, ...wrong });
+      expect(refused.status, JSON.stringify(wrong)).to.equal(422);
+    }
+    expectError(await owner.call("PATCH", `${path}/goa_none`, { amount: 1 }), "404 goal_unknown");
+    for (const { id } of data) await owner.call("DELETE", `${path}/${id}`);
+    expect((await owner.call("GET", path)).json.data).to.deep.equal([]);
+  });
+
+  it("should refuse notes and goals that one page has no room for", async () => {
+    const fill = `INSERT INTO annotations (id, workspace, day, text, created_at)
+      SELECT 'ann_' || n, $1, '2026-01-01', 'x', now() FROM generate_series(1, $2::int) n`;
+    const { postgres } = opened.service;
+    await postgres.query(fill, [workspace, limits.annotationsMax]);
+    const note = { day: "2026-02-03", text: "One more" };
+    expectError(await owner.call("POST", `${here}/annotations`, note), "409 annotations_full");
+    await postgres.query("DELETE FROM annotations WHERE workspace = $1", [workspace]);
+    expect((await owner.call("POST", `${here}/annotations`, note)).status).to.equal(201);
+    await postgres.query("DELETE FROM annotations WHERE workspace = $1", [workspace]);
   });
 });
 

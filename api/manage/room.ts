@@ -1,0 +1,22 @@
+/** Lists that one page shows whole, so that a chart shows all of them, have a bound. */
+import { conflict } from "../../http/errors.js";
+import type { Postgres } from "../../postgres/postgres.js";
+
+/**
+ * Those that write at the same time wait for each other.
+ *
+ * @throws ApiError 409 when there are so many already
+ */
+export async function requireRoom(
+  sql: Pick<Postgres, "query">,
+  table: "annotations" | "goals",
+  workspace: string,
+  rowsMax: number,
+): Promise<void> {
+  await sql.query("SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE", [workspace]);
+  const count = `SELECT count(*)::int AS rows FROM ${table} WHERE workspace = $1`;
+  const [found] = await sql.query<{ readonly rows: number }>(count, [workspace]);
+  if ((found?.rows ?? 0) < rowsMax) return;
+  const message = `A workspace has up to ${rowsMax} ${table}: delete some that nobody needs.`;
+  throw conflict(`${table}_full`, message);
+}
