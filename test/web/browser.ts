@@ -65,6 +65,12 @@ export class LookedAt {
     }
   }
 
+  /** What axe finds on the page as it is. */
+  async findings(): Promise<unknown> {
+    await this.page.evaluate(axe);
+    return this.page.evaluate(findings);
+  }
+
   /** Resolves when nothing is on its way and no placeholder is left, for two frames. */
   async settle(): Promise<void> {
     const placeholders = this.page.locator(".skeleton, .skeleton-block, .is-stale");

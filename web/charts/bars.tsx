@@ -6,6 +6,7 @@ import { scaleBand, scaleLinear } from "d3-scale";
 import { useState } from "preact/hooks";
 import { ColumnAxis, ValueAxis } from "./axes.js";
 import { type ChartHeight, useFrame } from "./frame.js";
+import { GoalLine, NoteMarkers } from "./marks.js";
 import { moveFocus } from "./roving.js";
 import { Tip } from "./tip.js";
 import type { Tone } from "./tones.js";
@@ -26,6 +27,9 @@ export interface Bar {
   readonly segments: readonly Segment[];
   /** What the segments add up to, as the service says it. */
   readonly total?: number | undefined;
+  readonly note?: string | undefined;
+  /** What it is meant to be. */
+  readonly goal?: number | undefined;
 }
 
 export function BarChart(props: {
@@ -39,7 +43,10 @@ export function BarChart(props: {
   const { holder, frame } = useFrame();
   const [active, setActive] = useState<number | null>(null);
   const stacks = bars.map(({ segments }) => stackOf(segments));
-  const ends = stacks.flatMap((stack) => stack.flatMap(({ low, high }) => [low, high]));
+  const ends = [
+    ...stacks.flatMap((stack) => stack.flatMap(({ low, high }) => [low, high])),
+    ...bars.flatMap(({ goal }) => (goal === undefined ? [] : [goal])),
+  ];
   const y = scaleLinear()
     .domain([Math.min(0, ...ends), Math.max(1, ...ends)])
     .nice()
@@ -63,6 +70,7 @@ export function BarChart(props: {
         >
           <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
           <ColumnAxis frame={frame} labels={bars.map(({ tick }) => tick)} x={middle} />
+          <NoteMarkers frame={frame} notes={bars.map(({ note }) => note)} x={middle} />
           {bars.map((bar, index) => (
             <g key={bar.key} onPointerEnter={() => setActive(index)}>
               <a
@@ -101,6 +109,7 @@ export function BarChart(props: {
               ))}
             </g>
           ))}
+          <GoalLine goals={bars.map(({ goal }) => goal)} x={middle} y={y} />
         </svg>
       )}
       {shown === undefined || active === null ? null : (
@@ -115,6 +124,8 @@ export function BarChart(props: {
             ...(shown.total === undefined
               ? []
               : [{ label: "Together", value: format(shown.total) }]),
+            ...(shown.goal === undefined ? [] : [{ label: "Goal", value: format(shown.goal) }]),
+            ...(shown.note === undefined ? [] : [{ label: "Note", value: shown.note }]),
           ]}
         />
       )}
@@ -143,10 +154,15 @@ function stackOf(segments: readonly Segment[]): Stacked[] {
     });
 }
 
-function spoken({ label, segments, total }: Bar, format: (value: number) => string): string {
+function spoken(
+  { label, segments, total, goal, note }: Bar,
+  format: (value: number) => string,
+): string {
   const parts = segments
     .filter(({ value }) => value !== 0)
     .map((segment) => `${segment.label} ${format(segment.value)}`);
   const together = total === undefined ? [] : [`together ${format(total)}`];
-  return `${label}: ${[...parts, ...together].join(", ")}`;
+  const meant = goal === undefined ? [] : [`goal ${format(goal)}`];
+  const said = note === undefined ? "" : `. ${note}`;
+  return `${label}: ${[...parts, ...together, ...meant].join(", ")}${said}`;
 }

@@ -8,8 +8,8 @@ import type { Tone } from "./tones.js";
 
 interface LegendItem {
   readonly label: string;
-  /** `then`: the dashed line of what is compared with. */
-  readonly tone: Tone | "then";
+  /** `then`: the dashed line of what is compared with; `goal`: what is meant to be. */
+  readonly tone: Tone | "then" | "goal";
 }
 
 export function Figure(props: {
@@ -38,7 +38,9 @@ export function Figure(props: {
           <ul class="legend">
             {props.legend.map(({ label, tone }) => (
               <li key={label}>
-                <span class={tone === "then" ? "mark then" : `mark tone-${tone}`} />
+                <span
+                  class={tone === "then" || tone === "goal" ? `mark ${tone}` : `mark tone-${tone}`}
+                />
                 {label}
               </li>
             ))}

@@ -3,6 +3,7 @@ import { scaleLinear } from "d3-scale";
 import { area as areaOf, line as lineOf } from "d3-shape";
 import { useState } from "preact/hooks";
 import { ColumnAxis, ValueAxis } from "./axes.js";
+import { GoalLine, NoteMarkers } from "./marks.js";
 import { type ChartHeight, useFrame } from "./frame.js";
 import { moveFocus } from "./roving.js";
 import { Tip, type TipLine } from "./tip.js";
@@ -20,6 +21,8 @@ export interface Point {
   readonly compared?: number | undefined;
   readonly href: string;
   readonly note?: string | undefined;
+  /** What it is meant to be. */
+  readonly goal?: number | undefined;
 }
 
 export function LineChart(props: {
@@ -33,9 +36,9 @@ export function LineChart(props: {
   const { points, format, tone = "accent" } = props;
   const { holder, frame } = useFrame();
   const [active, setActive] = useState<number | null>(null);
-  const values = points.flatMap(({ value, compared }) => [
+  const values = points.flatMap(({ value, compared, goal }) => [
     ...(value === null ? [] : [value]),
-    ...(compared === undefined ? [] : [compared]),
+    ...[compared, goal].filter((one) => one !== undefined),
   ]);
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(1, ...values)])
@@ -74,18 +77,8 @@ export function LineChart(props: {
           <path class="area" d={area ?? ""} />
           {then === null ? null : <path class="line then" d={then} />}
           <path class="line" d={path ?? ""} />
-          {points.map((point, index) =>
-            point.note === undefined ? null : (
-              <line
-                key={point.key}
-                class="marker"
-                x1={x(index)}
-                x2={x(index)}
-                y1={frame.top}
-                y2={frame.bottom}
-              />
-            ),
-          )}
+          <NoteMarkers frame={frame} notes={points.map(({ note }) => note)} x={x} />
+          <GoalLine goals={points.map(({ goal }) => goal)} x={x} y={y} />
           {active === null || typeof shown?.value !== "number" ? null : (
             <circle class="dot" cx={x(active)} cy={y(shown.value)} r={5} />
           )}
@@ -95,7 +88,7 @@ export function LineChart(props: {
               href={point.href}
               data-column
               tabindex={index === points.length - 1 ? 0 : -1}
-              aria-label={`${point.label}: ${textOf(point.value, format)}`}
+              aria-label={spoken(point, format)}
               onPointerEnter={() => setActive(index)}
               onFocus={() => setActive(index)}
               onBlur={() => setActive(null)}
@@ -119,12 +112,18 @@ export function LineChart(props: {
 }
 
 function linesOf(point: Point, format: (value: number) => string, tone: Tone): TipLine[] {
-  const { value, compared, note } = point;
+  const { value, compared, note, goal } = point;
   return [
     { label: "", value: textOf(value, format), tone },
     ...(compared === undefined ? [] : [{ label: "Compared with", value: format(compared) }]),
+    ...(goal === undefined ? [] : [{ label: "Goal", value: format(goal) }]),
     ...(note === undefined ? [] : [{ label: "Note", value: note }]),
   ];
+}
+
+function spoken({ label, value, goal, note }: Point, format: (value: number) => string): string {
+  const meant = goal === undefined ? "" : `, goal ${format(goal)}`;
+  return `${label}: ${textOf(value, format)}${meant}${note === undefined ? "" : `. ${note}`}`;
 }
 
 function textOf(value: number | null, format: (value: number) => string): string {

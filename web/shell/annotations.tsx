@@ -2,10 +2,12 @@
 import type { z } from "zod";
 import type { annotation } from "../../schemas/http/members.js";
 import { useUrl } from "../api/use-answer.js";
+import { day } from "../format/dates.js";
 import { useView } from "../state/view.js";
 
 export type Annotation = z.output<typeof annotation>;
 
+/** All of them are on one page (`limits.annotationsMax`). */
 export function useAnnotationList(isWanted = true): readonly Annotation[] {
   const { workspace } = useView();
   const url = workspace === null || !isWanted ? null : annotationsUrl(workspace);
@@ -21,8 +23,33 @@ export function annotationsUrl(workspace: string): string {
 export function useAnnotations(): (since: string, until: string) => string | undefined {
   const list = useAnnotationList();
   return (since, until) => {
-    const from = since.slice(0, 10);
-    const found = list.filter(({ day }) => day >= from && day < until);
+    const found = between(list, since, until);
     return found.length === 0 ? undefined : found.map(({ text }) => text).join("; ");
   };
+}
+
+/** The notes on the days shown, to be read without pointing at a chart. */
+export function NoteList() {
+  const { range } = useView();
+  const notes = between(useAnnotationList(), range.from, range.to);
+  if (notes.length === 0) return null;
+  return (
+    <section class="notes" aria-labelledby="notes">
+      <h2 id="notes">Notes</h2>
+      <ul>
+        {notes.map(({ id, day: on, text }) => (
+          <li key={id}>
+            <span class="soft">{day(on)}</span> <span>{text}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function between(list: readonly Annotation[], since: string, until: string) {
+  const from = since.slice(0, 10);
+  return list
+    .filter(({ day: on }) => on >= from && on < until)
+    .toSorted((one, other) => one.day.localeCompare(other.day));
 }

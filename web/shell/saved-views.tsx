@@ -1,4 +1,4 @@
-/** Views that were saved in the workspace, and notes on days. */
+/** Views that were saved in the workspace, notes on days, and goals. */
 import { useState } from "preact/hooks";
 import type { z } from "zod";
 import type { savedView } from "../../schemas/http/members.js";
@@ -13,6 +13,7 @@ import { dayText } from "../state/ranges.js";
 import { mayManage, workspaceOf } from "../state/session.js";
 import { type View, useView } from "../state/view.js";
 import { annotationsUrl, useAnnotationList } from "./annotations.js";
+import { Goals } from "./goals.js";
 
 type SavedView = z.output<typeof savedView>;
 
@@ -44,12 +45,13 @@ export function SavedViews() {
       {error === null ? null : <Failure error={error} />}
       <Views view={view} base={base} isWanted={isWanted} isManager={isManager} act={act} />
       {isManager ? <Notes view={view} isWanted={isWanted} act={act} /> : null}
+      {isManager ? <Goals isWanted={isWanted} act={act} /> : null}
     </Menu>
   );
 }
 
 /** @returns whether it was done */
-type Act = (work: () => Promise<unknown>) => Promise<boolean>;
+export type Act = (work: () => Promise<unknown>) => Promise<boolean>;
 
 function Views(props: {
   readonly view: View;

@@ -8,6 +8,8 @@ import { intervalName, intervalTick } from "../../format/dates.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { useAnnotations } from "../../shell/annotations.js";
+import { useGoals } from "../../shell/goals.js";
 import { useView } from "../../state/view.js";
 import { type GroupName, breakdownOf, filterOf, groupKey } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
@@ -22,6 +24,8 @@ export function Balances(props: {
   readonly params: Params;
 }) {
   const view = useView();
+  const noteOf = useAnnotations();
+  const goalOf = useGoals("mrr");
   const { group, interval, currency } = props;
   const { groups, rows } = breakdownOf(props, group, (row) => row.end_mrr);
   const columns = Map.groupBy(rows, (row) => row.from);
@@ -60,6 +64,8 @@ export function Balances(props: {
           tick: intervalTick(from, interval),
           label: intervalName(from, interval),
           href: view.to("/mrr/movements", { from, to: first?.to, range: null }),
+          note: noteOf(from, first?.to ?? from),
+          goal: goalOf(from, interval),
           segments: groups.map(({ key, label, tone }) => ({
             key,
             label,

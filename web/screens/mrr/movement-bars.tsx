@@ -7,6 +7,7 @@ import { Figure } from "../../charts/figure.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { shortMoney, signedMoney } from "../../format/numbers.js";
 import { Term } from "../../parts/term.js";
+import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
 import { SeriesExports } from "../series-exports.js";
 import { kindsIn } from "./kinds.js";
@@ -22,6 +23,7 @@ export function MovementBars(props: {
   const view = useView();
   const { rows, interval, currency } = props;
   const kinds = kindsIn(rows);
+  const noteOf = useAnnotations();
   return (
     <Figure
       title={<Term of="netNew" label="Movements" />}
@@ -42,6 +44,7 @@ export function MovementBars(props: {
             tick: intervalTick(row.from, interval),
             label: intervalName(row.from, interval),
             href: view.to("/mrr/movements", days),
+            note: noteOf(row.from, row.to),
             total: row.end_mrr - row.start_mrr,
             segments: kinds.map(({ kind, label, field }) => ({
               key: kind,

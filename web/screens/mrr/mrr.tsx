@@ -7,6 +7,7 @@ import { money, shortMoney, signedMoney } from "../../format/numbers.js";
 import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
+import { NoteList } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
@@ -158,6 +159,7 @@ export default function Mrr() {
           params={{ ...params, group_by: group }}
         />
       )}
+      <NoteList />
       <MrrShares />
       <h2 class="table-title">By {interval}</h2>
       <MovementsTable

@@ -9,7 +9,8 @@ import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { AttentionList } from "../../shell/attention.js";
 import { Bar, comparisons } from "../../shell/bar.js";
-import { useAnnotations } from "../../shell/annotations.js";
+import { NoteList, useAnnotations } from "../../shell/annotations.js";
+import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
@@ -26,6 +27,7 @@ export default function Overview() {
   const revenue = useAnswer("/v1/metrics/revenue", compared);
   const rates = useAnswer("/v1/metrics/rates", { ...asked, ...filters, ...compareParams(view) });
   const noteOf = useAnnotations();
+  const goalOf = useGoals("mrr");
   const data = summary.answer?.data;
   const then = data?.compare;
   const currency = data?.currency ?? "USD";
@@ -56,14 +58,17 @@ export default function Overview() {
           title={<Term of="mrr" label="MRR over time" />}
           name="mrr"
           isStale={summary.isStale}
-          legend={
-            then?.series === undefined
+          legend={[
+            ...(then?.series === undefined
               ? []
               : [
-                  { label: "This period", tone: "accent" },
-                  { label: comparisons[view.comparison], tone: "then" },
-                ]
-          }
+                  { label: "This period", tone: "accent" as const },
+                  { label: comparisons[view.comparison], tone: "then" as const },
+                ]),
+            ...(series.some(({ since }) => goalOf(since, interval) !== undefined)
+              ? [{ label: "Goal", tone: "goal" as const }]
+              : []),
+          ]}
           exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
           table={
             <Table
@@ -96,6 +101,7 @@ export default function Overview() {
               value: mrr,
               compared: data?.compare?.series?.[index]?.mrr,
               note: noteOf(since, until),
+              goal: goalOf(since, interval),
               href: view.to("/mrr/movements", { ...daysOf(since, until), range: null }),
             }))}
             format={(value) => money(value, currency)}
@@ -104,6 +110,7 @@ export default function Overview() {
         </Figure>
         <Strip />
       </div>
+      <NoteList />
     </>
   );
 }

@@ -9,6 +9,7 @@ import { FigureCell, textOf } from "../../parts/figure-cell.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
+import { NoteList, useAnnotations } from "../../shell/annotations.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { dayAfter } from "../../state/ranges.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
@@ -27,6 +28,7 @@ export default function Rates() {
   const series = data?.series ?? [];
   const currency = data?.currency ?? "USD";
   const shown = rateOf(view.get("of"));
+  const noteOf = useAnnotations();
   const isEmpty = data !== undefined && series.every((row) => row.start_mrr === 0 && row.mrr === 0);
   return (
     <>
@@ -94,12 +96,14 @@ export default function Rates() {
             label: labelOf(row),
             value: row[shown.field],
             compared: then?.series[index]?.[shown.field] ?? undefined,
+            note: noteOf(firstDay(row), daysOf(row).to),
             href: view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null }),
           }))}
           format={(value) => textOf(value, shown.format, currency) ?? ""}
           formatAxis={(value) => axisText(value, shown, currency)}
         />
       </Figure>
+      <NoteList />
       <h2 class="table-title">By month</h2>
       <RatesTable rows={series.toReversed()} currency={currency} />
     </>

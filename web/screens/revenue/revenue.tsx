@@ -11,7 +11,9 @@ import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Delta } from "../../parts/delta.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
+import { NoteList, useAnnotations } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
+import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
@@ -26,6 +28,8 @@ const path = "/v1/metrics/revenue";
 export default function Revenue() {
   const view = useView();
   const { asked, interval, filters } = view;
+  const noteOf = useAnnotations();
+  const goalOf = useGoals("revenue");
   const group = groupOf(view.get("group_by"));
   const params = { ...asked, interval, ...filters };
   const { answer, error, isStale } = useAnswer(path, {
@@ -84,6 +88,7 @@ export default function Revenue() {
         )}
       </div>
       {revenueBars()}
+      <NoteList />
       <RevenueShares />
       <h2 class="table-title">By {interval}</h2>
       <RevenueTable
@@ -110,7 +115,12 @@ export default function Revenue() {
         title={<Term of="revenue" label={group === null ? "Revenue" : `Revenue by ${group}`} />}
         name="revenue"
         isStale={isStale}
-        legend={groups}
+        legend={[
+          ...groups,
+          ...(intervals.some(({ from }) => goalOf(from, interval) !== undefined)
+            ? [{ label: "Goal", tone: "goal" as const }]
+            : []),
+        ]}
         exports={
           <SeriesExports path={path} params={group ? { ...params, group_by: group } : params} />
         }
@@ -133,6 +143,8 @@ export default function Revenue() {
             tick: intervalTick(from, interval),
             label: intervalName(from, interval),
             href: href({ from, to: cells[0]?.to ?? from }),
+            note: noteOf(from, cells[0]?.to ?? from),
+            goal: goalOf(from, interval),
             total: group === null ? undefined : intervals.find((row) => row.from === from)?.revenue,
             segments:
               group === null

@@ -1,0 +1,221 @@
+/** Questions analysts ask first: parts, shares, curves, notes and goals, in a real browser. */
+import { expect } from "chai";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
+
+const now = new Date();
+/** The tenth day of a month so many before this one. */
+const tenth = (back: number): string =>
+  new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 10)).toISOString();
+
+describe("Questions", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let workspace = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "Asking");
+    await bookEvents(endpoints, workspace, "Production", [
+      event("subscription.new", "a", 100, tenth(3), "DE"),
+      event("subscription.new", "b", 60, tenth(3), "FR"),
+      event("subscription.new", "c", 40, tenth(2), "US"),
+      event("subscription.churn", "b", 60, tenth(1), "FR"),
+    ]);
+  });
+  after(() => context?.close());
+
+  const event = (
+    type: string,
+    id: string,
+    amount: number,
+    at: string,
+    country: string,
+  ): object => ({
+    provider: id === "c" ? "custom" : "stripe",
+    event_type: type,
+    event_id: `${type}-${id}`,
+    amount,
+    currency: "USD",
+    subscription_id: id,
+    customer_id: `customer-${id}`,
+    customer_country: country,
+    product_id: "plan",
+    product_name: "Plan",
+    occurred_at: at,
+  });
+  async function open(path: string): Promise<void> {
+    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
+    await looked.settle();
+  }
+  const endOfMrr = () => page.locator(".side-facts dd.number strong").innerText();
+  const chips = () => page.locator(".chip").allInnerTexts();
+  const shares = async (title: string): Promise<string[]> => {
+    const list = page.locator(".share-list").filter({ hasText: title }).locator("a.share");
+    return (await list.allInnerTexts()).map((text) =>
+      text
+        .trim()
+        .split(/\s*\n\s*/)
+        .join(" "),
+    );
+  };
+
+  it("should filter by several values, and by all but these", async () => {
+    await open("/mrr");
+    expect(await endOfMrr()).to.equal("$140.00");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("checkbox", { name: "Germany" }).check();
+    await page.getByRole("checkbox", { name: "United States" }).check();
+    await page.waitForURL(/country=DE%2CUS/);
+    await page.getByRole("button", { name: "Country is not", exact: true }).click();
+    await page.waitForURL(/country=-DE%2C-US/);
+    await looked.settle();
+    expect(await chips()).to.deep.equal(["not Germany", "not United States"]);
+    expect(await endOfMrr()).to.equal("$0.00");
+    await page.getByRole("button", { name: "Custom", exact: true }).click();
+    await page.waitForURL(/provider=custom/);
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Remove the filter not United States" }).click();
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$40.00");
+  });
+
+  it("should filter by the month of start, of MRR and not of revenue", async () => {
+    await open("/mrr");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("textbox", { name: "Month of start" }).fill(tenth(3).slice(0, 7));
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/vintage=/);
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$100.00");
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Revenue", exact: true }).click();
+    await page.waitForURL(/\/revenue/);
+    await looked.settle();
+    expect(await page.locator(".failure").count()).to.equal(0);
+    expect(await chips()).to.deep.equal([]);
+  });
+
+  it("should list shares, of which a click filters and a second one removes", async () => {
+    for (const [screen, whole, germany] of [
+      ["/mrr", ["Germany $100.00 71.4%", "United States $40.00 28.6%"], "$100.00"],
+      ["/revenue", ["Germany $100.00 50.0%", "France $60.00 30.0%", "United States $40.00 20.0%"]],
+    ] as const) {
+      await open(screen);
+      expect(await shares("Countries"), screen).to.deep.equal(whole);
+      const first = page.locator("a.share").filter({ hasText: "Germany" });
+      await first.click();
+      await page.waitForURL(/country=DE/);
+      await looked.settle();
+      expect(await first.getAttribute("aria-current")).to.equal("true");
+      if (germany !== undefined) expect(await endOfMrr()).to.equal(germany);
+      // All countries are still there to choose from.
+      expect(await shares("Countries"), screen).to.deep.equal(whole);
+      expect((await shares("Providers")).map((text) => text.split(" ")[0])).to.deep.equal([
+        "Stripe",
+      ]);
+      await first.click();
+      await page.waitForURL((url) => !url.searchParams.has("country"));
+    }
+  });
+
+  it("should draw the average of vintages, and show some of them alone", async () => {
+    await open("/retention?compare=none");
+    const average = page.locator("tfoot tr").first();
+    // After a month all is left of both vintages that are that old; then 60 of 160 went.
+    expect((await average.innerText()).split(/\s+/)).to.deep.equal([
+      "Average",
+      "100",
+      "100",
+      "62.5",
+    ]);
+    const ages = page.locator(".chart rect[data-column]");
+    await ages.last().focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".tip").getByText("Month 1").waitFor();
+    expect(await page.locator("tbody tr").count()).to.equal(2);
+    await page.getByRole("button", { name: "Range: All time" }).click();
+    await page.getByLabel("First day").fill(`${tenth(2).slice(0, 7)}-01`);
+    await page.getByLabel("Last day").fill(tenth(2).slice(0, 10));
+    await page.getByRole("button", { name: "Show these days" }).click();
+    await page.waitForURL(/from=/);
+    await looked.settle();
+    expect(await page.locator("tbody tr").count()).to.equal(1);
+    await page.getByRole("button", { name: "Compared with: No comparison" }).click();
+    await page.getByRole("link", { name: "Period before" }).click();
+    await page.waitForURL(/compare=previous/);
+    await looked.settle();
+    expect(await page.locator("tfoot tr").count()).to.equal(2);
+  });
+
+  it("should show notes and goals on charts, to the pointer, the keyboard and in a list", async () => {
+    await open("/overview");
+    await page.getByRole("button", { name: "Saved views and notes" }).click();
+    await page.getByLabel("Day", { exact: true }).fill(tenth(2).slice(0, 10));
+    await page.getByLabel("Note, shown in charts").fill("Prices raised");
+    await page.getByRole("button", { name: "Add" }).click();
+    await page.getByRole("button", { name: "Delete the note Prices raised" }).waitFor();
+    for (const [figure, amount] of [
+      ["mrr", "500"],
+      ["revenue", "150"],
+      ["revenue", "250"],
+    ] as const) {
+      await page.getByLabel("Goal of").selectOption(figure);
+      await page.getByLabel("Month", { exact: true }).fill(tenth(2).slice(0, 7));
+      await page.getByLabel("Amount").fill(amount);
+      await page.getByRole("button", { name: "Set the goal" }).click();
+      const name = new RegExp(`Delete the goal .*\\$${amount}`);
+      await page.getByRole("button", { name }).waitFor();
+    }
+    for (const [screen, goal] of [
+      ["/overview", "goal $500.00"],
+      ["/revenue", "goal $250.00"],
+    ] as const) {
+      await open(screen);
+      const column = page.locator(`.chart a[data-column][aria-label*="${goal}. Prices raised"]`);
+      await column.focus();
+      await page.locator(".tip").getByText("Prices raised").waitFor();
+      await page.locator(".legend").getByText("Goal", { exact: true }).waitFor();
+      expect(await page.locator(".notes li").allInnerTexts()).to.have.length(1);
+      expect(await page.locator(".goal .goal-mark").count()).to.equal(1);
+      expect(await page.locator(".marker-head").count()).to.be.at.least(1);
+    }
+    // A goal is one of the whole.
+    await open("/overview?country=DE");
+    expect(await page.locator(".goal").count()).to.equal(0);
+  });
+
+  for (const path of ["/mrr?country=-DE", "/revenue?provider=stripe,custom", "/retention"]) {
+    it(`should leave nothing wrong with ${path}`, async () => {
+      const url = `${endpoints.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+      await looked.findNothingWrong(url);
+    });
+  }
+
+  it("should leave nothing wrong with the menu of filters", async () => {
+    await open("/mrr");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("checkbox", { name: "Germany" }).waitFor();
+    expect(await looked.findings()).to.deep.equal([]);
+    expect(looked.complaints).to.deep.equal([]);
+  });
+});
