@@ -1,27 +1,42 @@
-/** Reads one page of what changed between two readings. */
+/** Reads one page of what changed between two readings, and how many changes there are. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { Page, PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
-import { type MrrChangePosition, type MrrChangeRow, mrrChangesQuery } from "./query.js";
+import {
+  type MrrChangePosition,
+  type MrrChangeRow,
+  type MrrChangesWanted,
+  changeKey,
+  mrrChangesCountQuery,
+  mrrChangesQuery,
+} from "./query.js";
+import type { MrrChangeSort } from "./schema.js";
 
-/** @param from ms since 1970: what was recorded later, up to `asOf.knownAt` */
+/** On all pages. */
+export async function countMrrChanges(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: PinnedAsOf,
+  wanted: MrrChangesWanted,
+): Promise<number> {
+  const query = mrrChangesCountQuery(asOf, wanted);
+  const [row] = await rowsOf<{ readonly changes: string }>({ clickhouse }, query);
+  return Number(row?.changes ?? 0);
+}
+
 export async function readMrrChanges(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
-  from: number,
-  provider: readonly string[] | undefined,
+  wanted: MrrChangesWanted,
+  sort: MrrChangeSort,
   after: MrrChangePosition | null,
   limit: number,
 ): Promise<Page<MrrChangeRow, MrrChangePosition>> {
-  const query = mrrChangesQuery(asOf, from, provider, after, limit + 1);
+  const query = mrrChangesQuery(asOf, wanted, sort, after, limit + 1);
   const found = await rowsOf<MrrChangeRow>({ clickhouse }, query);
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   if (last === undefined) return { rows, last: null };
-  const { recorded_at_ms, event_id, account } = last;
-  const isOfLast = (row: MrrChangePosition | MrrChangeRow): boolean =>
-    row.recorded_at_ms === recorded_at_ms && row.event_id === event_id && row.account === account;
-  const shown = rows.filter(isOfLast).length;
-  const before = after !== null && isOfLast(after) ? after.rows : 0;
-  return { rows, last: { recorded_at_ms, event_id, account, rows: shown + before } };
+  const key = changeKey(last, sort);
+  const together = rows.filter((row) => changeKey(row, sort) === key).length;
+  return { rows, last: { key, rows: together + (after?.key === key ? after.rows : 0) } };
 }

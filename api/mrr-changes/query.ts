@@ -14,6 +14,7 @@ import {
   momentSql,
   tenantSql,
 } from "../reading/query.js";
+import type { MrrChangeSort } from "./schema.js";
 
 export interface MrrChangeRow {
   /** ms since 1970, as text: the receipt of the event. */
@@ -35,59 +36,100 @@ export interface MrrChangeRow {
   readonly accounts: string;
 }
 
-/** Where a page ended: so many rows of this event and account were shown. */
-export interface MrrChangePosition extends Pick<
-  MrrChangeRow,
-  "recorded_at_ms" | "event_id" | "account"
-> {
+/** Where a page ended: the key of its last row, and how many rows with that key were shown. */
+export interface MrrChangePosition {
+  /** ms since 1970, or decimal text */
+  readonly key: string;
   readonly rows: number;
 }
 
+/** What the row is ordered by. */
+export function changeKey(row: MrrChangeRow, sort: MrrChangeSort): string {
+  switch (columnOf(sort)) {
+    case "at":
+      return row.at_ms;
+    case "recorded_at":
+      return row.recorded_at_ms;
+    default:
+      return row.mrr;
+  }
+}
+
+/** What is listed, but for its pages. */
+export interface MrrChangesWanted {
+  /** ms since 1970: recorded later, up to `asOf.knownAt` */
+  readonly from: number;
+  readonly provider: readonly string[] | undefined;
+}
+
 /**
- * Those recorded after `from` and up to `knownAt` of what happened up to `at`; the newest event
- * first. Rows of one event that correct each other are one.
+ * Those recorded after `from` and up to `knownAt` of what happened up to `at`. Rows of one event
+ * that correct each other are one.
  *
- * @param from ms since 1970
  * @param rowsMax fewer rows mean the end of the list
  */
 export function mrrChangesQuery(
   asOf: PinnedAsOf,
-  from: number,
-  provider: readonly string[] | undefined,
+  wanted: MrrChangesWanted,
+  sort: MrrChangeSort,
   after: MrrChangePosition | null,
   rowsMax: number,
 ): Query {
+  const column = columnOf(sort);
+  const isFalling = sort.startsWith("-");
+  const afterSql = column === "m" ? "{after:Decimal(38, 6)}" : momentSql("after");
+  const beyond = after !== null && `${column} ${isFalling ? "<=" : ">="} ${afterSql}`;
+  const isSum = column === "m";
+  const shown = place.replace(" at, kind, vintage", " toUnixTimestamp64Milli(at) AS at_ms, kind");
+  return {
+    sql: `SELECT toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, event_id, account,
+  ${shown}, formatDateTime(vintage, '%Y-%m') AS vintage, m AS mrr, a AS accounts
+FROM (${changesSql(wanted, isSum ? false : beyond, isSum ? beyond : false)})
+ORDER BY ${column} ${isFalling ? "DESC" : "ASC"}, recorded_at DESC, event_id DESC, account DESC,
+  ${place}
+LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
+    params: given({
+      ...paramsOf(asOf, wanted),
+      after: after?.key,
+      rows_max: rowsMax,
+      shown: after?.rows ?? 0,
+    }),
+  };
+}
+
+/** How many there are on all pages. */
+export function mrrChangesCountQuery(asOf: PinnedAsOf, wanted: MrrChangesWanted): Query {
+  return {
+    sql: `SELECT count() AS changes FROM (${changesSql(wanted, false, false)})`,
+    params: paramsOf(asOf, wanted),
+  };
+}
+
+const place = "provider, subscription, external_id, currency, country, at, kind, vintage";
+
+function changesSql(
+  { provider }: MrrChangesWanted,
+  condition: string | false,
+  having: string | false,
+): string {
   const conditions = allOf(
     tenantSql,
     `recorded_at > ${fromSql}`,
     `recorded_at <= ${knownAtSql}`,
     `at <= ${atSql}`,
     provider !== undefined && "provider IN {provider:Array(String)}",
-    after !== null &&
-      `(recorded_at, event_id, account) <= (${momentSql("after")}, ` +
-        "{after_event:String}, {after_account:String})",
+    condition,
   );
-  const place = "provider, subscription, external_id, currency, country, at, kind, vintage";
-  return {
-    sql: `SELECT toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms, event_id, account,
-  ${place.replace(" at, kind, vintage", " toUnixTimestamp64Milli(at) AS at_ms, kind")},
-  formatDateTime(vintage, '%Y-%m') AS vintage, m AS mrr, a AS accounts
-FROM (
-  SELECT recorded_at, event_id, account, ${place}, sum(mrr) AS m, sum(accounts) AS a
+  return `SELECT recorded_at, event_id, account, ${place}, sum(mrr) AS m, sum(accounts) AS a
   FROM mrr_movements WHERE ${conditions}
-  GROUP BY recorded_at, event_id, account, ${place} HAVING m != 0 OR a != 0
-)
-ORDER BY recorded_at DESC, event_id DESC, account DESC, ${place}
-LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
-    params: given({
-      ...asOfParams(asOf),
-      from,
-      provider,
-      after: after && Number(after.recorded_at_ms),
-      after_event: after?.event_id,
-      after_account: after?.account,
-      rows_max: rowsMax,
-      shown: after?.rows ?? 0,
-    }),
-  };
+  GROUP BY recorded_at, event_id, account, ${place} HAVING ${allOf("(m != 0 OR a != 0)", having)}`;
+}
+
+function paramsOf(asOf: PinnedAsOf, { from, provider }: MrrChangesWanted): Query["params"] {
+  return given({ ...asOfParams(asOf), from, provider });
+}
+
+function columnOf(sort: MrrChangeSort): "at" | "recorded_at" | "m" {
+  if (sort.endsWith("recorded_at")) return "recorded_at";
+  return sort.endsWith("at") ? "at" : "m";
 }

@@ -7,7 +7,7 @@ import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readMrr } from "../mrr/reading.js";
-import { readMrrChanges } from "./pages.js";
+import { countMrrChanges, readMrrChanges } from "./pages.js";
 import type { MrrChangeRow } from "./query.js";
 import { type Reading, presentMrrChange, presentReadings } from "./presenter.js";
 import { type MrrChangesQuery, mrrChangesQueryParameters } from "./schema.js";
@@ -17,31 +17,29 @@ export function mrrChangesRoute(api: ReadApi): void {
   const options = {
     path: "/v1/metrics/mrr/changes",
     parameters: mrrChangesQueryParameters,
-    position: z.object({
-      recorded_at_ms: z.string().regex(/^\d+$/),
-      event_id: z.string(),
-      account: z.string(),
-      rows: z.number().int(),
-    }),
+    position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
     table: tables.changes,
     momentsOf,
   };
   listRoute(api, options, async ({ access, query, format, asOf, ...asked }) => {
-    const { from_known_at: from = asOf.knownAt, provider } = query;
+    const { from_known_at: from = asOf.knownAt, provider, sort = "-at" } = query;
+    const wanted = { from, provider };
     const { baseCurrency } = access;
     const catalogue = await asked.catalogue();
     return {
       present: (row: MrrChangeRow) => presentMrrChange(row, catalogue, baseCurrency),
       async page(after, limit) {
-        const page = readMrrChanges(service.clickhouse, asOf, from, provider, after, limit);
+        const page = readMrrChanges(service.clickhouse, asOf, wanted, sort, after, limit);
         if (format !== null) return page;
-        const [before, now, changes] = await Promise.all([
+        const [before, now, changes, count] = await Promise.all([
           read(service, { ...asOf, knownAt: from }, provider),
           read(service, asOf, provider),
           page,
+          countMrrChanges(service.clickhouse, asOf, wanted),
         ]);
         const readings = presentReadings(asOf.at, before, now, baseCurrency);
-        return { ...changes, more: { readings } };
+        const totals = { changes: count, ...readings.difference };
+        return { ...changes, more: { readings, totals } };
       },
     };
   });

@@ -7,6 +7,9 @@ import { movementKind } from "../movement-series/schema.js";
 import { cellQuery } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
+const mrrChangeSorts = ["-at", "at", "-mrr", "mrr", "-recorded_at", "recorded_at"] as const;
+export type MrrChangeSort = (typeof mrrChangeSorts)[number];
+
 export const mrrChangesQueryParameters = z.object({
   from_known_at: instant.optional().meta({
     description: "The first reading: what was recorded up to then. Needed on the first page.",
@@ -17,6 +20,9 @@ export const mrrChangesQueryParameters = z.object({
   at: instantOrDay.optional().meta({
     type: "string",
     description: "The moment whose MRR both readings report. Default: `from_known_at`.",
+  }),
+  sort: z.enum(mrrChangeSorts).optional().meta({
+    description: "With `-` descending; of equals the newest event first. Default: `-at`.",
   }),
   provider: cellQuery.provider,
   ...pageQuery,
@@ -61,7 +67,7 @@ export type MrrChangeView = z.output<typeof mrrChange>;
 export const mrrChangesAnswer = completeAnswer("MrrChangesAnswer", {
   data: z.array(mrrChange).meta({
     description:
-      "Newest event first. Over all pages `mrr_exact` and `active_subscribers` add up to " +
+      "Over all pages `mrr_exact` and `active_subscribers` add up to " +
       "`readings.difference`, to the last digit.",
   }),
   readings: z.object({
@@ -71,6 +77,10 @@ export const mrrChangesAnswer = completeAnswer("MrrChangesAnswer", {
     to: mrrReading,
     difference: mrrReading.omit({ known_at: true }).meta({ id: "MrrDifference" }),
   }),
+  totals: mrrReading
+    .omit({ known_at: true })
+    .extend({ changes: z.int() })
+    .meta({ id: "MrrChangesTotals", description: "Of all pages." }),
   pagination,
 });
 export type MrrChangesAnswer = z.output<typeof mrrChangesAnswer>;

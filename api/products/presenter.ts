@@ -4,7 +4,7 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { ProductFigures } from "./figures.js";
 import { showMrr } from "../reading/amounts.js";
-import type { Product, ProductsAnswer } from "./schema.js";
+import type { Product, ProductThen, ProductsAnswer } from "./schema.js";
 
 /** @param figures with each active subscription counted once */
 export function presentProduct(figures: ProductFigures, currency: string): Product {
@@ -26,6 +26,16 @@ export function presentProduct(figures: ProductFigures, currency: string): Produ
       revenue: toJsonNumber(sku.revenue, exponent),
       sales_count: sku.sales,
     })),
+  };
+}
+
+/** What it is compared with. @param figures as those of `presentProduct` */
+export function presentThen(figures: ProductFigures, currency: string): ProductThen {
+  return {
+    total_revenue: toJsonNumber(figures.revenue, knownExponentOf(currency)),
+    total_sales: figures.sales,
+    active_subscriptions: figures.subscriptions,
+    mrr: showMrr(figures.mrr, currency),
   };
 }
 

@@ -3,13 +3,14 @@ import type { Service } from "../../runtime/service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
-import { periodStart } from "../reading/calendar.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { type ReadApi, readRoute } from "../reading/routes.js";
+import { checkComparison } from "../summary/period.js";
 import { type ProductFigures, hasRepeats, productFigures } from "./figures.js";
 import { productPosition, productPositionOf, productsAfter } from "./order.js";
-import { presentProduct, presentProductTotals } from "./presenter.js";
+import { type ProductsTime, comparedTime, timeOf } from "./period.js";
+import { presentProduct, presentProductTotals, presentThen } from "./presenter.js";
 import {
   type ProductSubscriptionsRow,
   type SkuRevenueRow,
@@ -18,7 +19,7 @@ import {
   skuRevenueQuery,
   skuSubscriptionsQuery,
 } from "./query.js";
-import { productsQueryParameters as parameters } from "./schema.js";
+import { type Product, productsQueryParameters as parameters } from "./schema.js";
 
 export function productsRoute(api: ReadApi): void {
   const { service, cursors } = api;
@@ -31,39 +32,74 @@ export function productsRoute(api: ReadApi): void {
     const walk = openWalk({ ...asked, endpoint: path, parameters, clocks, cursors, position });
     const { asOf } = walk;
     const { period = "30d", category, sort = "-total_revenue" } = walk.query;
-    const since = periodStart(period, asOf.at);
-    const [revenues, subscriptions, catalogue] = await Promise.all([
-      rowsOf<SkuRevenueRow>(service, skuRevenueQuery(asOf, since)),
-      rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(asOf)),
-      asked.catalogue(),
-    ]);
-    const wanted = productFigures(catalogue, revenues, subscriptions).filter(
-      ({ product }) => category?.includes(product.category) ?? true,
-    );
+    const { compare, compare_known_at: knownAt = null } = walk.query;
+    checkComparison(walk.query, clocks);
+    const catalogue = await asked.catalogue();
+    const read = async (time: ProductsTime) => {
+      const [revenues, subscriptions] = await Promise.all([
+        rowsOf<SkuRevenueRow>(service, skuRevenueQuery(time.asOf, time.since)),
+        rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(time.asOf)),
+      ]);
+      return productFigures(catalogue, revenues, subscriptions).filter(
+        ({ product }) => category?.includes(product.category) ?? true,
+      );
+    };
+    const time = timeOf(period, asOf);
+    const other = compare === undefined ? null : comparedTime(period, asOf, compare, knownAt);
+    const [wanted, then] = await Promise.all([read(time), other && read(other)]);
     // Only an order by subscriptions needs them counted of what is not shown.
     const isBySubscriptions = sort.endsWith("active_subscriptions");
     const sorted = isBySubscriptions ? await countedOnce(service, asOf, wanted) : wanted;
     const rest = productsAfter(walk.after, sorted, sort);
     const page = format === null ? rest.slice(0, walk.limit) : rest;
     const shown = isBySubscriptions ? page : await countedOnce(service, asOf, page);
-    const data = shown.map((figures) => presentProduct(figures, access.baseCurrency));
+    const products = shown.map((figures) => presentProduct(figures, access.baseCurrency));
     const last = rest.length > page.length ? shown.at(-1) : undefined;
     if (format !== null) {
-      sendTable(ctx, format, tables.products, data, clocks);
+      sendTable(ctx, format, tables.products, products, clocks);
       return null;
     }
+    const currency = access.baseCurrency;
     return {
-      period: {
-        name: period,
-        since: since === null ? null : new Date(since).toISOString(),
-        until: new Date(asOf.at).toISOString(),
-      },
-      data,
-      totals: presentProductTotals(wanted, access.baseCurrency),
+      period: { name: period, ...presentTime(time) },
+      ...(compare === undefined
+        ? { data: products }
+        : await besideThose(products, then, other, currency)),
+      totals: presentProductTotals(wanted, currency),
       pagination: walk.pagination(last === undefined ? null : productPositionOf(last, sort)),
       complete_to: completeText(clocks),
     };
   });
+
+  /** The products of a page with their figures of another time, and what all of that come to. */
+  async function besideThose(
+    products: readonly Product[],
+    then: readonly ProductFigures[] | null,
+    time: ProductsTime | null,
+    currency: string,
+  ) {
+    if (then === null || time === null) {
+      return { data: products.map((each) => ({ ...each, compare: null })), compare: null };
+    }
+    const ids = new Set(products.map(({ id }) => id));
+    const shown = then.filter(({ product }) => ids.has(product.id));
+    const counted = await countedOnce(service, time.asOf, shown);
+    const byId = new Map(counted.map((each) => [each.product.id, each]));
+    return {
+      data: products.map((each) => {
+        const figures = byId.get(each.id);
+        return { ...each, compare: figures ? presentThen(figures, currency) : null };
+      }),
+      compare: { ...presentTime(time), totals: presentProductTotals(then, currency) },
+    };
+  }
+}
+
+function presentTime({ since, asOf }: ProductsTime) {
+  return {
+    since: since === null ? null : new Date(since).toISOString(),
+    until: new Date(asOf.at).toISOString(),
+  };
 }
 
 /** Active subscriptions of each product counted once. */

@@ -5,6 +5,7 @@ import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { severalNote, severalOf } from "../../schemas/http/several.js";
 import { providerToken } from "../../schemas/http/transactions.js";
+import { compareQuery } from "../summary/schema.js";
 import { categories } from "../../schemas/products.js";
 
 const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
@@ -36,6 +37,12 @@ export const productsQueryParameters = z.object({
     .enum(productSorts)
     .optional()
     .meta({ description: "With `-` descending; of equals by `id`. Default: `-total_revenue`." }),
+  compare: compareQuery.compare.meta({
+    description:
+      "The same figures of the period just before, of the same a year before, or as known at " +
+      "`compare_known_at`. A day that is going on is compared up to the same time.",
+  }),
+  compare_known_at: compareQuery.compare_known_at,
   ...pageQuery,
   ...clocksQuery,
   ...formatQuery,
@@ -66,6 +73,18 @@ export const product = z
   .meta({ id: "Product" });
 export type Product = z.output<typeof product>;
 
+const { total_revenue, total_sales, active_subscriptions, mrr } = product.shape;
+const productThen = z
+  .object({ total_revenue, total_sales, active_subscriptions, mrr })
+  .meta({ id: "ProductThen" });
+export type ProductThen = z.output<typeof productThen>;
+
+const productTotals = z.object({
+  total_revenue: z.number(),
+  total_sales: z.int(),
+  mrr: z.number(),
+});
+
 export const productsAnswer = completeAnswer("ProductsAnswer", {
   period: z
     .object({
@@ -74,10 +93,26 @@ export const productsAnswer = completeAnswer("ProductsAnswer", {
       until: z.iso.datetime().meta({ description: "`at`." }),
     })
     .meta({ id: "ProductsPeriod", description: "Of `total_revenue` and `total_sales`." }),
-  data: z.array(product),
-  totals: z
-    .object({ total_revenue: z.number(), total_sales: z.int(), mrr: z.number() })
-    .meta({ id: "ProductsTotals", description: "Of all products that are asked for." }),
+  data: z.array(
+    product.extend({
+      compare: productThen.nullable().optional().meta({
+        description: "With `compare`; null where there is no such time, and of what is new since.",
+      }),
+    }),
+  ),
+  totals: productTotals.meta({
+    id: "ProductsTotals",
+    description: "Of all products that are asked for.",
+  }),
+  compare: z
+    .object({
+      since: z.iso.datetime().nullable(),
+      until: z.iso.datetime(),
+      totals: productTotals,
+    })
+    .nullable()
+    .optional()
+    .meta({ description: "With `compare`; null where there is no such time." }),
   pagination,
 });
 export type ProductsAnswer = z.output<typeof productsAnswer>;

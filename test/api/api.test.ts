@@ -612,6 +612,29 @@ describe("The read interface", () => {
       ]);
       expect(next.json.pagination.has_more).to.equal(false);
 
+      const compared = async (query: string) =>
+        (await get(`/v1/products?${query}`, fresh.readKey)).json;
+      for (const [period, compare] of [
+        ["30d", "previous_period"],
+        ["today", "previous_period"],
+        ["12m", "previous_year"],
+      ] as const) {
+        const at = new Date().toISOString();
+        const beside = await compared(`period=${period}&compare=${compare}&at=${at}`);
+        const { until, since, totals } = beside.compare;
+        const by = await compared(`period=${period}&at=${until}`);
+        expect(by.period).to.include({ since, until });
+        expect(totals).to.deep.equal(by.totals);
+        expect(Date.parse(until) % dayMs).to.equal(Date.parse(at) % dayMs);
+        for (const { id, compare: then } of beside.data) {
+          const row = by.data.find((each: { id: string }) => each.id === id);
+          if (then === null) expect(row).to.equal(undefined);
+          else expect(row).to.include(then);
+        }
+      }
+      const never = await compared("period=lifetime&compare=previous_period");
+      expect([never.compare, never.data[0].compare]).to.deep.equal([null, null]);
+
       expect(json.totals).to.deep.equal({ total_revenue: 20.7, total_sales: 4, mrr: 15.01 });
       const orders = {
         "-total_revenue": "Pro,unheard,Unattributed,Never sold",
@@ -646,6 +669,7 @@ describe("The read interface", () => {
         ["category=Games", 400, "parameter_invalid", "category"],
         ["category=saas", 400, "parameter_invalid", "category"],
         ["sort=category", 400, "parameter_invalid", "sort"],
+        ["compare=known_then", 400, "parameter_missing", "compare_known_at"],
       ],
     );
   });

@@ -470,6 +470,35 @@ describe("Why", () => {
       expect(rows).to.deep.equal(whole.data);
     });
 
+    for (const sort of ["-at", "at", "-mrr", "mrr", "-recorded_at", "recorded_at"] as const) {
+      it(`should list them by ${sort}, page by page, with the totals of all`, async () => {
+        const query = `from_known_at=${from}&to_known_at=${to}&at=${at}&sort=${sort}`;
+        const { data, totals, readings } = await changes(query);
+        expect(totals).to.deep.equal({ changes: 5, ...readings.difference });
+        const keyOf = (row: MrrChangesAnswer["data"][number]): number =>
+          sort.endsWith("mrr")
+            ? row.mrr
+            : Date.parse(sort.endsWith("_at") ? row.recorded_at : row.at);
+        const keys = data.map(keyOf);
+        const sign = sort.startsWith("-") ? -1 : 1;
+        expect(keys).to.deep.equal(keys.toSorted((one, other) => sign * (one - other)));
+        const walked: unknown[] = [];
+        for (let next: string | null = `${query}&limit=1`; next !== null;) {
+          const page: MrrChangesAnswer = await changes(next);
+          walked.push(...page.data);
+          const { next_cursor: cursor } = page.pagination;
+          next = cursor === null ? null : `cursor=${cursor}`;
+        }
+        expect(walked).to.deep.equal(data);
+      });
+    }
+
+    it("should list the latest first when nobody asks for another order", async () => {
+      const query = `from_known_at=${from}&to_known_at=${to}&at=${at}`;
+      const { data } = await changes(query);
+      expect(data).to.deep.equal((await changes(`${query}&sort=-at`)).data);
+    });
+
     it("should ask about the first reading's own moment when no other is given", async () => {
       const { readings, data } = await changes(`from_known_at=${from}`);
       expect(readings.at).to.equal(from);

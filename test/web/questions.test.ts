@@ -204,7 +204,43 @@ describe("Questions", function () {
     expect(await page.locator(".goal").count()).to.equal(0);
   });
 
-  for (const path of ["/mrr?country=-DE", "/revenue?provider=stripe,custom", "/retention"]) {
+  it("should compare products with another time, and say which", async () => {
+    await open("/products?period=3m");
+    // Of three months before there was nothing; a year before neither.
+    const heads = page.locator("thead th");
+    expect((await heads.allInnerTexts()).filter((text) => text === "Change")).to.have.length(2);
+    await page.locator(".intro").getByText("Compared with").waitFor();
+    await page.getByRole("button", { name: "Compared with: Period before" }).click();
+    await page.getByRole("link", { name: "No comparison" }).click();
+    await page.waitForURL(/compare=none/);
+    await looked.settle();
+    expect(await heads.allInnerTexts()).not.to.include("Change");
+    // MRR is 140 now and was 200 a month ago, before one left.
+    const day = new Date(Date.parse(tenth(1)) + 2 * 24 * 60 * 60 * 1000).toISOString();
+    await open(`/products?period=30d&at=${day}`);
+    const cells = await page.locator("tbody tr").first().locator("td").allInnerTexts();
+    expect(cells.slice(-2)).to.deep.equal(["$140.00", "▼ -30.0%"]);
+  });
+
+  it("should order what was known when, with the totals of all", async () => {
+    await open(`/why?from_known_at=2020-01-01T00:00:00.000Z&of=${new Date().toISOString()}`);
+    const amounts = async () =>
+      (await page.locator("tbody tr td:nth-child(4)").allInnerTexts()).map((text) => text.trim());
+    await page.getByRole("link", { name: "MRR", exact: true }).last().click();
+    await page.waitForURL(/sort=-mrr/);
+    await looked.settle();
+    expect(await amounts()).to.deep.equal(["+$100.00", "+$60.00", "+$40.00", "-$60.00"]);
+    const foot = await page.locator("tfoot").innerText();
+    expect(foot).to.match(/All 4[^]*\+\$140\.00/);
+  });
+
+  for (const path of [
+    "/products",
+    "/why",
+    "/mrr?country=-DE",
+    "/revenue?provider=stripe,custom",
+    "/retention",
+  ]) {
     it(`should leave nothing wrong with ${path}`, async () => {
       const url = `${endpoints.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
       await looked.findNothingWrong(url);

@@ -101,7 +101,7 @@ export function Goals({ isWanted, act }: { readonly isWanted: boolean; readonly 
           const { currentTarget: form } = event;
           const figure = fieldOf(form, "figure");
           const month = fieldOf(form, "month");
-          const amount = Number(fieldOf(form, "amount"));
+          const amount = form.querySelector<HTMLInputElement>("[name=amount]")?.valueAsNumber;
           const there = goals.find((each) => each.figure === figure && each.month === month);
           void act(() =>
             there === undefined

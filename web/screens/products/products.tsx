@@ -1,18 +1,24 @@
 /** Products, those with the most revenue first, with the SKUs they are made of. */
-import type { Product } from "../../../api/products/schema.js";
+import type { ProductThen, ProductsAnswer } from "../../../api/products/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
-import { count, money } from "../../format/numbers.js";
+import { moment, range as rangeText } from "../../format/dates.js";
+import { change, count, money } from "../../format/numbers.js";
+import { Delta } from "../../parts/delta.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table, orderIn } from "../../parts/table.js";
+import { type Column, Table, orderIn } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { dayAfter } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
+import { compareParams } from "../compare-params.js";
 import { ExportMenu } from "../series-exports.js";
 import { ProductDrawer } from "./product-drawer.js";
 
 const path = "/v1/products";
+
+type ComparedProduct = ProductsAnswer["data"][number];
 
 const periods = {
   today: "Today",
@@ -41,15 +47,45 @@ export default function Products() {
   const category = view.get("category");
   const open = view.get("open");
   const order = orderIn(view, sorts);
-  const params = { period, category, sort: order.sort, limit: "200" };
+  const params = { period, category, sort: order.sort, limit: "200", ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<Product>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const list = usePages<ComparedProduct>(
+    path,
+    { ...view.tenant, ...view.clocks, ...params },
+    answer,
+  );
   const totals = answer?.totals;
+  const then = answer?.compare ?? undefined;
+  /** Beside a figure: how much more it is than at the other time. */
+  const changeOf = (
+    key: string,
+    valueOf: (figures: ProductThen) => number,
+    ofTotals: readonly [number, number] | undefined,
+  ): readonly Column<ComparedProduct>[] =>
+    then === undefined
+      ? []
+      : [
+          {
+            key,
+            head: "Change",
+            isNumber: true,
+            foot: ofTotals && <Delta change={change(...ofTotals)} />,
+            cell: (row) =>
+              row.compare ? (
+                <Delta
+                  change={change(valueOf(row), valueOf(row.compare))}
+                  title={`Compared with ${money(valueOf(row.compare), row.currency)}`}
+                />
+              ) : (
+                <span class="soft">new</span>
+              ),
+          },
+        ];
   const currency = list.rows[0]?.currency ?? "USD";
   const shown = list.rows.find(({ id }) => id === open);
   return (
     <>
-      <Bar title="Products">
+      <Bar title="Products" controls={{ compare: true }}>
         <Menu name="Period" label={periods[period]}>
           {Object.entries(periods).map(([name, label]) => (
             <Choice key={name} href={view.with({ period: name })} isCurrent={name === period}>
@@ -79,6 +115,13 @@ export default function Products() {
           A product appears with the first event that names it.
         </Empty>
       ) : null}
+      {then === undefined ? null : (
+        <p class="soft intro">
+          {then.since === null
+            ? `Compared with all up to ${moment(then.until)}.`
+            : `Compared with ${daysText(then.since, then.until)}, its last day to the same time.`}
+        </p>
+      )}
       {list.rows.length === 0 ? null : (
         <div class={isStale ? "is-stale" : ""}>
           <Table
@@ -118,6 +161,11 @@ export default function Products() {
                   </a>
                 ),
               },
+              ...changeOf(
+                "revenue-change",
+                (figures) => figures.total_revenue,
+                totals && then && [totals.total_revenue, then.totals.total_revenue],
+              ),
               {
                 key: "sales",
                 head: "Sales",
@@ -155,6 +203,11 @@ export default function Products() {
                   </a>
                 ),
               },
+              ...changeOf(
+                "mrr-change",
+                (figures) => figures.mrr,
+                totals && then && [totals.mrr, then.totals.mrr],
+              ),
             ]}
           />
           <More of={list} />
@@ -165,6 +218,10 @@ export default function Products() {
       )}
     </>
   );
+}
+
+function daysText(since: string, until: string): string {
+  return rangeText({ from: since.slice(0, 10), to: dayAfter(until.slice(0, 10)) });
 }
 
 const periodNames = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;

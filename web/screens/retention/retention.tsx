@@ -33,14 +33,12 @@ export default function Retention() {
   const view = useView();
   const basis = basisOf(view.get("basis"));
   const interval = intervals.find((name) => name === view.get("interval")) ?? "month";
-  const { provider, product, vintage } = view.mrrFilters;
+  const { currency: _currency, country: _country, ...filters } = view.mrrFilters;
   const params = {
     ...(view.hasRange ? view.range : {}),
     average: "true",
     interval,
-    provider,
-    product,
-    vintage,
+    ...filters,
     basis: basis === "accounts" ? "accounts" : null,
     gross: basis === "gross" ? "true" : null,
   };

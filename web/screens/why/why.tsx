@@ -9,7 +9,7 @@ import { count, money, signedMoney } from "../../format/numbers.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Reading } from "../../parts/reading.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Table, orderIn } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
@@ -25,6 +25,8 @@ const daysMax = 365;
 
 type Change = MrrChangesAnswer["data"][number];
 
+const sorts = ["-recorded_at", "recorded_at", "-at", "at", "-mrr", "mrr"] as const;
+
 export default function Why() {
   const view = useView();
   const latest = view.knownAt ?? completeTo.value;
@@ -33,7 +35,8 @@ export default function Why() {
   // The moment both readings are of: the end of the day before the first one, unless chosen.
   const at = view.get("of") ?? from;
   const { provider } = view.filters;
-  const params = { ...moments, at, provider };
+  const order = orderIn(view, sorts);
+  const params = { ...moments, at, provider, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, { ...params, known_at: null });
   const list = usePages<Change>(path, { ...view.tenant, ...params }, answer);
   const readings = answer?.readings;
@@ -77,7 +80,8 @@ export default function Why() {
       {list.rows.length === 0 ? null : (
         <>
           <Table
-            caption="What makes the difference, newest event first"
+            caption="What makes the difference"
+            order={order}
             rows={list.rows}
             rowKey={(row) =>
               `${row.event_id} ${row.account} ${row.subscription} ${row.at} ${row.mrr_exact}`
@@ -86,10 +90,11 @@ export default function Why() {
               {
                 key: "recorded",
                 head: "Recorded",
+                sort: "-recorded_at",
                 cell: (row) => <When at={row.recorded_at} />,
-                foot: list.cursor === null ? "Together" : undefined,
+                foot: answer?.totals && `All ${count(answer.totals.changes)}`,
               },
-              { key: "at", head: "Dated", cell: (row) => <When at={row.at} /> },
+              { key: "at", head: "Dated", sort: "-at", cell: (row) => <When at={row.at} /> },
               {
                 key: "kind",
                 head: "Kind",
@@ -103,12 +108,10 @@ export default function Why() {
               {
                 key: "mrr",
                 head: "MRR",
+                sort: "-mrr",
                 isNumber: true,
                 cell: ({ mrr }) => signedMoney(mrr, readings?.currency ?? "USD"),
-                foot:
-                  list.cursor === null && readings !== undefined
-                    ? signedMoney(readings.difference.mrr, readings.currency)
-                    : undefined,
+                foot: readings && signedMoney(readings.difference.mrr, readings.currency),
               },
               {
                 key: "account",
