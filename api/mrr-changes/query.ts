@@ -45,14 +45,7 @@ export interface MrrChangePosition {
 
 /** What the row is ordered by. */
 export function changeKey(row: MrrChangeRow, sort: MrrChangeSort): string {
-  switch (columnOf(sort)) {
-    case "at":
-      return row.at_ms;
-    case "recorded_at":
-      return row.recorded_at_ms;
-    default:
-      return row.mrr;
-  }
+  return { at: row.at_ms, recorded_at: row.recorded_at_ms, m: row.mrr }[columnOf(sort)];
 }
 
 /** What is listed, but for its pages. */

@@ -55,7 +55,7 @@ export const countryCodes = several("[A-Z]{2}", "must be ISO 3166 codes: DE, DE,
 export const productIds = several("[^,-][^,]{0,99}", "must be ids of products: A, A,B or -A,-B");
 
 /** `2026-05`, `2026-Q2` or `2026`, as cohorts have them. */
-export const vintages = several(
+const vintages = several(
   "\\d{4}(?:-(?:0[1-9]|1[0-2])|-Q[1-4])?",
   "must be vintages: 2026-05, 2026-Q2 or 2026; several as 2026-05,2026-06 or -2026-05,-2026-06",
 );

@@ -167,7 +167,7 @@ describe("Questions", function () {
     expect(await page.locator("tfoot tr").count()).to.equal(2);
   });
 
-  it("should show notes and goals on charts, to the pointer, the keyboard and in a list", async () => {
+  it("should show notes and goals on charts, to the keyboard too, and in a list", async () => {
     await open("/overview");
     await page.getByRole("button", { name: "Saved views and notes" }).click();
     await page.getByLabel("Day", { exact: true }).fill(tenth(2).slice(0, 10));
@@ -202,6 +202,22 @@ describe("Questions", function () {
     // A goal is one of the whole.
     await open("/overview?country=DE");
     expect(await page.locator(".goal").count()).to.equal(0);
+  });
+
+  it("should show movements of some kinds, and of all but some", async () => {
+    await open("/mrr/movements");
+    expect(await page.locator("tbody tr").count()).to.equal(4);
+    await page.getByRole("button", { name: "Kind: All kinds" }).click();
+    await page.getByRole("button", { name: "Churn", exact: true }).click();
+    await page.waitForURL(/kind=churn/);
+    await page.getByRole("button", { name: "Kind is not", exact: true }).click();
+    await page.waitForURL(/kind=-churn/);
+    await looked.settle();
+    expect(await page.locator("tbody tr").count()).to.equal(3);
+    await page.getByRole("button", { name: "New", exact: true }).click();
+    await page.waitForURL(/kind=-churn%2C-new/);
+    await page.getByRole("heading", { name: "No movements" }).waitFor();
+    await page.getByRole("button", { name: "Kind: not New, Churn" }).waitFor();
   });
 
   it("should compare products with another time, and say which", async () => {

@@ -4,7 +4,7 @@ import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { fieldOf } from "../parts/field.js";
 import { type Filter, filterOf, filterText, toggled } from "../state/filter.js";
-import { type FilterName, useView } from "../state/view.js";
+import { useView } from "../state/view.js";
 
 interface Chosen {
   readonly filter: Filter;
@@ -13,7 +13,7 @@ interface Chosen {
 }
 
 /** Whether values are wanted or not is kept here until there is one, which the address keeps. */
-export function useFilter(name: FilterName): Chosen {
+export function useFilter(name: string): Chosen {
   const view = useView();
   const { route } = useLocation();
   const [isNot, setIsNot] = useState(false);
@@ -61,7 +61,7 @@ export function FilterSet(props: {
 }
 
 export function FilterList(props: {
-  readonly name: FilterName;
+  readonly name: string;
   readonly label: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }) {
@@ -87,7 +87,7 @@ export function FilterList(props: {
 
 /** Of what is known by its code. */
 export function FilterText(props: {
-  readonly name: FilterName;
+  readonly name: string;
   readonly label: string;
   readonly pattern: string;
   readonly example: string;

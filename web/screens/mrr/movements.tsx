@@ -6,16 +6,16 @@ import type {
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
-import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
+import { SeveralMenu } from "../../shell/several-menu.js";
 import { workspaceOf } from "../../state/session.js";
 import { type View, mrrFilterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
-import { kindOf, kinds } from "./kinds.js";
+import { kinds } from "./kinds.js";
 
 const path = "/v1/mrr-movements";
 
@@ -23,7 +23,7 @@ const sorts = ["-at", "at", "-mrr", "mrr"] as const;
 
 export default function Movements() {
   const view = useView();
-  const kind = kindOf(view.get("kind"));
+  const kind = view.get("kind");
   const account = view.get("account");
   const order = orderIn(view, sorts);
   const params = { ...view.range, ...view.mrrFilters, kind, account, sort: order.sort };
@@ -36,20 +36,12 @@ export default function Movements() {
   return (
     <>
       <Bar title="Movements" controls={{ range: true, filters: mrrFilterNames }}>
-        <Menu name="Kind" label={kinds.find((each) => each.kind === kind)?.label ?? "All kinds"}>
-          <Choice href={view.with({ kind: null })} isCurrent={kind === null}>
-            All kinds
-          </Choice>
-          {kinds.map((each) => (
-            <Choice
-              key={each.kind}
-              href={view.with({ kind: each.kind })}
-              isCurrent={each.kind === kind}
-            >
-              {each.label}
-            </Choice>
-          ))}
-        </Menu>
+        <SeveralMenu
+          name="kind"
+          label="Kind"
+          all="All kinds"
+          options={kinds.map(({ kind: value, label }) => ({ value, label }))}
+        />
         <a class="button" href={view.to("/what-changed", { ...view.range, range: null })}>
           What changed
         </a>

@@ -10,6 +10,7 @@ import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table, orderIn } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
+import { SeveralMenu } from "../../shell/several-menu.js";
 import { dayAfter } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
@@ -93,16 +94,12 @@ export default function Products() {
             </Choice>
           ))}
         </Menu>
-        <Menu name="Category" label={category ?? "All categories"}>
-          <Choice href={view.with({ category: null })} isCurrent={category === null}>
-            All categories
-          </Choice>
-          {categories.map((name) => (
-            <Choice key={name} href={view.with({ category: name })} isCurrent={name === category}>
-              {name}
-            </Choice>
-          ))}
-        </Menu>
+        <SeveralMenu
+          name="category"
+          label="Category"
+          all="All categories"
+          options={categories.map((value) => ({ value, label: value }))}
+        />
         <ExportMenu path={path} params={{ period, category, sort: order.sort }} />
       </Bar>
       {error === null ? null : <Failure error={error} />}

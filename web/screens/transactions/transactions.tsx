@@ -3,13 +3,13 @@ import type { Transaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, shortId, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
-import { Choice, Menu } from "../../parts/menu.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
 import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
+import { SeveralMenu } from "../../shell/several-menu.js";
 import { filterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { Status } from "./status.js";
@@ -44,8 +44,18 @@ export default function Transactions() {
   return (
     <>
       <Bar title="Transactions" controls={{ range: !isOne, filters: filterNames }}>
-        <ChoiceMenu name="status" all="All statuses" values={statuses} value={status} />
-        <ChoiceMenu name="type" all="All types" values={types} value={type} />
+        <SeveralMenu
+          name="status"
+          label="Status"
+          all="All statuses"
+          options={statuses.map((value) => ({ value, label: words(value) }))}
+        />
+        <SeveralMenu
+          name="type"
+          label="Type"
+          all="All types"
+          options={types.map((value) => ({ value, label: words(value) }))}
+        />
         <Search label="A provider's id" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
@@ -129,27 +139,5 @@ export default function Transactions() {
       )}
       {open === null ? null : <TransactionDrawer id={open} />}
     </>
-  );
-}
-
-function ChoiceMenu(props: {
-  readonly name: "status" | "type";
-  readonly all: string;
-  readonly values: readonly string[];
-  readonly value: string | null;
-}) {
-  const view = useView();
-  const { name, all, values, value } = props;
-  return (
-    <Menu name={words(name)} label={value === null ? all : words(value)}>
-      <Choice href={view.with({ [name]: null })} isCurrent={value === null}>
-        {all}
-      </Choice>
-      {values.map((each) => (
-        <Choice key={each} href={view.with({ [name]: each })} isCurrent={each === value}>
-          {words(each)}
-        </Choice>
-      ))}
-    </Menu>
   );
 }
