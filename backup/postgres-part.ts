@@ -25,6 +25,7 @@ export const postgresTables = [
   "sealed_secrets",
   "kept_objects",
   "kept_answers",
+  "customers",
   "backfills",
   "audits",
   "integration_calls",

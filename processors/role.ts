@@ -1,6 +1,7 @@
 /** The role `processors`: normalizes raw events and books facts, as consumers of the log. */
 import { setMaxListeners } from "node:events";
 import { LRUCache } from "lru-cache";
+import { openCustomers } from "../customers/customers.js";
 import { accountHasher } from "../vault/account-hash.js";
 import { lackingEventsGauge, lagGauge, rejectsGauge } from "../runtime/gauges.js";
 import { answersOf, forgetOldAnswers } from "../provider-api/stored-answers.js";
@@ -57,6 +58,8 @@ export async function start(service: Service): Promise<void> {
   const stopping = new AbortController();
   // Each question under way listens; how many there are has its own limits.
   setMaxListeners(0, stopping.signal);
+  const { postgres: stored, vault } = service;
+  const hashAccount = await accountHasher(stored, vault);
   const enriching: EnrichingService & BackfillingService = {
     ...service,
     providers: createProviders(service.config),
@@ -69,7 +72,8 @@ export async function start(service: Service): Promise<void> {
     keptNews: (workspace) => rejects.replaySoon(workspace),
     ratesKnown: () => rejects.ratesKnown(),
     answered: (workspace, provider) => rejects.answered(workspace, provider),
-    hashAccount: await accountHasher(service.postgres, service.vault),
+    hashAccount,
+    customers: openCustomers({ postgres: stored, vault, hashAccount }),
   };
   lackingEventsGauge(service, () => lackingByProvider(enriching));
   forgetOldAnswers(service);

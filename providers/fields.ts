@@ -51,3 +51,13 @@ export const timeMsMax = 253_402_300_799_999; // 9999-12-31
 
 /** ms since 1970, as a number. */
 export const timeMs = z.int().nonnegative().max(timeMsMax);
+
+/** What should be a text, where anything else says nothing. */
+export function textOf(value: unknown): string | null {
+  return typeof value === "string" && value.trim() !== "" ? value : null;
+}
+
+/** The same of an id, which may be a number. */
+export function idOf(value: unknown): string | null {
+  return typeof value === "number" ? String(value) : textOf(value);
+}

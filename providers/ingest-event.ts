@@ -5,7 +5,14 @@
  */
 import { eventAheadMs, limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
-import type { Decoded, DecodedFact, Heading, Provider, ProviderToken } from "./provider.js";
+import type {
+  Decoded,
+  DecodedFact,
+  Heading,
+  NamedCustomer,
+  Provider,
+  ProviderToken,
+} from "./provider.js";
 import {
   type EventRecord,
   type RecordRefusal,
@@ -18,7 +25,7 @@ import {
   refuse,
   tooFarAhead,
 } from "./record.js";
-import { recordToFacts } from "./record-facts.js";
+import { recordToCustomers, recordToFacts } from "./record-facts.js";
 
 export interface IngestEvent {
   readonly ok: true;
@@ -36,6 +43,8 @@ export interface IngestEvent {
   readonly mirrorOf: ProviderToken | null;
   /** @param identity the event's id, else the one the endpoint gave it */
   facts(identity: string): readonly DecodedFact[];
+  /** Whom it names; of the same identity. */
+  customers(identity: string): readonly NamedCustomer[];
 }
 
 type Providers = ReadonlyMap<string, Provider>;
@@ -139,6 +148,7 @@ function fromRecord(
     record,
     mirrorOf: null,
     facts: (identity) => recordToFacts(record, identity, firstReceivedAt),
+    customers: (identity) => recordToCustomers(record, identity, firstReceivedAt),
   };
 }
 
@@ -178,6 +188,7 @@ function readWhole(given: {
     record: null,
     mirrorOf,
     facts: () => facts,
+    customers: () => adapter.customers?.(payload, known) ?? [],
   };
 }
 

@@ -113,6 +113,22 @@ export interface KeptObject {
   readonly merges?: true;
 }
 
+/** Whom an event names, in the provider's words; kept sealed and shown to members only. */
+export interface NamedCustomer {
+  /** As the event's facts name the account. */
+  readonly account: string;
+  /** The provider's own id; null where the account is called by something else. */
+  readonly id: string | null;
+  readonly name: string | null;
+  readonly email: string | null;
+  /** When the provider said so, ms since 1970: the newest counts. */
+  readonly at: number;
+  /** Said of a payment, such as the name on a card: it fills in what nothing else says. */
+  readonly ofPayment?: true;
+  /** Whose customer it is, where one account of the provider has several merchants. */
+  readonly merchant?: string | null;
+}
+
 /** One GET of the provider's API, whose answer decoding requires or can use. */
 export interface Question {
   /** Path and query below the API's base URL; also its name among the answers. */
@@ -284,6 +300,16 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */
   decode(body: unknown, known?: Known): Decoded;
+  /**
+   * Whom the body names, of events that `decode` does not reject; left out where the provider
+   * reports nobody (the app stores). Never throws on data.
+   */
+  readonly customers?: (body: unknown, known: Known) => readonly NamedCustomer[];
+  /** The customer's page at the provider; left out where its address does not follow from the id. */
+  readonly customerUrl?: (
+    customer: { readonly id: string; readonly merchant: string | null },
+    environment: Environment,
+  ) => string;
   /**
    * Native types accepted in the flat form B, with the form A meaning each has
    * (`definitions.md`, Ingest).

@@ -4,7 +4,7 @@
  */
 import { fraction, monthlyFraction } from "../schemas/money/monthly.js";
 import type { FactBody } from "../schemas/records/records.js";
-import type { DecodedFact } from "./provider.js";
+import type { DecodedFact, NamedCustomer } from "./provider.js";
 import type { EventRecord } from "./record.js";
 import { monthlyItem, nothingFrom } from "./worth.js";
 
@@ -25,14 +25,30 @@ export function recordToFacts(
   identity: string,
   firstReceivedAt: number,
 ): DecodedFact[] {
-  const reported: Reported = {
-    record,
-    identity,
-    at: record.occurred_at ?? firstReceivedAt,
-    account: record.customer_id ?? record.subscription_id ?? identity,
-  };
+  const at = record.occurred_at ?? firstReceivedAt;
+  const reported: Reported = { record, identity, at, account: accountOf(record, identity) };
   const bodies = [...meanings[record.event_type](reported), ...nameOf(record)];
   return bodies.map((body) => ({ happenedAt: reported.at, body }));
+}
+
+function accountOf(record: EventRecord, identity: string): string {
+  return record.customer_id ?? record.subscription_id ?? identity;
+}
+
+/** Whom the record names; parameters as of `recordToFacts`. */
+export function recordToCustomers(
+  record: EventRecord,
+  identity: string,
+  firstReceivedAt: number,
+): NamedCustomer[] {
+  const {
+    customer_id: id = null,
+    customer_name: name = null,
+    customer_email: email = null,
+  } = record;
+  if (id === null && name === null && email === null) return [];
+  const at = record.occurred_at ?? firstReceivedAt;
+  return [{ account: accountOf(record, identity), id, name, email, at }];
 }
 
 const meanings: Readonly<Record<EventRecord["event_type"], (reported: Reported) => FactBody[]>> = {

@@ -11,7 +11,12 @@ import { exponentOf } from "../schemas/money/currencies.js";
 import { majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
 import type { Environment } from "../schemas/records/records.js";
-import { idBytesMax, isStorable, isStorableName } from "../schemas/text-bounds.js";
+import {
+  hasOnlyCharacters,
+  idBytesMax,
+  isStorable,
+  isStorableName,
+} from "../schemas/text-bounds.js";
 
 export const eventTypes = [
   "transaction.sale",
@@ -33,6 +38,13 @@ const name = z
   .min(1)
   .max(idBytesMax)
   .refine((text) => isStorable(text, idBytesMax), unstorable);
+/** Of a person, as the sender writes it. */
+const personal = z
+  .string()
+  .trim()
+  .min(1)
+  .max(500)
+  .refine(hasOnlyCharacters, "must have no NUL and no half of a surrogate pair");
 const time = z.iso.datetime({ offset: true });
 const currency = z
   .string()
@@ -52,6 +64,8 @@ const optionalFields = {
     .optional(),
   subscription_id: name.optional(),
   customer_id: name.optional(),
+  customer_name: personal.optional().meta({ description: "Kept sealed, shown to members only" }),
+  customer_email: personal.optional().meta({ description: "Kept sealed, shown to members only" }),
   transaction_id: name.optional().meta({ description: "Of a refund: the sale it refunds" }),
   interval: z.enum(["day", "week", "month", "year"]).default("month"),
   interval_count: z.int().min(1).max(1_000).default(1),

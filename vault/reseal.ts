@@ -1,7 +1,8 @@
 /**
  * After a rotation of the vault key: every secret in Postgres is sealed again under the new one,
- * and the previous key is kept, sealed under the new one, too. Raw events and providers' answers
- * stay sealed as they were taken and are opened by the key that was kept.
+ * and the previous key is kept, sealed under the new one, too. Raw events, providers' answers and
+ * customers, of which there are too many, stay sealed as they were and are opened by the key that
+ * was kept.
  */
 import { boundToPerson } from "../members/personal.js";
 import { boundToIntegration } from "../workspaces/integration-secrets.js";

@@ -11,6 +11,7 @@ import type { LogRecord } from "../../log/log.js";
 import { TryLater } from "../../runtime/store-away.js";
 import { groupsAsCompleted } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
+import { keepCustomers } from "../normalize/keep-customers.js";
 import { publishOutcomes } from "../normalize/publish-facts.js";
 import { recheckRejects } from "../rejects/recheck.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
@@ -37,7 +38,8 @@ export async function completeEvents(
   for await (const outcomes of groupsAsCompleted(
     raws.map((record) => completeEvent(service, record)),
   )) {
-    // 2. Publish, as normalizing does.
+    // 2. Keep whom the events name and publish, as normalizing does.
+    await keepCustomers(service, outcomes);
     await publishOutcomes(service, outcomes);
     await recheckRejects(service, outcomes);
 

@@ -4,6 +4,7 @@
  */
 import type { LogRecord } from "../../log/log.js";
 import { Slices } from "../yield-to-event-loop.js";
+import { keepCustomers } from "./keep-customers.js";
 import { publishOutcomes } from "./publish-facts.js";
 import { recheckRejects } from "../rejects/recheck.js";
 import { readRaw } from "./read-raw.js";
@@ -26,10 +27,14 @@ export async function normalize(
     outcomes.push(await readRaw(service, record));
   }
 
-  // 2. Publish; from here all of it is durable.
+  // 2. Keep whom the events name: one statement where anybody is new, none where nobody is. Before
+  //    the facts, so that they are published once, however long Postgres is away.
+  await keepCustomers(service, outcomes);
+
+  // 3. Publish; from here all of it is durable.
   await publishOutcomes(service, outcomes);
   await recheckRejects(service, outcomes);
   service.recent.keep(outcomes);
 
-  // 3. Acknowledge: the consumer moves the offset when this resolves.
+  // 4. Acknowledge: the consumer moves the offset when this resolves.
 }

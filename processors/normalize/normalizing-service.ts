@@ -1,4 +1,5 @@
 /** What normalizing needs of the service. */
+import type { Customers } from "../../customers/customers.js";
 import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
 import type { Watermark } from "../../watermark/watermark.js";
@@ -27,5 +28,7 @@ export type NormalizingService = Pick<
   /** A rate that an event was rejected for is known by now. */
   readonly ratesKnown: () => void;
   readonly hashAccount: HashAccount;
+  /** Whom events name, for members. */
+  readonly customers: Customers;
   readonly stopping: AbortSignal;
 };

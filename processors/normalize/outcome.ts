@@ -1,6 +1,7 @@
 /** What reading one raw record comes to. */
 import type { LogRecord } from "../../log/log.js";
 import type { Known, Provider } from "../../providers/provider.js";
+import type { ToldCustomer } from "../../customers/customers.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
 import type { MissingRate } from "./facts.js";
 
@@ -24,8 +25,14 @@ export type Outcome =
       readonly kind: "facts";
       readonly facts: readonly Fact[];
       readonly asksOptional: boolean;
+      /** Whom it names. */
+      readonly customers: readonly ToldCustomer[];
     })
-  | (Seen & { readonly kind: "ignored"; readonly reason: string })
+  | (Seen & {
+      readonly kind: "ignored";
+      readonly reason: string;
+      readonly customers: readonly ToldCustomer[];
+    })
   /** The provider's API must be asked first (see enrich-required.ts). */
   | (Seen & { readonly kind: "asking" })
   | Rejected;

@@ -8,7 +8,7 @@ import { mirrorsAt } from "../../workspaces/mirrored.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
 import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
-import type { Decoded, Provider } from "../../providers/provider.js";
+import type { Decoded, NamedCustomer, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 import { hasNewQuestions, asksNeeded, mayBeAnswered } from "../enrich/questions.js";
 import { completeFacts } from "./facts.js";
@@ -92,16 +92,21 @@ export async function conclude(
   const { record, event, baseCurrency } = opened;
   const named = await withNamed(service, opened, answers);
   await keepAnswered(service, named, answers);
-  const decoded = decodeOpened(service, named, answers);
-  if (decoded.outcome === "ignored") return { kind: "ignored", record, event, reason: decoded.why };
+  const { decoded, named: whom } = decodeOpened(service, named, answers);
   if (decoded.outcome === "rejected") {
     const { reason, detail } = decoded;
     return { kind: "rejected", record, event, step: "decode", reason, detail };
   }
+  const sandbox = decoded.outcome === "facts" ? decoded.sandbox : undefined;
+  const { workspace, environment, provider } = inEnvironment(event, sandbox);
+  const customers = whom.map((one) => ({ workspace, environment, provider, named: one }));
+  if (decoded.outcome === "ignored") {
+    return { kind: "ignored", record, event, reason: decoded.why, customers };
+  }
   // As of its first receipt: what waited as a reject is booked though the store came meanwhile.
   const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
   if (await isMirrored(decoded.mirrorOf)) {
-    return { kind: "ignored", record, event, reason: "mirrored" };
+    return { kind: "ignored", record, event, reason: "mirrored", customers: [] };
   }
   await service.rates.know(event.rates_edition);
   const meta = inEnvironment(event, decoded.sandbox);
@@ -120,7 +125,7 @@ export async function conclude(
   const asksOptional =
     (await mayBeAnswered(service, opened.provider, event)) &&
     hasNewQuestions(service, opened, meta.environment, answers);
-  return { kind: "facts", record, event, facts: completed.facts, asksOptional };
+  return { kind: "facts", record, event, facts: completed.facts, asksOptional, customers };
 }
 
 /** The provider's own flag decides, where only its answers report it (`definitions.md`). */
@@ -128,36 +133,56 @@ function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEv
   return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
 }
 
+interface Reading {
+  readonly decoded: Decoded;
+  /** Whom it names. */
+  readonly named: readonly NamedCustomer[];
+}
+
 function decodeOpened(
-  { providers, logger }: NormalizingService,
-  { provider, event, body, known }: Opened,
+  service: NormalizingService,
+  opened: Opened,
   answers: ReadonlyMap<string, unknown>,
-): Decoded {
+): Reading {
+  const { provider, event, body, known } = opened;
   if (provider !== null) {
+    const all = { ...known, answers };
     try {
-      return provider.decode(body, { ...known, answers });
+      const decoded = provider.decode(body, all);
+      return { decoded, named: namedIn(decoded, () => provider.customers?.(body, all) ?? []) };
     } catch (error) {
       // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
       const { event_id: eventId, native_type: type } = event;
-      logger.error({ err: error, provider: event.provider, eventId, type }, "an adapter failed");
+      const about = { err: error, provider: event.provider, eventId, type };
+      service.logger.error(about, "an adapter failed");
       const detail = "The adapter failed on this event: see its log line.";
-      return { outcome: "rejected", reason: "adapter_failed", detail };
+      return { decoded: { outcome: "rejected", reason: "adapter_failed", detail }, named: [] };
     }
   }
   const read = readIngestEvent(
     body,
-    providers,
+    service.providers,
     event.received_at,
     firstReceivedAt(event),
     event.environment,
   );
-  if (!read.ok) return { outcome: "rejected", reason: read.code, detail: read.message };
+  if (!read.ok) {
+    return { decoded: { outcome: "rejected", reason: read.code, detail: read.message }, named: [] };
+  }
   const { mirrorOf } = read;
-  return {
+  const decoded: Decoded = {
     outcome: "facts",
     facts: read.facts(event.native_id),
     ...(mirrorOf === null ? {} : { mirrorOf }),
   };
+  return { decoded, named: namedIn(decoded, () => read.customers(event.native_id)) };
+}
+
+function namedIn(
+  { outcome }: Decoded,
+  read: () => readonly NamedCustomer[],
+): readonly NamedCustomer[] {
+  return outcome === "rejected" ? [] : read();
 }
 
 export function unreadable(record: Pick<LogRecord, "partition" | "offset">): RawEventMeta {

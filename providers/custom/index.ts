@@ -4,10 +4,10 @@
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { ignored, rejected } from "../outcomes.js";
-import type { Decoded, Known, Provider } from "../provider.js";
+import { ignored, rejected, type Unreported } from "../outcomes.js";
+import type { Decoded, Known, NamedCustomer, Provider } from "../provider.js";
 import { eventTypes, readRecord } from "../record.js";
-import { recordToFacts } from "../record-facts.js";
+import { recordToCustomers, recordToFacts } from "../record-facts.js";
 import { isSecret, makeSecret, messageId, signedHeaders, verifySignature } from "./signature.js";
 
 const credentials = z.strictObject({
@@ -57,6 +57,7 @@ export function createCustom(settings: {
       return { nativeId, nativeType: type, sandbox: null, accountHint };
     },
     decode,
+    customers,
     // The four meanings go by their own names in form B, for every provider.
     flatTypes: {},
   };
@@ -75,6 +76,20 @@ const headingShape = compiled(
 
 /** What is wrong with a record is said as the ingest endpoint says it. */
 function decode(body: unknown, known?: Known): Decoded {
+  const read = readBody(body, known);
+  if ("outcome" in read) return read;
+  const facts = recordToFacts(...read);
+  return facts.length === 0
+    ? ignored("an amount of 0 moves no money")
+    : { outcome: "facts", facts };
+}
+
+function customers(body: unknown, known: Known): NamedCustomer[] {
+  const read = readBody(body, known);
+  return "outcome" in read ? [] : recordToCustomers(...read);
+}
+
+function readBody(body: unknown, known?: Known): Parameters<typeof recordToFacts> | Unreported {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return rejected("malformed", "The body must be a JSON object.");
   }
@@ -87,8 +102,5 @@ function decode(body: unknown, known?: Known): Decoded {
   }
   const reading = readRecord({ ...body, provider: "custom" }, receivedAt, environment);
   if (!reading.ok) return rejected(reading.code, reading.message);
-  const facts = recordToFacts(reading.record, nativeId, firstReceivedAt);
-  return facts.length === 0
-    ? ignored("an amount of 0 moves no money")
-    : { outcome: "facts", facts };
+  return [reading.record, nativeId, firstReceivedAt];
 }

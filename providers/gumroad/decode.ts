@@ -2,12 +2,14 @@
  * From a ping's resource to what it reports. The tables are the whole of Gumroad's meaning here.
  */
 import type { FactBody } from "../../schemas/records/records.js";
+import { textOf } from "../fields.js";
 import { ignored, malformed, rejected } from "../outcomes.js";
 import {
   type Decoded,
   type KeptObject,
   type Known,
   type NeededTypes,
+  type NamedCustomer,
   nothingKnown,
   type Question,
 } from "../provider.js";
@@ -22,7 +24,14 @@ import {
   readPlanChange,
   readRestart,
 } from "./memberships.js";
-import { fieldsOf, membershipShape, resourceOf, saleShape, type Reported } from "./ping.js";
+import {
+  accountOf,
+  fieldsOf,
+  membershipShape,
+  resourceOf,
+  saleShape,
+  type Reported,
+} from "./ping.js";
 import { keptPlans } from "./plans.js";
 import { isGift, questionOf, recordOf } from "./record.js";
 import { readDispute, readRefund, readSale, type SaleReader } from "./sales.js";
@@ -76,6 +85,31 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   if (record !== null && "outcome" in record) return record;
   const at = resource === "sale" ? sale.data.sale_timestamp : (known.firstReceivedAt ?? 0);
   return factsOf(readOfSale(sale.data, record, known), at);
+}
+
+/**
+ * The buyer; of a gift its giver, of whom the ping has the e-mail only. What is said of a sale and
+ * of what became of it is as of the sale.
+ */
+export function customers(body: unknown, known: Known): NamedCustomer[] {
+  const fields = fieldsOf(body) ?? {};
+  const resource = resourceOf(fields) ?? "";
+  const isOfSale = saleReaders.has(resource);
+  if (!isOfSale && !membershipReaders.has(resource)) return [];
+  const soldAt = Date.parse(fields["sale_timestamp"] ?? "");
+  const at = Number.isNaN(soldAt) ? (known.firstReceivedAt ?? 0) : soldAt;
+  const named = (id: string | undefined, email: string | undefined, name?: string) => {
+    const account = accountOf(id, email);
+    const text = { name: textOf(name), email: textOf(email) };
+    return account === null ? [] : [{ account, id: id ?? null, ...text, at }];
+  };
+  if (!isOfSale) return named(fields["user_id"], fields["user_email"]);
+  const sale = saleShape.safeParse(fields);
+  if (!sale.success) return [];
+  const record = recordOf(sale.data.sale_id, known);
+  if (record !== null && "outcome" in record) return [];
+  if (isGift(sale.data, record)) return named(undefined, sale.data.gifter_email);
+  return named(sale.data.purchaser_id, sale.data.email, fields["full_name"]);
 }
 
 /** Nothing signs a ping: with an access token every sale is looked up before it is booked. */

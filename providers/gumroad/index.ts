@@ -8,7 +8,15 @@ import { jsonValue } from "../../schemas/json.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
-import { asks, decode, keepsAnswered, knownTypes, neededTypes, needs } from "./decode.js";
+import {
+  asks,
+  customers,
+  decode,
+  keepsAnswered,
+  knownTypes,
+  neededTypes,
+  needs,
+} from "./decode.js";
 import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
@@ -48,6 +56,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
     }),
     asks,
     decode,
+    customers,
     flatTypes: {
       sale: "transaction.sale",
       refund: "transaction.refund",

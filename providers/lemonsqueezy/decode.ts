@@ -2,8 +2,9 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
+import { idOf, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed } from "../outcomes.js";
-import type { Decoded, Known, NeededTypes } from "../provider.js";
+import type { Decoded, Known, NamedCustomer, NeededTypes } from "../provider.js";
 import { envelopeShape, factsAt, field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { readOrder } from "./orders.js";
@@ -55,6 +56,19 @@ export function decode(body: unknown, known: Known = noneKnown): Decoded {
   if (isUnreported(reported) && (reported.outcome === "rejected" || names.length === 0))
     return reported;
   return { outcome: "facts", facts: [...(isUnreported(reported) ? [] : reported), ...names] };
+}
+
+/** Every object of the table names its customer, and who that is. */
+export function customers(body: unknown): NamedCustomer[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success || !readers.has(envelope.data.meta.event_name)) return [];
+  const { attributes } = envelope.data.data;
+  const id = idOf(attributes["customer_id"]);
+  const time = timeShape.safeParse(attributes);
+  if (id === null || !time.success) return [];
+  const { user_name: name, user_email: email } = attributes;
+  const at = time.data.updated_at;
+  return [{ account: id, id, name: textOf(name), email: textOf(email), at }];
 }
 
 /** An order names the product of its first item, a subscription its own; an invoice none. */

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
-import { decode, knownTypes, neededTypes } from "./decode.js";
+import { customers, decode, knownTypes, neededTypes } from "./decode.js";
 import { envelopeShape } from "./event.js";
 import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
@@ -69,6 +69,8 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       requestsPerSecond: 5,
     }),
     decode,
+    customers,
+    customerUrl: ({ id }) => `https://app.lemonsqueezy.com/customers/${encodeURIComponent(id)}`,
     flatTypes: {
       order_created: "transaction.sale",
       subscription_created: "subscription.new",

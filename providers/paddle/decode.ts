@@ -1,10 +1,10 @@
 /** From an event's type to what it reports. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { anyObject } from "../fields.js";
+import { anyObject, isObject, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
-import type { Decoded, KeptObject, Known, NeededTypes } from "../provider.js";
+import type { Decoded, KeptObject, Known, NamedCustomer, NeededTypes } from "../provider.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";
 import { field, type Reader, reader } from "./event.js";
@@ -26,6 +26,9 @@ const readAddress = reader(addressShape, ({ customer_id: account, country_code: 
   return [{ Customer: { account, country } }];
 });
 
+/** Who a customer is, which is read from every event of this table. */
+const readName: Reader = () => ignored("who a customer is moves no money and no MRR");
+
 const readers: ReadonlyMap<string, Reader> = new Map([
   ["transaction.completed", readTransaction],
   ["transaction.updated", readTransaction],
@@ -44,6 +47,9 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["address.created", readAddress],
   ["address.updated", readAddress],
   ["address.imported", readAddress],
+  ["customer.created", readName],
+  ["customer.updated", readName],
+  ["customer.imported", readName],
   ["product.created", readNames],
   ["product.updated", readNames],
   ["product.imported", readNames],
@@ -85,6 +91,19 @@ export function decode(body: unknown, known?: Known): Decoded {
   const reported = withNames(read(event), [...names.values()]);
   if (isUnreported(reported)) return reported;
   return { outcome: "facts", facts: reported.map((fact) => ({ happenedAt: at, body: fact })) };
+}
+
+/** Every entity names its customer; who that is only the customer's own events say. */
+export function customers(body: unknown): NamedCustomer[] {
+  const envelope = envelopeShape.safeParse(body);
+  if (!envelope.success || !readers.has(envelope.data.event_type)) return [];
+  const { event_type: type, occurred_at: at, data } = envelope.data;
+  const whole = type.startsWith("customer.") ? data : data["customer"];
+  const customer = isObject(whole) ? whole : {};
+  const id = textOf(customer["id"]) ?? textOf(data["customer_id"]);
+  if (id === null) return [];
+  const { name, email } = customer;
+  return [{ account: id, id, name: textOf(name), email: textOf(email), at }];
 }
 
 /** Discounts, which subscriptions name by their ids only. */

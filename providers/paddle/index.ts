@@ -6,7 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
-import { decode, keeps, knownTypes, neededTypes } from "./decode.js";
+import { customers, decode, keeps, knownTypes, neededTypes } from "./decode.js";
 import { asks, needs } from "./questions.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
@@ -71,6 +71,10 @@ export function createPaddle(settings: {
       requestsPerSecond: 4,
     }),
     decode,
+    customers,
+    customerUrl: ({ id }, environment) =>
+      `https://${environment === "test" ? "sandbox-" : ""}vendors.paddle.com/customers-v2/` +
+      encodeURIComponent(id),
     unsupportedForm: (form) => (classicShape.safeParse(form).success ? classic : null),
     // The ingest endpoint does not take Paddle (`definitions.md`, Ingest).
     flatTypes: {},

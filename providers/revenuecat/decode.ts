@@ -4,8 +4,9 @@ import { compiled } from "../compiled.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
+import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
-import type { Decoded, NeededTypes, ProviderToken } from "../provider.js";
+import type { Decoded, NamedCustomer, NeededTypes, ProviderToken } from "../provider.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
 import {
   countryOf,
@@ -77,6 +78,25 @@ export function decode(body: unknown): Decoded {
     facts: reported.map((fact) => ({ happenedAt, body: fact })),
     ...(mirrorOf === undefined ? {} : { mirrorOf }),
   };
+}
+
+/**
+ * Apps tell RevenueCat who a customer is by attributes of their own. An event has them as they are
+ * when it is sent.
+ */
+export function customers(body: unknown): NamedCustomer[] {
+  const parsed = bodyShape.safeParse(body);
+  if (!parsed.success || !readers.has(parsed.data.event.type)) return [];
+  const { event } = parsed.data;
+  const account = accountOf(event);
+  if (account === null) return [];
+  const attribute = (name: string): string | null => {
+    const { subscriber_attributes: attributes } = event;
+    const given = isObject(attributes) ? attributes[name] : null;
+    return isObject(given) ? textOf(given["value"]) : null;
+  };
+  const [name, email] = [attribute("$displayName"), attribute("$email")];
+  return [{ account, id: account, name, email, at: event.event_timestamp_ms }];
 }
 
 /**

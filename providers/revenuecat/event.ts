@@ -40,6 +40,7 @@ export const eventShape = z.object({
   tax_percentage: decimal.catch(null),
   commission_percentage: decimal.catch(null),
   country_code: z.unknown().optional(),
+  subscriber_attributes: z.unknown().optional(),
 });
 export type RevenueCatEvent = z.output<typeof eventShape>;
 

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
-import { decode, knownTypes, neededTypes } from "./decode.js";
+import { customers, decode, knownTypes, neededTypes } from "./decode.js";
 import { signTimed } from "../signatures.js";
 import { signature, verifyDelivery } from "./signature.js";
 
@@ -57,6 +57,7 @@ export function createRevenueCat(settings: {
       };
     },
     decode,
+    customers,
     flatTypes: {
       INITIAL_PURCHASE: "subscription.new",
       RENEWAL: "transaction.sale",

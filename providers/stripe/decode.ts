@@ -4,12 +4,19 @@ import { compiled } from "../compiled.js";
 import { anyObject, isObject } from "../fields.js";
 import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
-import type { Decoded, KeptObject, Known, NeededTypes, Question } from "../provider.js";
+import type {
+  Decoded,
+  KeptObject,
+  Known,
+  NamedCustomer,
+  NeededTypes,
+  Question,
+} from "../provider.js";
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
 import { idIn, withOwnSkus } from "./connected.js";
-import { readCustomer } from "./customers.js";
+import { namedIn, readCustomer } from "./customers.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
 import { field, type Reader } from "./event.js";
@@ -167,6 +174,13 @@ export function asks(body: unknown, known: Known): Question[] {
   const { type, account, data } = envelope.data;
   const own = { ...known, kept: keptIn(account, known.kept) };
   return asksOf({ type, account }, data.object, own);
+}
+
+export function customers(body: unknown): NamedCustomer[] {
+  const envelope = readEnvelope(body);
+  if (!envelope.success || !readers.has(envelope.data.type)) return [];
+  const { account, created: at, data } = envelope.data;
+  return namedIn({ account, at, object: data.object });
 }
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */

@@ -8,7 +8,17 @@ import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { stripePaymentLookup } from "./history/payments.js";
-import { asks, decode, keeps, knownTypes, neededTypes, needs, thinEvent } from "./decode.js";
+import { customerUrl } from "./customers.js";
+import {
+  asks,
+  customers,
+  decode,
+  keeps,
+  knownTypes,
+  neededTypes,
+  needs,
+  thinEvent,
+} from "./decode.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
 
@@ -53,6 +63,8 @@ export function createStripe(settings: {
     backfill: stripeBackfill,
     paymentLookup: stripePaymentLookup,
     decode,
+    customers,
+    customerUrl,
     flatTypes: {
       "checkout.session.completed": "transaction.sale",
       "payment_intent.succeeded": "transaction.sale",

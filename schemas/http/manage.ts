@@ -26,6 +26,9 @@ export const listAnswer = <T extends z.ZodType>(row: T) =>
 
 export const listQuery = z.object(pageQuery);
 
+const customerDetails = z.enum(["members", "admins", "off"]);
+export type CustomerDetails = z.infer<typeof customerDetails>;
+
 export const newWorkspace = z.strictObject({
   name,
   base_currency: baseCurrency.describe("What all figures are in, for good"),

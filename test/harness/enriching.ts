@@ -1,4 +1,5 @@
 /** What normalizes and asks for more, over the service of a test. */
+import { openCustomers } from "../../customers/customers.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { accountHasher } from "../../vault/account-hash.js";
 import { openProviderApis } from "../../provider-api/provider-api.js";
@@ -24,6 +25,8 @@ export async function enrichingOver(
   service: Pick<Service, Stores | "config" | "logger" | "watermark">,
   parts: Partial<EnrichingService> = {},
 ): Promise<EnrichingService> {
+  const { postgres, vault } = service;
+  const hashAccount = await accountHasher(postgres, vault);
   return {
     ...service,
     providers: createProviders(service.config),
@@ -33,7 +36,8 @@ export async function enrichingOver(
       (await findWorkspace(service.postgres, workspace))?.base_currency ?? null,
     apis: openProviderApis(service.config),
     answersKept: answersOf(service.postgres),
-    hashAccount: await accountHasher(service.postgres, service.vault),
+    hashAccount,
+    customers: openCustomers({ postgres, vault, hashAccount }),
     stopping: new AbortController().signal,
     keptNews: () => {},
     ratesKnown: () => {},

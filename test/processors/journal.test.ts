@@ -20,7 +20,7 @@ describe("The journal", () => {
     const value = Buffer.from("none");
     const record: LogRecord = { topic: topics.raw, partition: 9, offset: 9n, key: "", value };
     const event = metaOf({ workspace, event_id: "evt_journal" });
-    recent.keep([{ kind: "ignored", record, event, reason: "mirrored" }]);
+    recent.keep([{ kind: "ignored", record, event, reason: "mirrored", customers: [] }]);
     const full: ClickHouse = {
       ...service.clickhouse,
       write: () => Promise.reject(new Error("no space left on the disk")),
@@ -50,7 +50,8 @@ describe("The journal", () => {
       handled() {
         looks += 1;
         const isHandled = looks === 3;
-        if (isHandled) recent.keep([{ kind: "ignored", record, event, reason: "mirrored" }]);
+        if (isHandled)
+          recent.keep([{ kind: "ignored", record, event, reason: "mirrored", customers: [] }]);
         return Promise.resolve([isHandled ? 10n : 9n]);
       },
     };
