@@ -6,6 +6,7 @@ import { requireKey } from "../http/auth.js";
 import { malformed } from "../http/errors.js";
 import { Turns } from "../http/turns.js";
 import type { LogUse } from "../log/log.js";
+import { createProviders } from "../providers/index.js";
 import type { Service } from "../runtime/service.js";
 import { topics } from "../schemas/records/records.js";
 import { accountHasher } from "../vault/account-hash.js";
@@ -74,7 +75,20 @@ export async function start(service: Service): Promise<void> {
     waiting: limits.readsWaitingMax,
   });
   const hashAccount = await accountHasher(service.postgres, service.vault);
-  const api = { router, service, cursors, catalogues, exports, answers, turns, hashAccount };
+  const { postgres, vault } = service;
+  const providers = createProviders(service.config);
+  const customers = { postgres, vault, providers, hashAccount };
+  const api = {
+    router,
+    service,
+    cursors,
+    catalogues,
+    exports,
+    answers,
+    turns,
+    hashAccount,
+    customers,
+  };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
   router.use(manageRoutes(service, catalogues).routes());

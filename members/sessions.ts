@@ -7,6 +7,7 @@ import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Logger } from "../runtime/logger.js";
 import { insertRow } from "../postgres/rows.js";
 import type { Postgres } from "../postgres/postgres.js";
+import type { CustomerDetails } from "../schemas/http/manage.js";
 import { randomBase62 } from "../vault/random.js";
 import type { Vault } from "../vault/vault.js";
 import { hashToken, openPersonal, sealPersonal } from "./personal.js";
@@ -27,6 +28,8 @@ interface Membership {
   readonly role: Role;
   readonly name: string;
   readonly baseCurrency: string;
+  /** Who may see customers by name. */
+  readonly customerDetails: CustomerDetails;
 }
 
 export interface Session {
@@ -191,7 +194,7 @@ async function findRow(
     `SELECT s.id, s.member, u.name_sealed, u.owns_installation, s.renew, s.last_seen_at,
        s.expires_at,
        (SELECT jsonb_agg(jsonb_build_object('workspace', w.id, 'role', m.role, 'name', w.name,
-            'baseCurrency', w.base_currency) ORDER BY w.created_at, w.id)
+            'baseCurrency', w.base_currency, 'customerDetails', w.customer_details) ORDER BY w.created_at, w.id)
         FROM memberships m JOIN workspaces w ON w.id = m.workspace
         WHERE m.member = s.member) AS memberships
      FROM sessions s JOIN users u ON u.id = s.member WHERE ${isIt}`,

@@ -3,7 +3,7 @@ import { type ListPage, newestFirst } from "./list-page.js";
 import { join } from "../members/memberships.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { insertRow } from "../postgres/rows.js";
-import type { WorkspaceView } from "../schemas/http/manage.js";
+import type { CustomerDetails, WorkspaceView } from "../schemas/http/manage.js";
 import { randomBase62 } from "../vault/random.js";
 
 export interface Workspace {
@@ -11,9 +11,10 @@ export interface Workspace {
   readonly name: string;
   readonly base_currency: WorkspaceView["base_currency"];
   readonly created_at: Date;
+  readonly customer_details: CustomerDetails;
 }
 
-const columns = "id, name, base_currency, created_at";
+const columns = "id, name, base_currency, created_at, customer_details";
 
 /** @param owner the user who made it; null: the administrator did, and nobody owns it yet */
 export async function createWorkspace(
@@ -22,7 +23,12 @@ export async function createWorkspace(
   now: Date,
   owner: string | null = null,
 ): Promise<Workspace> {
-  const created = { id: `ws_${randomBase62(20)}`, ...given, created_at: now };
+  const created = {
+    id: `ws_${randomBase62(20)}`,
+    ...given,
+    created_at: now,
+    customer_details: "members" as const,
+  };
   await postgres.transaction(async (sql) => {
     await insertRow(sql, "workspaces", created);
     if (owner !== null) await join(sql, created.id, owner, "owner", now);

@@ -4,6 +4,7 @@ import { limits } from "../../config.js";
 import { notFound } from "../../http/errors.js";
 import type { Service } from "../../runtime/service.js";
 import { providerToken } from "../../schemas/http/transactions.js";
+import { withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";
 import { showMrr } from "../reading/amounts.js";
 import type { PinnedAsOf } from "../reading/pages.js";
@@ -36,6 +37,12 @@ export function accountRoute(api: ReadApi): void {
     if (found === null) throw notFound("account_not_found", "There is no such account as of then.");
     const of = { asOf, account, catalogue, currency, provider: found.provider };
     const shown = found.row === undefined ? null : presentAccount(found.row, currency);
+    const [named] = await withCustomers(
+      api.customers,
+      { ctx, access },
+      [{ id: account }],
+      ({ id }) => id,
+    );
     const dataOf = (timeline: TimelineItem[]): AccountAnswer["data"] => ({
       id: account,
       provider: providerToken.parse(found.provider),
@@ -44,6 +51,7 @@ export function accountRoute(api: ReadApi): void {
       mrr: shown?.mrr ?? showMrr(0n, currency),
       starting_mrr: shown?.starting_mrr ?? showMrr(0n, currency),
       currency,
+      ...(named !== undefined && "customer" in named ? { customer: named.customer } : {}),
       subscriptions: found.subscriptions.map((row) =>
         presentAccountSubscription(row, catalogue, currency),
       ),

@@ -1,6 +1,7 @@
 /** `GET /v1/accounts` and `GET /v1/accounts/{id}`: customers, by keyed hash and never by name. */
 import { z } from "zod";
 import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { mrrCellQuery } from "../../schemas/http/series.js";
@@ -23,7 +24,7 @@ export const accountsQueryParameters = z.object({
     .meta({
       description:
         "A provider's own id, exactly: of a customer, or of a payment, an invoice or an order; " +
-        "or the `id` itself. Of sessions only.",
+        "or a customer's e-mail, exactly; or the `id` itself. Of sessions only.",
     }),
   sort: z
     .enum(accountSorts)
@@ -38,24 +39,25 @@ export const accountsQueryParameters = z.object({
 const mrr = z.number().meta({ description: "Of the part that is asked for." });
 const exact = z.string().meta({ description: "The same unrounded: decimal text, six places." });
 
-export const account = z
-  .object({
-    id: z.string().meta({ description: "A keyed hash." }),
-    provider: providerToken,
-    vintage: z.string().meta({ description: "`YYYY-MM`, when it first had MRR." }),
-    first_at: z.iso.datetime().meta({ description: "The first movement in that part." }),
-    last_at: z.iso.datetime().meta({ description: "The last movement in that part." }),
-    active: z.boolean().meta({ description: "Whether `mrr` is above 0." }),
-    mrr,
-    mrr_exact: exact,
-    starting_mrr: z.number().meta({ description: "Its `new` movement, in that part." }),
-    currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-  })
-  .meta({ id: "Account" });
+export const account = z.object({
+  id: z.string().meta({ description: "A keyed hash." }),
+  provider: providerToken,
+  vintage: z.string().meta({ description: "`YYYY-MM`, when it first had MRR." }),
+  first_at: z.iso.datetime().meta({ description: "The first movement in that part." }),
+  last_at: z.iso.datetime().meta({ description: "The last movement in that part." }),
+  active: z.boolean().meta({ description: "Whether `mrr` is above 0." }),
+  mrr,
+  mrr_exact: exact,
+  starting_mrr: z.number().meta({ description: "Its `new` movement, in that part." }),
+  currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+});
 export type Account = z.output<typeof account>;
 
+const listedAccount = account.extend(customerField).meta({ id: "Account" });
+export type ListedAccount = z.output<typeof listedAccount>;
+
 export const accountsAnswer = completeAnswer("AccountsAnswer", {
-  data: z.array(account).meta({
+  data: z.array(listedAccount).meta({
     description:
       "Those that ever had MRR in the part that is asked for. `mrr_exact` of all of them adds " +
       "up to its MRR.",
@@ -156,6 +158,7 @@ export const accountAnswer = completeAnswer("AccountAnswer", {
       mrr: z.number(),
       starting_mrr: z.number(),
       currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+      ...customerField,
       subscriptions: z.array(accountSubscription).meta({
         description: "One for each subscription and what it is for; the newest first.",
       }),

@@ -1,5 +1,6 @@
-/** Which accounts a provider's own id may stand for. */
+/** Which accounts a provider's own id, or an e-mail, may stand for. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { type CustomerReader, accountsCalled } from "../../customers/stored.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { HashAccount } from "../../vault/account-hash.js";
 import type { PinnedAsOf } from "../reading/pages.js";
@@ -7,28 +8,35 @@ import { type Query, asOfParams, knownAtSql, tenantSql } from "../reading/query.
 import { rowsOf } from "../reading/reading.js";
 import { transactionsNamed } from "../transactions/search.js";
 
+interface Searched {
+  readonly clickhouse: Pick<ClickHouse, "rows">;
+  readonly hash: HashAccount;
+  /** Null: the member may not see who accounts are. */
+  readonly names: CustomerReader | null;
+}
+
 /**
- * The account itself; the customer with that id at any provider (of Gumroad an e-mail, where it
- * tells no id); and whoever paid what has that id: a payment, an invoice, an order.
+ * The account itself; the customer with that id or e-mail at any provider; and whoever paid what
+ * has that id: a payment, an invoice, an order.
  *
- * @param text an id, exactly
+ * @param text an id or an e-mail, exactly
  */
 export async function accountsNamed(
-  clickhouse: Pick<ClickHouse, "rows">,
+  { clickhouse, hash, names }: Searched,
   asOf: PinnedAsOf,
-  hash: HashAccount,
   text: string,
 ): Promise<string[]> {
   const { workspace, environment } = asOf;
   const ids = [text, text.toLowerCase()].flatMap((id) =>
     providerTokens.map((provider) => hash(workspace, environment, provider, id)),
   );
+  const called = names === null ? [] : await accountsCalled(names, asOf, text);
   const transactions = await transactionsNamed(clickhouse, asOf, text);
   const payers = await rowsOf<{ readonly account: string }>(
     { clickhouse },
     payersQuery(asOf, transactions),
   );
-  return [...new Set([text, ...ids, ...payers.map(({ account }) => account)])];
+  return [...new Set([text, ...ids, ...called, ...payers.map(({ account }) => account)])];
 }
 
 /** A guest has no account. */

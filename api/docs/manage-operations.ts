@@ -9,7 +9,7 @@ export const manageOperations: readonly Operation[] = [
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
   list("/workspaces", "Workspaces", manage.workspace),
   read("/workspaces/{id}", "One workspace", manage.workspace),
-  change("/workspaces/{id}", "Rename a workspace", manage.changedWorkspace, manage.workspace),
+  change("/workspaces/{id}", "Change a workspace", manage.changedWorkspace, manage.workspace),
   list("/activity", "The same of the installation", members.activity),
   { ...list("/audits", "Audits, newest first", manage.auditRecord), answer: manage.auditList },
   {
@@ -140,6 +140,11 @@ function ofWorkspace(): Operation[] {
     list("/goals", "Goals", members.goal),
     change("/goals/{goal}", "Change a goal", members.changedGoal, members.goal),
     remove("/goals/{goal}", "Delete a goal", members.goal),
+    remove(
+      "/accounts/{account}/customer",
+      "Erase a customer's id, name and e-mail; nothing is kept of it again",
+      manage.erasedCustomer,
+    ),
   ];
 }
 

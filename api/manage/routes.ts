@@ -19,6 +19,7 @@ import { backfillRoutes } from "./backfill.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
 import { goalRoutes } from "./goals.js";
+import { customerRoutes } from "./customers.js";
 import { integrationRoutes } from "./integrations.js";
 import { keyRoutes } from "./keys.js";
 import { memberRoutes } from "./members.js";
@@ -49,6 +50,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   savedViewRoutes(service, workspace);
   annotationRoutes(service, workspace);
   goalRoutes(service, workspace);
+  customerRoutes(service, workspace);
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);
   backupRoutes(service, installation);

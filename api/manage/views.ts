@@ -25,8 +25,8 @@ function shownEnvironment(stored: Environment): ShownEnvironment {
 }
 
 export function workspaceView(row: Workspace): WorkspaceView {
-  const { id, name, base_currency } = row;
-  return { id, name, base_currency, created_at: row.created_at.toISOString() };
+  const { id, name, base_currency, customer_details } = row;
+  return { id, name, base_currency, created_at: row.created_at.toISOString(), customer_details };
 }
 
 /** Never the key itself. */

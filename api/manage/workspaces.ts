@@ -1,5 +1,6 @@
 import { readJson } from "../../http/body.js";
 import { memberOf } from "../../http/state.js";
+import { setCustomerDetails } from "../../customers/setting.js";
 import type { Service } from "../../runtime/service.js";
 import {
   type Workspace,
@@ -38,11 +39,17 @@ export function workspaceRoutes(
     "",
     { right: "own", action: "workspace.changed" },
     async (ctx, found) => {
-      const { name } = readJson(ctx, changedWorkspace);
-      await renameWorkspace(postgres, found.id, name);
-      // Sessions hold the names of their workspaces.
+      const { name = found.name, customer_details = found.customer_details } = readJson(
+        ctx,
+        changedWorkspace,
+      );
+      if (name !== found.name) await renameWorkspace(postgres, found.id, name);
+      if (customer_details !== found.customer_details) {
+        await setCustomerDetails(postgres, found.id, customer_details);
+      }
+      // Sessions hold both.
       sessions.forget();
-      return workspaceView({ ...found, name });
+      return workspaceView({ ...found, name, customer_details });
     },
   );
 }

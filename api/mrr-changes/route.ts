@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { malformed, unprocessable } from "../../http/errors.js";
 import type { Service } from "../../runtime/service.js";
+import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
@@ -19,6 +20,7 @@ export function mrrChangesRoute(api: ReadApi): void {
     parameters: mrrChangesQueryParameters,
     position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
     table: tables.changes,
+    accountOf: (row: ExportRow) => row["account"],
     momentsOf,
   };
   listRoute(api, options, async ({ access, query, format, asOf, ...asked }) => {

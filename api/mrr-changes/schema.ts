@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/changes`: why one figure of MRR was read differently at two moments. */
 import { z } from "zod";
 import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
+import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { movementKind } from "../movement-series/schema.js";
@@ -42,30 +43,28 @@ const mrrReading = z
   })
   .meta({ id: "MrrReading" });
 
-export const mrrChange = z
-  .object({
-    event_id: z.string().meta({ description: "The raw event that changed it." }),
-    recorded_at: z.iso.datetime().meta({ description: "Its receipt." }),
-    account: z.string().meta({ description: "A keyed hash." }),
-    provider: providerToken,
-    subscription: z.string(),
-    product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
-    product_name: z.string(),
-    external_id: z.string(),
-    currency: z.string().meta({ description: "Of the price." }),
-    country: z.string(),
-    kind: movementKind,
-    vintage: z.string().meta({ description: "`YYYY-MM`" }),
-    at: z.iso.datetime().meta({ description: "When the movement happened." }),
-    mrr: z.number().meta({ description: "What the second reading has more, signed." }),
-    mrr_exact: exact,
-    active_subscribers: z.int().meta({ description: "The same of accounts with MRR." }),
-  })
-  .meta({ id: "MrrChange" });
+export const mrrChange = z.object({
+  event_id: z.string().meta({ description: "The raw event that changed it." }),
+  recorded_at: z.iso.datetime().meta({ description: "Its receipt." }),
+  account: z.string().meta({ description: "A keyed hash." }),
+  provider: providerToken,
+  subscription: z.string(),
+  product_id: z.string().meta({ description: "The product the SKU belongs to today." }),
+  product_name: z.string(),
+  external_id: z.string(),
+  currency: z.string().meta({ description: "Of the price." }),
+  country: z.string(),
+  kind: movementKind,
+  vintage: z.string().meta({ description: "`YYYY-MM`" }),
+  at: z.iso.datetime().meta({ description: "When the movement happened." }),
+  mrr: z.number().meta({ description: "What the second reading has more, signed." }),
+  mrr_exact: exact,
+  active_subscribers: z.int().meta({ description: "The same of accounts with MRR." }),
+});
 export type MrrChangeView = z.output<typeof mrrChange>;
 
 export const mrrChangesAnswer = completeAnswer("MrrChangesAnswer", {
-  data: z.array(mrrChange).meta({
+  data: z.array(mrrChange.extend(customerField).meta({ id: "MrrChange" })).meta({
     description:
       "Over all pages `mrr_exact` and `active_subscribers` add up to " +
       "`readings.difference`, to the last digit.",

@@ -13,6 +13,13 @@ import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { HashAccount } from "../../vault/account-hash.js";
 import type { Figures } from "../../watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
+import type { CustomerReader } from "../../customers/stored.js";
+import {
+  rowsWithCustomers,
+  seesCustomers,
+  tableWithCustomers,
+  withCustomers,
+} from "../customers/names.js";
 import { type Ingredients, written } from "../answers/answers.js";
 import type { AnswerWriter } from "../answers/writer.js";
 import type { ExportRow } from "../exports/columns.js";
@@ -33,6 +40,7 @@ export interface ReadApi {
   /** Of each key and each session. */
   readonly turns: Turns;
   readonly hashAccount: HashAccount;
+  readonly customers: CustomerReader;
 }
 
 /** One call. */
@@ -102,6 +110,8 @@ interface ListOptions<Query, Position> {
   readonly parameters: Parameters<Query>;
   readonly position: z.ZodType<Position>;
   readonly table: Table;
+  /** The account a row is of; left out where rows are of none. */
+  readonly accountOf?: (row: ExportRow) => unknown;
   /** What the answer reports. Default: all. */
   readonly figures?: (query: NoInfer<Query>) => Figures;
   /** See `openWalk`. */
@@ -135,23 +145,31 @@ export function listRoute<Query extends ListQuery, Row, Position>(
     const walk = openWalk({ ...options, ...asked, endpoint, clocks, cursors: api.cursors });
     const { asOf } = walk;
     const list = await listOf({ ...asked, query: walk.query, asOf });
+    const { accountOf } = options;
     if (format === null) {
       const { rows, last, more } = await list.page(walk.after, walk.limit);
+      const shown = rows.map(list.present);
       return {
-        data: rows.map(list.present),
+        data: accountOf ? await withCustomers(api.customers, asked, shown, accountOf) : shown,
         ...more,
         pagination: walk.pagination(last),
         complete_to: completeText(clocks),
       };
     }
     const all = list.all ?? (() => eachPage(list.page));
+    const customerOf = seesCustomers(asked) ? accountOf : undefined;
     await api.exports.send(ctx, format, {
-      ...table,
+      ...(customerOf ? tableWithCustomers(table) : table),
       asOf,
       clocks,
       count: async () => (await list.count?.()) ?? null,
       async *pages() {
-        for await (const rows of all()) yield rows.map(list.present);
+        for await (const rows of all()) {
+          const shown = rows.map(list.present);
+          yield customerOf
+            ? await rowsWithCustomers(api.customers, asked, shown, customerOf)
+            : shown;
+        }
       },
     });
     return null;

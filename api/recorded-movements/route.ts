@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { announcedLatest } from "../../schemas/fact-bounds.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
+import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import type { Moments } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
@@ -17,6 +18,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
     parameters: recordedMovementsQueryParameters,
     position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
     table: tables.recordedMovements,
+    accountOf: (row: ExportRow) => row["account"],
     // What is announced is recorded already.
     reach: announcedLatest,
     momentsOf: ({ at = announcedLatest, known_at }: Moments) => ({ at, known_at }),

@@ -1,6 +1,7 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, one by one. */
 import { z } from "zod";
 import { completeAnswer, instant, instantOrDay } from "../../schemas/http/clocks.js";
+import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
@@ -40,22 +41,22 @@ export const recordedMovementsQueryParameters = z.object({
 
 const { active_subscribers: _none, mrr_exact: exact, ...cells } = mrrChange.shape;
 
-export const recordedMovement = z
-  .object({
-    id: z.string().meta({ description: "`mov_norm_…`, the same as on the public topic." }),
-    ...cells,
-    event_id: z.string().meta({
-      description: "The raw event that caused it.",
-    }),
-    mrr: z.number().meta({ description: "Signed, rounded." }),
-    mrr_exact: exact,
-    base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
-  })
-  .meta({ id: "RecordedMovement" });
+export const recordedMovement = z.object({
+  id: z.string().meta({ description: "`mov_norm_…`, the same as on the public topic." }),
+  ...cells,
+  event_id: z.string().meta({
+    description: "The raw event that caused it.",
+  }),
+  mrr: z.number().meta({ description: "Signed, rounded." }),
+  mrr_exact: exact,
+  base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+});
 export type RecordedMovement = z.output<typeof recordedMovement>;
 
+const listedMovement = recordedMovement.extend(customerField).meta({ id: "RecordedMovement" });
+
 export const recordedMovementsAnswer = completeAnswer("RecordedMovementsAnswer", {
-  data: z.array(recordedMovement).meta({
+  data: z.array(listedMovement).meta({
     description: "`mrr_exact` of those up to a moment add up to MRR.",
   }),
   totals: z

@@ -4,6 +4,7 @@ import { limits } from "../../config.js";
 import { notFound } from "../../http/errors.js";
 import type { Service } from "../../runtime/service.js";
 import { type JournalRow, journalQuery } from "../events/journal-query.js";
+import { withCustomers } from "../customers/names.js";
 import { sendTable } from "../exports/send.js";
 import { tables, versionsRows } from "../exports/tables.js";
 import { type AsOf, readAsOf } from "../reading/as-of.js";
@@ -32,7 +33,10 @@ export function transactionRoute(api: ReadApi): void {
       throw notFound("transaction_not_found", "There is no such transaction as of then.");
     }
     const data = presentExplained(explained, await asked.catalogue(), access.baseCurrency);
-    if (format === null) return { data, complete_to: completeText(clocks) };
+    if (format === null) {
+      const [named] = await withCustomers(api.customers, asked, [data], ({ account }) => account);
+      return { data: named, complete_to: completeText(clocks) };
+    }
     sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
     return null;
   });

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { bookedAt } from "../../schemas/booked-at.js";
 import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
+import { customerField } from "../../schemas/http/customers.js";
 import { ledgerEntry, rawEvent } from "../events/evidence-schema.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { transaction } from "../../schemas/http/transactions.js";
@@ -34,6 +35,7 @@ const paymentDescription =
 export const transactionAnswer = completeAnswer("TransactionAnswer", {
   data: transaction
     .extend({
+      ...customerField,
       payment: z.string().meta({ description: paymentDescription }),
       fx_source: fxSource,
       fx_edition: fxEdition,

@@ -1,5 +1,6 @@
 /** `GET /v1/transactions`: newest first or in another order, in pages. */
 import { z } from "zod";
+import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { cursorInvalid } from "../reading/cursors.js";
 import { skusOf } from "../reading/metric-filters.js";
@@ -25,6 +26,7 @@ export function transactionsRoute(api: ReadApi): void {
       z.object({ key: z.string().regex(/^-?\d+$/), id: z.string() }),
     ]),
     table: tables.transactions,
+    accountOf: (row: ExportRow) => row["account"],
     // A status as of a past moment is read from the ledger, which follows the transactions.
     figures: ({ at }: { readonly at?: number | undefined }) =>
       at === undefined ? ("transactions" as const) : ("all" as const),

@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/what-changed`: what made MRR another between two moments, largest first. */
 import { z } from "zod";
 import { completeAnswer, instant } from "../../schemas/http/clocks.js";
+import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { mrrCellQuery, groupShape, moment } from "../../schemas/http/series.js";
 
@@ -53,17 +54,15 @@ const kinds = z
   .meta({ id: "MrrKinds", description: "They add up to `difference`." });
 
 const { original_currency: _none, ...groups } = groupShape;
-export const whatChangedRow = z
-  .object({
-    account: z.string().optional().meta({ description: "Of `by=account`: a keyed hash." }),
-    ...groups,
-    difference: z.number(),
-    kinds,
-    movements: z.int().meta({
-      description: "How many there are: those of `/v1/mrr-movements` under the same filter.",
-    }),
-  })
-  .meta({ id: "WhatChangedRow" });
+export const whatChangedRow = z.object({
+  account: z.string().optional().meta({ description: "Of `by=account`: a keyed hash." }),
+  ...groups,
+  difference: z.number(),
+  kinds,
+  movements: z.int().meta({
+    description: "How many there are: those of `/v1/mrr-movements` under the same filter.",
+  }),
+});
 export type WhatChangedRow = z.output<typeof whatChangedRow>;
 
 const momentMrr = z.object({ at: z.iso.datetime(), mrr: z.number() }).meta({ id: "MomentMrr" });
@@ -75,7 +74,7 @@ export const whatChangedAnswer = completeAnswer("WhatChangedAnswer", {
     to: momentMrr.meta({ description: "MRR just before `to`." }),
     difference: z.number().meta({ description: "`to.mrr − from.mrr`." }),
     kinds,
-    rows: z.array(whatChangedRow).meta({
+    rows: z.array(whatChangedRow.extend(customerField).meta({ id: "WhatChangedRow" })).meta({
       description: "By the size of `difference`, the largest first. With `others` they add up.",
     }),
     others: z

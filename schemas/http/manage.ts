@@ -26,7 +26,12 @@ export const listAnswer = <T extends z.ZodType>(row: T) =>
 
 export const listQuery = z.object(pageQuery);
 
-const customerDetails = z.enum(["members", "admins", "off"]);
+const customerDetails = z
+  .enum(["members", "admins", "off"])
+  .describe(
+    "Who sees names and e-mails of customers: all members, or admins and owners. `off`: nothing is " +
+      "kept, and what was kept is erased",
+  );
 export type CustomerDetails = z.infer<typeof customerDetails>;
 
 export const newWorkspace = z.strictObject({
@@ -38,10 +43,18 @@ export const workspace = z.object({
   name: z.string(),
   base_currency: baseCurrency,
   created_at: timestamp,
+  customer_details: customerDetails,
 });
 export type WorkspaceView = z.infer<typeof workspace>;
 
-export const changedWorkspace = z.strictObject({ name });
+export const changedWorkspace = z.strictObject({
+  name: name.optional(),
+  customer_details: customerDetails.optional(),
+});
+
+export const erasedCustomer = z.object({
+  id: z.string().describe("Of the account"),
+});
 
 export const newKey = z.strictObject({
   environment: writtenEnvironment,

@@ -201,6 +201,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/products": "viewer",
   "PATCH /workspaces/:workspace/products/:product": "admin",
   "POST /workspaces/:workspace/products/:product/merge": "admin",
+  "DELETE /workspaces/:workspace/accounts/:account/customer": "admin",
   "GET /workspaces/:workspace/rejects": "viewer",
   "GET /workspaces/:workspace/attention": "viewer",
   "POST /workspaces/:workspace/rejects/replay": "admin",

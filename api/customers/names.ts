@@ -1,0 +1,87 @@
+/**
+ * Who accounts are, in answers to members (`definitions.md`, Customers). An API key is never
+ * answered any of it, nor is a member whom the workspace does not let see it.
+ */
+import type { Context } from "koa";
+import { z } from "zod";
+import { type CustomerReader, customersOf, unknownCustomer } from "../../customers/stored.js";
+import { includesRole } from "../../members/roles.js";
+import type { Customer } from "../../schemas/http/customers.js";
+import type { Access } from "../../workspaces/keys.js";
+import { type ExportRow, columnsOf } from "../exports/columns.js";
+import type { Table } from "../exports/send.js";
+
+/** Who calls, and about which workspace and environment. */
+export interface CustomersAsked {
+  readonly ctx: Pick<Context, "state">;
+  readonly access: Pick<Access, "workspace" | "environment">;
+}
+
+export function seesCustomers({ ctx, access }: CustomersAsked): boolean {
+  const { caller } = ctx.state;
+  if (caller?.kind !== "member") return false;
+  const membership = caller.session.memberships.get(access.workspace);
+  switch (membership?.customerDetails) {
+    case "members":
+      return true;
+    case "admins":
+      return includesRole(membership.role, "admin");
+    case "off":
+    case undefined:
+      return false;
+  }
+}
+
+type Named<Row> = Row | (Row & { readonly customer: Customer | null });
+
+/** Rows of accounts as they are answered: for a member with `customer`, for a key as they are. */
+export async function withCustomers<Row>(
+  reader: CustomerReader,
+  asked: CustomersAsked,
+  rows: readonly Row[],
+  accountOf: (row: Row) => unknown,
+): Promise<readonly Named<Row>[]> {
+  if (asked.ctx.state.caller?.kind !== "member") return rows;
+  if (!seesCustomers(asked)) return rows.map((row) => ({ ...row, customer: null }));
+  const customerOf = await readCustomers(reader, asked, rows.map(accountOf));
+  return rows.map((row) => ({ ...row, customer: customerOf(accountOf(row)) }));
+}
+
+/** A guest has no account, and is nobody. */
+async function readCustomers(
+  reader: CustomerReader,
+  { access }: CustomersAsked,
+  accounts: readonly unknown[],
+): Promise<(account: unknown) => Customer | null> {
+  const known = await customersOf(reader, access, accounts.filter(isAccount));
+  return (account) => (isAccount(account) ? (known.get(account) ?? unknownCustomer) : null);
+}
+
+function isAccount(account: unknown): account is string {
+  return typeof account === "string" && account !== "";
+}
+
+const text = z.string().nullable();
+const columns = columnsOf(
+  z.object({ customer_id: text, customer_name: text, customer_email: text, customer_url: text }),
+);
+
+/** With the columns that only who may see them gets. */
+export function tableWithCustomers(table: Table): Table {
+  return { ...table, columns: [...table.columns, ...columns] };
+}
+
+/** Rows of such a table. */
+export async function rowsWithCustomers<Row extends ExportRow>(
+  reader: CustomerReader,
+  asked: CustomersAsked,
+  rows: readonly Row[],
+  accountOf: (row: Row) => unknown,
+): Promise<readonly ExportRow[]> {
+  const customerOf = await readCustomers(reader, asked, rows.map(accountOf));
+  return rows.map((row) => {
+    const { id, name, email, provider_url: url } = customerOf(accountOf(row)) ?? unknownCustomer;
+    const whom = { customer_id: id, customer_name: name, customer_email: email, customer_url: url };
+    return { ...row, ...whom };
+  });
+}

@@ -1,0 +1,23 @@
+/** Erasing who an account is. Its figures stay: they name nobody. */
+import type { Context } from "koa";
+import { z } from "zod";
+import { eraseCustomer } from "../../customers/stored.js";
+import { notFound } from "../../http/errors.js";
+import type { Service } from "../../runtime/service.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import type { Calls } from "./calls.js";
+
+/** A keyed hash (vault/account-hash.ts). */
+const accountHash = z.string().regex(/^[0-9A-Za-z]{32}$/);
+
+export function customerRoutes({ postgres }: Service, calls: Calls<Workspace>): void {
+  const path = "/accounts/:account/customer";
+  const erased = { right: "manage", action: "customer.erased" } as const;
+  calls.write("DELETE", path, erased, async (ctx: Context, { id: workspace }) => {
+    const account = accountHash.safeParse(ctx.params.account);
+    if (!account.success) throw notFound("account_unknown", "There is no such account.");
+    // Also where nothing is known of it yet: nothing will be.
+    await eraseCustomer(postgres, workspace, account.data);
+    return { id: account.data };
+  });
+}
