@@ -54,6 +54,7 @@ export const recordedMovement = z.object({
 export type RecordedMovement = z.output<typeof recordedMovement>;
 
 const listedMovement = recordedMovement.extend(customerField).meta({ id: "RecordedMovement" });
+export type ListedMovement = z.output<typeof listedMovement>;
 
 export const recordedMovementsAnswer = completeAnswer("RecordedMovementsAnswer", {
   data: z.array(listedMovement).meta({

@@ -48,11 +48,12 @@ export function sessionView(config: Service["config"], session: Session): Sessio
       creates_workspaces: mayCreateWorkspaces(config, session),
     },
     session_id: id,
-    workspaces: [...memberships].map(([workspace, { name, baseCurrency: currency, role }]) => ({
+    workspaces: [...memberships].map(([workspace, membership]) => ({
       id: workspace,
-      name,
-      base_currency: baseCurrency.parse(currency),
-      role,
+      name: membership.name,
+      base_currency: baseCurrency.parse(membership.baseCurrency),
+      role: membership.role,
+      customer_details: membership.customerDetails,
     })),
   };
 }

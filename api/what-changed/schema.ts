@@ -65,6 +65,9 @@ export const whatChangedRow = z.object({
 });
 export type WhatChangedRow = z.output<typeof whatChangedRow>;
 
+const listedRow = whatChangedRow.extend(customerField).meta({ id: "WhatChangedRow" });
+export type ListedWhatChangedRow = z.output<typeof listedRow>;
+
 const momentMrr = z.object({ at: z.iso.datetime(), mrr: z.number() }).meta({ id: "MomentMrr" });
 
 export const whatChangedAnswer = completeAnswer("WhatChangedAnswer", {
@@ -74,7 +77,7 @@ export const whatChangedAnswer = completeAnswer("WhatChangedAnswer", {
     to: momentMrr.meta({ description: "MRR just before `to`." }),
     difference: z.number().meta({ description: "`to.mrr − from.mrr`." }),
     kinds,
-    rows: z.array(whatChangedRow.extend(customerField).meta({ id: "WhatChangedRow" })).meta({
+    rows: z.array(listedRow).meta({
       description: "By the size of `difference`, the largest first. With `others` they add up.",
     }),
     others: z

@@ -1,6 +1,6 @@
 /** Sign-in and sessions (`definitions.md`, Dashboard and sign-in): bodies, answers, queries. */
 import { z } from "zod";
-import { baseCurrency, name, timestamp } from "./manage.js";
+import { baseCurrency, customerDetails, name, timestamp } from "./manage.js";
 
 export const role = z.enum(["viewer", "admin", "owner"]);
 const token = z.string().min(1).max(200);
@@ -14,7 +14,13 @@ export const session = z.object({
   }),
   session_id: z.string(),
   workspaces: z.array(
-    z.object({ id: z.string(), name: z.string(), base_currency: baseCurrency, role }),
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      base_currency: baseCurrency,
+      role,
+      customer_details: customerDetails,
+    }),
   ),
 });
 export type SessionView = z.infer<typeof session>;

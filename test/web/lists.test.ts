@@ -99,7 +99,9 @@ describe("The order of lists", function () {
 
   it("should find a customer by the provider's id, and say whom it cannot", async () => {
     await open("/accounts");
-    const search = page.getByRole("searchbox", { name: "Id of a customer or payment" });
+    const search = page.getByRole("searchbox", {
+      name: "Name is not searched: exact id or e-mail",
+    });
     await search.fill("cus_7");
     await search.press("Enter");
     await page.waitForURL(/search=cus_7/);

@@ -336,6 +336,7 @@ describe("Around the screens", function () {
       ["around", "Around"],
       ["in_1Nx40ZLkdIwHu7ix", "Transactions by a provider's id"],
       ["cus_Na6dX7aXxi11N4", "Customers by a provider's id"],
+      ["ada@example.com", "Customers by an e-mail"],
       ["0aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1d", "Open the account"],
       ["evt_norm_1", "Open the event"],
     ];

@@ -18,7 +18,7 @@ export function Search({
       onSubmit={(event) => {
         event.preventDefault();
         const text = fieldOf(event.currentTarget, "search");
-        route(view.with({ search: text === "" ? null : text }));
+        route(view.with({ search: text === "" ? null : text, open: null }));
       }}
     >
       <input

@@ -78,12 +78,14 @@ function lookups(view: View, text: string): readonly Command[] {
   if (/^[0-9A-Za-z]{32}$/.test(text)) {
     return [open("Open the account", view.to(`/accounts/${text}`))];
   }
-  const customers = open("Customers by a provider's id", view.to("/accounts", { search: text }));
+  const found = { search: text, open: "only" };
+  const what = text.includes("@") ? "an e-mail" : "a provider's id";
+  const customers = open(`Customers by ${what}`, view.to("/accounts", found));
   const payments = open(
     "Transactions by a provider's id",
     view.to("/transactions", { search: text }),
   );
-  return /^(cus|ctm)_/.test(text) ? [customers, payments] : [payments, customers];
+  return /^(cus|ctm)_|@/.test(text) ? [customers, payments] : [payments, customers];
 }
 
 function withoutFilters(view: View): string {

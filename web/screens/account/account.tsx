@@ -1,4 +1,4 @@
-/** One account, a keyed hash without a name: its subscriptions and all that happened, in order. */
+/** One account: who it is, its subscriptions and all that happened, in order. */
 import { useRoute } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { AccountAnswer, TimelineItem } from "../../../api/accounts/schema.js";
@@ -7,12 +7,15 @@ import { useAnswer } from "../../api/use-answer.js";
 import { moment, shortMoment, vintageName } from "../../format/dates.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
+import { Confirm } from "../../parts/confirm.js";
+import { ProviderLink, customerName } from "../../parts/customer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { type View, useView } from "../../state/view.js";
 import { kindOf } from "../mrr/kinds.js";
+import { useManagePath, useMayManage } from "../settings/manage.js";
 import { sentenceOf } from "./sentence.js";
 
 export default function Account() {
@@ -25,7 +28,7 @@ export default function Account() {
   const shown = answer?.data;
   return (
     <>
-      <Bar title="Account" />
+      <Bar title={customerName(shown?.customer) ?? "Account"} />
       {error === null ? null : <Failure error={error} />}
       {shown === undefined ? (
         error === null ? (
@@ -34,6 +37,7 @@ export default function Account() {
       ) : (
         <div class="event">
           <dl class="facts">
+            <Who of={shown} />
             <dt>Account</dt>
             <dd class="code">{shown.id}</dd>
             <dt>State</dt>
@@ -54,7 +58,10 @@ export default function Account() {
               {shown.vintage === null ? "" : ` in ${vintageName(shown.vintage)}`}
             </dd>
             <dt>Provider</dt>
-            <dd>{providerName(shown.provider)}</dd>
+            <dd>
+              {providerName(shown.provider)}{" "}
+              <ProviderLink customer={shown.customer} provider={shown.provider} />
+            </dd>
             <dt>Payments</dt>
             <dd>
               <a href={view.to("/transactions", { account: id })}>Its transactions</a>
@@ -108,6 +115,33 @@ export default function Account() {
           </section>
         </div>
       )}
+    </>
+  );
+}
+
+/** What the provider reported of the customer; an admin may erase it. */
+function Who({ of: { id, customer } }: { readonly of: AccountAnswer["data"] }) {
+  const path = `${useManagePath()}/accounts/${encodeURIComponent(id)}/customer`;
+  const mayErase = useMayManage();
+  if (customer === null || customer === undefined || customerName(customer) === null) return null;
+  return (
+    <>
+      <dt>Customer</dt>
+      <dd>
+        {customer.name ?? <span class="soft">No name reported</span>}
+        {customer.email === null ? null : <div>{customer.email}</div>}
+        {customer.id === null ? null : <div class="code">{customer.id}</div>}
+        {mayErase ? (
+          <Confirm
+            label="Erase name and e-mail"
+            title="Erase name and e-mail?"
+            act={() => call("DELETE", path)}
+          >
+            Name, e-mail and the provider’s own id of this customer are removed here and never kept
+            again, whatever the provider reports. Figures stay. This cannot be undone.
+          </Confirm>
+        ) : null}
+      </dd>
     </>
   );
 }

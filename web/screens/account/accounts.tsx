@@ -1,10 +1,13 @@
 /** Accounts that ever had MRR, in the part that the filters choose, the largest first. */
-import type { Account } from "../../../api/accounts/schema.js";
+import { useLocation } from "preact-iso";
+import { useEffect } from "preact/hooks";
+import type { ListedAccount } from "../../../api/accounts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
+import { AccountLink } from "../../parts/customer.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
@@ -26,7 +29,15 @@ export default function Accounts() {
   const order = orderIn(view, sorts);
   const params = { ...view.mrrFilters, active, search, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<Account>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const list = usePages<ListedAccount>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const { route } = useLocation();
+  // The palette was given an exact id or e-mail: who alone has it is opened. What is still shown of
+  // another search is not meant.
+  const rows = view.get("open") === "only" && !isStale ? (answer?.data ?? []) : [];
+  const only = rows.length === 1 ? rows[0] : undefined;
+  useEffect(() => {
+    if (only) route(view.to(`/accounts/${encodeURIComponent(only.id)}`), true);
+  }, [only?.id]);
   const shown = active === "true" || active === "false" ? active : "any";
   return (
     <>
@@ -42,7 +53,7 @@ export default function Accounts() {
             </Choice>
           ))}
         </Menu>
-        <Search label="Id of a customer or payment" value={search} />
+        <Search label="Name is not searched: exact id or e-mail" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
@@ -55,8 +66,8 @@ export default function Accounts() {
             label: "Open it as the id of an account",
           }}
         >
-          No customer with MRR, in the part and of the state chosen, has this id at a provider, and
-          none paid anything with it. Ids are found whole, not by their beginning.
+          No customer with MRR, in the part and of the state chosen, has this id or e-mail, and none
+          paid anything with it. Name is not searched: exact id or e-mail.
         </Empty>
       ) : null}
       {answer?.data.length === 0 && search === null ? (
@@ -64,8 +75,7 @@ export default function Accounts() {
           title="No accounts"
           action={{ href: view.to("/settings"), label: "Connect a provider" }}
         >
-          An account appears when a customer first has MRR. Names never come here: each is a keyed
-          hash.
+          An account appears when a customer first has MRR.
         </Empty>
       ) : null}
       {list.rows.length === 0 ? null : (
@@ -79,10 +89,8 @@ export default function Accounts() {
               {
                 key: "id",
                 head: "Account",
-                cell: ({ id }) => (
-                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(id)}`)}>
-                    {id}
-                  </a>
+                cell: ({ id, customer }) => (
+                  <AccountLink account={id} customer={customer} isWhole />
                 ),
               },
               {

@@ -1,7 +1,8 @@
 /** Lines of what changed: who, by how much, by which kinds of movements. */
-import type { WhatChangedRow } from "../../../api/what-changed/schema.js";
-import { providerName, shortId } from "../../format/names.js";
+import type { ListedWhatChangedRow } from "../../../api/what-changed/schema.js";
+import { providerName } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
+import { AccountLink } from "../../parts/customer.js";
 import { type Column, Table } from "../../parts/table.js";
 import type { Range } from "../../state/ranges.js";
 import { type View, useView } from "../../state/view.js";
@@ -11,14 +12,14 @@ import type { Tab } from "./tabs.js";
 
 export function ChangedRows(props: {
   readonly caption: string;
-  readonly rows: readonly WhatChangedRow[];
+  readonly rows: readonly ListedWhatChangedRow[];
   readonly by: Tab;
   readonly days: Range;
   readonly currency: string;
 }) {
   const view = useView();
   const { by, days, currency } = props;
-  const columns: readonly (Column<WhatChangedRow> | null)[] = [
+  const columns: readonly (Column<ListedWhatChangedRow> | null)[] = [
     { key: "name", head: heads[by], cell: (row) => <Name row={row} by={by} days={days} /> },
     {
       key: "difference",
@@ -62,25 +63,20 @@ const heads = {
   provider: "Provider",
 } as const;
 
-function keyOf(row: WhatChangedRow, by: Tab): string {
+function keyOf(row: ListedWhatChangedRow, by: Tab): string {
   return by === "account" ? (row.account ?? "") : groupKey(row, by).key;
 }
 
 /** An account opens its time line, anything else the movements it is made of. */
 export function Name(props: {
-  readonly row: WhatChangedRow;
+  readonly row: ListedWhatChangedRow;
   readonly by: Tab;
   readonly days: Range;
 }) {
   const view = useView();
   const { row, by, days } = props;
   if (by === "account") {
-    const account = row.account ?? "";
-    return (
-      <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
-        {shortId(account)}
-      </a>
-    );
+    return <AccountLink account={row.account ?? ""} customer={row.customer} />;
   }
   return (
     <a class="row-link" href={movementsOf(view, row, by, days)}>
@@ -89,13 +85,13 @@ export function Name(props: {
   );
 }
 
-function movementsOf(view: View, row: WhatChangedRow, by: Tab, days: Range): string {
+function movementsOf(view: View, row: ListedWhatChangedRow, by: Tab, days: Range): string {
   const key = keyOf(row, by);
   const part = by === "account" ? { account: key } : filterOf(key, by);
   return view.to("/mrr/movements", { range: null, ...days, ...part });
 }
 
-export function Kinds(props: { readonly row: WhatChangedRow; readonly currency: string }) {
+export function Kinds(props: { readonly row: ListedWhatChangedRow; readonly currency: string }) {
   const { row, currency } = props;
   const moved = kinds.filter(({ field }) => row.kinds[field] !== 0);
   return (

@@ -1,11 +1,12 @@
 /** Movements one by one, as they were recorded, and their sum: what a bar or a cell is made of. */
 import type {
-  RecordedMovement,
+  ListedMovement,
   RecordedMovementsAnswer,
 } from "../../../api/recorded-movements/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
+import { AccountLink } from "../../parts/customer.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table, orderIn } from "../../parts/table.js";
@@ -28,7 +29,7 @@ export default function Movements() {
   const order = orderIn(view, sorts);
   const params = { ...view.range, ...view.mrrFilters, kind, account, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<RecordedMovement>(
+  const list = usePages<ListedMovement>(
     path,
     { ...view.tenant, ...view.clocks, ...params },
     answer,
@@ -73,7 +74,7 @@ export default function Movements() {
 function movementColumns(
   view: View,
   totals: RecordedMovementsAnswer["totals"] | undefined,
-): readonly Column<RecordedMovement>[] {
+): readonly Column<ListedMovement>[] {
   const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
   return [
     {
@@ -104,11 +105,7 @@ function movementColumns(
     {
       key: "account",
       head: "Account",
-      cell: ({ account }) => (
-        <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
-          {shortId(account)}
-        </a>
-      ),
+      cell: ({ account, customer }) => <AccountLink account={account} customer={customer} />,
     },
     { key: "product", head: "Product", cell: ({ product_name: name }) => name },
     { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },

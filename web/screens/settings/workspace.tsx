@@ -1,9 +1,10 @@
 /** The workspace itself. */
 import { call } from "../../api/client.js";
+import { Confirm } from "../../parts/confirm.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
-import { loadSession, workspaceOf } from "../../state/session.js";
+import { type Workspace, loadSession, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { useManagePath } from "./manage.js";
 
@@ -38,6 +39,9 @@ export function WorkspaceSettings() {
           </button>
         </form>
       ) : null}
+      {workspace.role === "owner" ? (
+        <CustomerDetails path={path} details={workspace.customer_details} />
+      ) : null}
       <dl class="facts settings-section">
         {workspace.role === "owner" ? null : (
           <>
@@ -50,6 +54,12 @@ export function WorkspaceSettings() {
           {workspace.base_currency}
           <span class="soft">: every amount was converted to it once; it cannot be changed</span>
         </dd>
+        {workspace.role === "owner" ? null : (
+          <>
+            <dt>Customers’ names and e-mails</dt>
+            <dd>{detailsLabels[workspace.customer_details]}</dd>
+          </>
+        )}
         <dt>Your role</dt>
         <dd>{workspace.role}</dd>
         <dt>ID</dt>
@@ -58,5 +68,59 @@ export function WorkspaceSettings() {
         </dd>
       </dl>
     </>
+  );
+}
+
+type Details = Workspace["customer_details"];
+
+const detailsLabels: Readonly<Record<Details, string>> = {
+  members: "All members see them",
+  admins: "Admins and owners see them",
+  off: "Nothing is kept",
+};
+
+/** Who sees customers by name. `off` erases, so it asks first. */
+function CustomerDetails({ path, details }: { readonly path: string; readonly details: Details }) {
+  const action = useAction();
+  const change = async (to: Details): Promise<void> => {
+    await call("PATCH", path, { body: { customer_details: to } });
+    await loadSession();
+  };
+  return (
+    <section class="settings-section">
+      {action.error === null ? null : <Failure error={action.error} />}
+      <div class="row-form bottom">
+        <label>
+          Customers’ names and e-mails
+          <br />
+          <select
+            name="customer_details"
+            value={details}
+            disabled={action.isBusy}
+            onChange={(event) => {
+              const to = event.currentTarget.value === "admins" ? "admins" : "members";
+              action.run(() => change(to));
+            }}
+          >
+            <option value="members">{detailsLabels.members}</option>
+            <option value="admins">{detailsLabels.admins}</option>
+            {details === "off" ? <option value="off">{detailsLabels.off}</option> : null}
+          </select>
+        </label>
+        {details === "off" ? null : (
+          <Confirm
+            label="Keep nothing"
+            title="Keep no names and e-mails?"
+            act={() => change("off")}
+          >
+            The names, e-mails and ids of all customers of this workspace are erased, and none are
+            kept from now on. If you turn it on again, they come back as providers report them.
+          </Confirm>
+        )}
+      </div>
+      <p class="soft small">
+        Kept encrypted, for members only. API keys and the stream never have them.
+      </p>
+    </section>
   );
 }

@@ -4,6 +4,7 @@ import { useAnswer } from "../../api/use-answer.js";
 import { bothMoments, day, moment } from "../../format/dates.js";
 import { countryName, providerName, shortId, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
+import { AccountLink, ProviderLink } from "../../parts/customer.js";
 import { Drawer } from "../../parts/drawer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
@@ -82,13 +83,8 @@ function Facts({ of, view }: { readonly of: Shown; readonly view: View }) {
         <dd>{countryName(of.customer_country)}</dd>
         <dt>Account</dt>
         <dd>
-          {of.account === "" ? (
-            "A guest"
-          ) : (
-            <a class="code" href={view.to(`/accounts/${encodeURIComponent(of.account)}`)}>
-              {of.account}
-            </a>
-          )}
+          <AccountLink account={of.account} customer={of.customer} isWhole />{" "}
+          <ProviderLink customer={of.customer} provider={of.provider} />
         </dd>
         <dt>Product</dt>
         <dd>

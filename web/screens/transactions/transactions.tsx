@@ -1,8 +1,9 @@
 /** Transactions, newest first unless another order is asked for; one opens in a drawer. */
-import type { Transaction } from "../../../schemas/http/transactions.js";
+import type { ListedTransaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { countryName, providerName, shortId, words } from "../../format/names.js";
+import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
+import { AccountLink } from "../../parts/customer.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
@@ -40,7 +41,11 @@ export default function Transactions() {
     sort: order.sort,
   };
   const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<Transaction>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const list = usePages<ListedTransaction>(
+    path,
+    { ...view.tenant, ...view.clocks, ...params },
+    answer,
+  );
   return (
     <>
       <Bar title="Transactions" controls={{ range: !isOne, filters: filterNames }}>
@@ -115,14 +120,9 @@ export default function Transactions() {
               {
                 key: "account",
                 head: "Account",
-                cell: ({ account: of }) =>
-                  of === "" ? (
-                    <span class="soft">A guest</span>
-                  ) : (
-                    <a class="code" href={view.to(`/accounts/${encodeURIComponent(of)}`)}>
-                      {shortId(of)}
-                    </a>
-                  ),
+                cell: ({ account: of, customer }) => (
+                  <AccountLink account={of} customer={customer} />
+                ),
               },
               { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
               { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
