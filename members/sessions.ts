@@ -194,7 +194,8 @@ async function findRow(
     `SELECT s.id, s.member, u.name_sealed, u.owns_installation, s.renew, s.last_seen_at,
        s.expires_at,
        (SELECT jsonb_agg(jsonb_build_object('workspace', w.id, 'role', m.role, 'name', w.name,
-            'baseCurrency', w.base_currency, 'customerDetails', w.customer_details) ORDER BY w.created_at, w.id)
+            'baseCurrency', w.base_currency, 'customerDetails', w.customer_details)
+            ORDER BY w.created_at, w.id)
         FROM memberships m JOIN workspaces w ON w.id = m.workspace
         WHERE m.member = s.member) AS memberships
      FROM sessions s JOIN users u ON u.id = s.member WHERE ${isIt}`,

@@ -305,7 +305,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * reports nobody (the app stores). Never throws on data.
    */
   readonly customers?: (body: unknown, known: Known) => readonly NamedCustomer[];
-  /** The customer's page at the provider; left out where its address does not follow from the id. */
+  /** The customer's page at the provider; left out where no address follows from the id. */
   readonly customerUrl?: (
     customer: { readonly id: string; readonly merchant: string | null },
     environment: Environment,

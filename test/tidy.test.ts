@@ -27,6 +27,7 @@ const subjects = [
   "backup",
   "catalogue",
   "clickhouse",
+  "customers",
   "http",
   "log",
   "members",

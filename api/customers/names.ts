@@ -21,15 +21,9 @@ export function seesCustomers({ ctx, access }: CustomersAsked): boolean {
   const { caller } = ctx.state;
   if (caller?.kind !== "member") return false;
   const membership = caller.session.memberships.get(access.workspace);
-  switch (membership?.customerDetails) {
-    case "members":
-      return true;
-    case "admins":
-      return includesRole(membership.role, "admin");
-    case "off":
-    case undefined:
-      return false;
-  }
+  if (membership === undefined) return false;
+  const { customerDetails: details, role } = membership;
+  return details === "members" || (details === "admins" && includesRole(role, "admin"));
 }
 
 type Named<Row> = Row | (Row & { readonly customer: Customer | null });

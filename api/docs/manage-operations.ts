@@ -8,8 +8,13 @@ export const manageOperations: readonly Operation[] = [
   { ...read("/providers", "What each provider needs", z.array(manage.provider)), errors: [] },
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
   list("/workspaces", "Workspaces", manage.workspace),
-  read("/workspaces/{id}", "One workspace", manage.workspace),
-  change("/workspaces/{id}", "Change a workspace", manage.changedWorkspace, manage.workspace),
+  read("/workspaces/{id}", "One workspace", manage.workspaceWithSettings),
+  change(
+    "/workspaces/{id}",
+    "Change a workspace",
+    manage.changedWorkspace,
+    manage.workspaceWithSettings,
+  ),
   list("/activity", "The same of the installation", members.activity),
   { ...list("/audits", "Audits, newest first", manage.auditRecord), answer: manage.auditList },
   {

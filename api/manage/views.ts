@@ -11,6 +11,7 @@ import type {
   ManagedProduct,
   RejectView,
   WorkspaceView,
+  WorkspaceWithSettings,
 } from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
 
@@ -25,8 +26,12 @@ function shownEnvironment(stored: Environment): ShownEnvironment {
 }
 
 export function workspaceView(row: Workspace): WorkspaceView {
-  const { id, name, base_currency, customer_details } = row;
-  return { id, name, base_currency, created_at: row.created_at.toISOString(), customer_details };
+  const { id, name, base_currency } = row;
+  return { id, name, base_currency, created_at: row.created_at.toISOString() };
+}
+
+export function workspaceWithSettings(row: Workspace): WorkspaceWithSettings {
+  return { ...workspaceView(row), customer_details: row.customer_details };
 }
 
 /** Never the key itself. */

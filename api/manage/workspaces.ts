@@ -10,7 +10,7 @@ import {
 } from "../../workspaces/workspaces.js";
 import { changedWorkspace, newWorkspace } from "../../schemas/http/manage.js";
 import type { Calls } from "./calls.js";
-import { workspaceView } from "./views.js";
+import { workspaceView, workspaceWithSettings } from "./views.js";
 
 export function workspaceRoutes(
   { postgres, sessions }: Service,
@@ -32,7 +32,7 @@ export function workspaceRoutes(
     workspaceView,
   );
 
-  workspace.get("", "look", (_, found) => workspaceView(found));
+  workspace.get("", "look", (_, found) => workspaceWithSettings(found));
 
   workspace.write(
     "PATCH",
@@ -49,7 +49,7 @@ export function workspaceRoutes(
       }
       // Sessions hold both.
       sessions.forget();
-      return workspaceView({ ...found, name, customer_details });
+      return workspaceWithSettings({ ...found, name, customer_details });
     },
   );
 }

@@ -29,8 +29,8 @@ export const listQuery = z.object(pageQuery);
 export const customerDetails = z
   .enum(["members", "admins", "off"])
   .describe(
-    "Who sees names and e-mails of customers: all members, or admins and owners. `off`: nothing is " +
-      "kept, and what was kept is erased",
+    "Who sees names and e-mails of customers: all members, or admins and owners. `off`: nothing " +
+      "is kept, and what was kept is erased",
   );
 export type CustomerDetails = z.infer<typeof customerDetails>;
 
@@ -43,9 +43,11 @@ export const workspace = z.object({
   name: z.string(),
   base_currency: baseCurrency,
   created_at: timestamp,
-  customer_details: customerDetails,
 });
 export type WorkspaceView = z.infer<typeof workspace>;
+/** With its settings: where one is asked for or changed. */
+export const workspaceWithSettings = workspace.extend({ customer_details: customerDetails });
+export type WorkspaceWithSettings = z.infer<typeof workspaceWithSettings>;
 
 export const changedWorkspace = z.strictObject({
   name: name.optional(),

@@ -57,7 +57,7 @@ describe("Customers", () => {
     (await createWorkspace(postgres, { name: "Names", base_currency: "EUR" }, new Date())).id;
   const ada = { name: "Ada", email: "Ada@Example.com" };
 
-  before(async function open() {
+  before(async function () {
     this.timeout(60_000);
     ({ postgres, vault } = (await openTestService()).service);
     hashAccount = await accountHasher(postgres, vault);
@@ -200,7 +200,7 @@ describe("Customers", () => {
     expect(await shown(other)).to.equal(undefined);
   });
 
-  it("should be gone when the workspace keeps nothing, and come back with the next event", async () => {
+  it("should be gone when the workspace keeps nothing, and come back when told again", async () => {
     await customers.keep([told(ada), told({ account: "cus_2", id: "cus_2" })]);
     await eraseCustomer(postgres, workspace, hashAccount(workspace, "live", "stripe", "cus_2"));
     await setCustomerDetails(postgres, workspace, "off");

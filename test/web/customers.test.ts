@@ -1,4 +1,4 @@
-/** Customers by name in a real browser: shown, found by an exact e-mail, erased, and kept no more. */
+/** Customers by name in a real browser: shown, found by an exact e-mail, and erased. */
 import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
