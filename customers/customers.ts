@@ -50,7 +50,7 @@ interface CustomerStores {
 /** About half a kB each. */
 const rememberedMax = 20_000;
 /** A change of the setting is seen by other processes after so long; `off` holds at once. */
-const settingMs = 4_000;
+const settingKeptMs = 4_000;
 const workspacesMax = 10_000;
 /** Only another process that keeps the same customer at the same moment makes a round fail. */
 const roundsMax = 3;
@@ -70,7 +70,11 @@ interface Told extends CustomerScope {
   readonly revision: number;
 }
 
-export function openCustomers({ postgres, vault, hashAccount }: CustomerStores): Customers {
+/** @param settingMs after which a change of the setting is seen */
+export function openCustomers(
+  { postgres, vault, hashAccount }: CustomerStores,
+  settingMs = settingKeptMs,
+): Customers {
   const settings = new ExpiringCache({
     ttlMs: settingMs,
     entriesMax: workspacesMax,
@@ -97,8 +101,8 @@ export function openCustomers({ postgres, vault, hashAccount }: CustomerStores):
       byAccount.delete(account);
       // When it was told last is only remembered: a late telling of before then is no news.
       const record = remembered.get(account)?.record ?? null;
-      const told = record && one.news.reduce(withNews, record);
-      remembered.set(account, { revision: one.revision, record: told });
+      const later = record && one.news.reduce(withNews, record);
+      remembered.set(account, { revision: one.revision, record: later });
     }
     return byAccount;
   }
@@ -115,6 +119,11 @@ export function openCustomers({ postgres, vault, hashAccount }: CustomerStores):
       sealed: vault.seal(Buffer.from(recordText(of)), boundToCustomer(account)).toString("hex"),
       told_at: Math.max(...news.map(({ at }) => at)),
     };
+  }
+
+  /** What is remembered from before the setting changed may be gone. */
+  function isRemembered({ account, revision }: Told): boolean {
+    return remembered.get(account)?.revision === revision;
   }
 
   /** All that was told is in it, or it was erased. */
@@ -179,7 +188,7 @@ export function openCustomers({ postgres, vault, hashAccount }: CustomerStores):
         one.account < other.account ? -1 : 1,
       );
       for (let round = 0; round < roundsMax && left.length > 0; round += 1) {
-        await insert(left.filter(({ account }) => !remembered.has(account)));
+        await insert(left.filter((one) => !isRemembered(one)));
         await update(left.filter((one) => !isSettled(one)));
         left = left.filter((one) => !isSettled(one));
       }
@@ -218,7 +227,7 @@ export function emailHash(hash: HashAccount, of: CustomerScope, email: string): 
 }
 
 /** Bound to its row, so that rows cannot be swapped. */
-export function boundToCustomer(account: string): Buffer {
+function boundToCustomer(account: string): Buffer {
   return Buffer.from(`customer:${account}`);
 }
 

@@ -1,7 +1,7 @@
 /** Who a customer is: in answers to members only (`definitions.md`, Customers). */
 import { z } from "zod";
 
-export const customer = z
+const customer = z
   .object({
     id: z.string().nullable().meta({ description: "As the provider calls the customer." }),
     name: z.string().nullable(),

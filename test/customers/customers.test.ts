@@ -217,7 +217,16 @@ describe("Customers", () => {
     await open().keep([told(ada)]);
     expect(await count()).to.deep.equal([false]);
 
+    const attentive = openCustomers({ postgres, vault, hashAccount }, 0);
     await setCustomerDetails(postgres, workspace, "members");
+    await attentive.keep([told(ada)]);
+    await setCustomerDetails(postgres, workspace, "off");
+    expect(await count()).to.deep.equal([false]);
+    await setCustomerDetails(postgres, workspace, "members");
+    await attentive.keep([told(ada)]);
+    expect((await shown())?.name, "by who remembers it from before").to.equal("Ada");
+    await setCustomerDetails(postgres, workspace, "off");
+    await setCustomerDetails(postgres, workspace, "admins");
     await open().keep([told(ada), told({ account: "cus_2", id: "cus_2" })]);
     expect(await count()).to.have.members([true, false]);
     expect((await shown())?.name).to.equal("Ada");
