@@ -8,7 +8,8 @@ export const manageOperations: readonly Operation[] = [
   { ...read("/providers", "What each provider needs", z.array(manage.provider)), errors: [] },
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
   list("/workspaces", "Workspaces", manage.workspace),
-  read("/workspaces/{id}", "One workspace", manage.workspaceWithSettings),
+  read("/workspaces/{id}", "One workspace", manage.workspace),
+  read("/workspaces/{id}/settings", "Its settings", manage.workspaceSettings),
   change(
     "/workspaces/{id}",
     "Change a workspace",

@@ -32,7 +32,8 @@ export function workspaceRoutes(
     workspaceView,
   );
 
-  workspace.get("", "look", (_, found) => workspaceWithSettings(found));
+  workspace.get("", "look", (_, found) => workspaceView(found));
+  workspace.get("/settings", "look", (_, { customer_details }) => ({ customer_details }));
 
   workspace.write(
     "PATCH",
@@ -47,7 +48,7 @@ export function workspaceRoutes(
       if (customer_details !== found.customer_details) {
         await setCustomerDetails(postgres, found.id, customer_details);
       }
-      // Sessions hold both.
+      // Sessions hold the name, and whether the member sees customers.
       sessions.forget();
       return workspaceWithSettings({ ...found, name, customer_details });
     },

@@ -53,7 +53,6 @@ export function sessionView(config: Service["config"], session: Session): Sessio
       name: membership.name,
       base_currency: baseCurrency.parse(membership.baseCurrency),
       role: membership.role,
-      customer_details: membership.customerDetails,
     })),
   };
 }

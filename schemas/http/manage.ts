@@ -45,8 +45,10 @@ export const workspace = z.object({
   created_at: timestamp,
 });
 export type WorkspaceView = z.infer<typeof workspace>;
-/** With its settings: where one is asked for or changed. */
-export const workspaceWithSettings = workspace.extend({ customer_details: customerDetails });
+export const workspaceSettings = z.object({ customer_details: customerDetails });
+/** Where it was changed. */
+export const workspaceWithSettings = workspace.extend(workspaceSettings.shape);
+export type WorkspaceSettings = z.infer<typeof workspaceSettings>;
 export type WorkspaceWithSettings = z.infer<typeof workspaceWithSettings>;
 
 export const changedWorkspace = z.strictObject({

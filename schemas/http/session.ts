@@ -1,6 +1,6 @@
 /** Sign-in and sessions (`definitions.md`, Dashboard and sign-in): bodies, answers, queries. */
 import { z } from "zod";
-import { baseCurrency, customerDetails, name, timestamp } from "./manage.js";
+import { baseCurrency, name, timestamp } from "./manage.js";
 
 export const role = z.enum(["viewer", "admin", "owner"]);
 const token = z.string().min(1).max(200);
@@ -19,7 +19,6 @@ export const session = z.object({
       name: z.string(),
       base_currency: baseCurrency,
       role,
-      customer_details: customerDetails,
     }),
   ),
 });

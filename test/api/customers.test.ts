@@ -63,6 +63,8 @@ describe("Customers in answers", function suite() {
     });
     expect(status, text).to.equal(200);
     expect(json.data).to.deep.include({ id: shop.workspace, name: "Endpoints", customer_details });
+    const settings = await viewer.call("GET", `/v1/manage${shop.path}/settings`);
+    expect(settings.json.data).to.deep.equal({ customer_details });
   };
 
   before(async () => {

@@ -1,10 +1,13 @@
 /** The workspace itself. */
+import type { WorkspaceSettings as Settings } from "../../../schemas/http/manage.js";
 import { call } from "../../api/client.js";
+import type { One } from "../../api/manage-answers.js";
+import { reloadAnswers, useUrl } from "../../api/use-answer.js";
 import { Confirm } from "../../parts/confirm.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
-import { type Workspace, loadSession, workspaceOf } from "../../state/session.js";
+import { loadSession, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { useManagePath } from "./manage.js";
 
@@ -12,6 +15,8 @@ export function WorkspaceSettings() {
   const path = useManagePath();
   const workspace = workspaceOf(useView().workspace);
   const action = useAction();
+  const { answer, error } = useUrl<One<Settings>>(workspace === null ? null : `${path}/settings`);
+  const details = answer?.data.customer_details ?? null;
   if (workspace === null) return null;
   const rename = async (name: string): Promise<void> => {
     await call("PATCH", path, { body: { name } });
@@ -39,8 +44,9 @@ export function WorkspaceSettings() {
           </button>
         </form>
       ) : null}
-      {workspace.role === "owner" ? (
-        <CustomerDetails path={path} details={workspace.customer_details} />
+      {error === null ? null : <Failure error={error} />}
+      {workspace.role === "owner" && details !== null ? (
+        <CustomerDetails path={path} details={details} />
       ) : null}
       <dl class="facts settings-section">
         {workspace.role === "owner" ? null : (
@@ -54,10 +60,10 @@ export function WorkspaceSettings() {
           {workspace.base_currency}
           <span class="soft">: every amount was converted to it once; it cannot be changed</span>
         </dd>
-        {workspace.role === "owner" ? null : (
+        {workspace.role === "owner" || details === null ? null : (
           <>
             <dt>Customers’ names and e-mails</dt>
-            <dd>{detailsLabels[workspace.customer_details]}</dd>
+            <dd>{detailsLabels[details]}</dd>
           </>
         )}
         <dt>Your role</dt>
@@ -71,7 +77,7 @@ export function WorkspaceSettings() {
   );
 }
 
-type Details = Workspace["customer_details"];
+type Details = Settings["customer_details"];
 
 const detailsLabels: Readonly<Record<Details, string>> = {
   members: "All members see them",
@@ -84,7 +90,7 @@ function CustomerDetails({ path, details }: { readonly path: string; readonly de
   const action = useAction();
   const change = async (to: Details): Promise<void> => {
     await call("PATCH", path, { body: { customer_details: to } });
-    await loadSession();
+    reloadAnswers();
   };
   return (
     <section class="settings-section">
