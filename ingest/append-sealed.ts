@@ -1,4 +1,5 @@
 /** Makes calls durable: seals what was checked and appends it to the raw topic. */
+import { bulkKey } from "../log/bulk.js";
 import { sealRawEvent } from "../log/raw-event.js";
 import type { Provider } from "../providers/provider.js";
 import type { Service } from "../runtime/service.js";
@@ -41,6 +42,9 @@ export interface IngestEndpoint {
   readonly receipts: Receipts;
 }
 
+/** Of one batch: others need not wait behind more (log/bulk.ts). */
+const eventsAmongOthersMax = 100;
+
 /**
  * Resolves when every event is durable in the log; only then may a caller be reported 2xx.
  * @throws LogUnavailable, PostgresUnavailable
@@ -50,10 +54,12 @@ export async function take(
   events: readonly Taken[],
 ): Promise<void> {
   const { hashAccount, log, metrics, vault, watermark } = service;
-  const records = events.map(({ meta, body, accountHint }) => ({
-    key: rawKey(hashAccount, meta, accountHint),
-    value: rawEventCodec.encode(sealRawEvent(vault, meta, body)),
-  }));
+  const isBulk = events.length > eventsAmongOthersMax;
+  const records = events.map(({ meta, body, accountHint }) => {
+    const key = rawKey(hashAccount, meta, accountHint);
+    const value = rawEventCodec.encode(sealRawEvent(vault, meta, body));
+    return { key: isBulk ? bulkKey(key) : key, value };
+  });
   for (const { meta } of events) watermark.check(meta.received_at);
   const end = metrics.appendSeconds.startTimer();
   await log.append(topics.raw, records);

@@ -7,6 +7,19 @@ import { passages } from "../watermark/watermark.js";
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 
+/** A batch costs the engine nearly the same whatever its size, so there is one partition of each. */
+const embeddedPartitions = 1;
+
+/** Raw events have one more, for bulk; both together are bounded in size. */
+export function embeddedTopicOptions(config: Config): Record<Topic, TopicOptions> {
+  const options = topicOptions(config, embeddedPartitions);
+  const { [topics.raw]: raw } = options;
+  const partitions = embeddedPartitions + 1;
+  const bytes = raw.retentionBytes;
+  const retentionBytes = bytes === null ? null : Math.floor(bytes / partitions);
+  return { ...options, [topics.raw]: { ...raw, partitions, retentionBytes } };
+}
+
 export function topicOptions(config: Config, partitions: number): Record<Topic, TopicOptions> {
   const kept = (topic: Topic, days: number | undefined, bytes?: number): TopicOptions => ({
     partitions,

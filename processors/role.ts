@@ -27,7 +27,7 @@ import { completeEvents, type EnrichingService } from "./enrich/enrich-required.
 import { coalesced } from "./batch-coalescer.js";
 import { yieldToCallers } from "./yield-to-event-loop.js";
 import { keepJournal } from "./normalize/journal.js";
-import { normalize } from "./normalize/normalize.js";
+import { normalizeInTurn } from "./normalize/bulk.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { ConcurrencyWindow } from "./concurrency-window.js";
 import { RecentlyPublished } from "./enrich/recently-published.js";
@@ -145,7 +145,7 @@ export async function start(service: Service): Promise<void> {
   service.releases.push("payment lookups", () => lookups);
   service.releases.push("questions to providers", () => stopping.abort());
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
-    normalize(enriching, records),
+    normalizeInTurn(enriching, records),
   );
 }
 

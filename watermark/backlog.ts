@@ -17,6 +17,19 @@ export interface Waits {
   readonly workspace?: string;
 }
 
+/** Records a group has still to pass, of all partitions. */
+export async function recordsBehind(
+  log: ReadableLog,
+  topic: Topic,
+  group: string,
+  passed: "committed" | "handled",
+): Promise<number> {
+  // In this order, as in a look of a backlog.
+  const offsets = await log[passed](topic, group);
+  const ends = await log.ends(topic);
+  return ends.reduce((sum, end, partition) => sum + Number(end - (offsets[partition] ?? 0n)), 0);
+}
+
 /** Records read at a time; between them others get their turn. */
 const recordsAtOnce = 1_000;
 

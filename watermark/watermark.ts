@@ -90,9 +90,14 @@ export class Watermark {
     this.receipts.check(receivedAt);
   }
 
-  /** @param listener is called when somebody asks for figures that are not complete yet */
+  /** @param listener is called when somebody waits for figures that are not complete yet */
   onBehind(listener: (figures: Figures) => void): void {
     this.#behind.push(listener);
+  }
+
+  /** Somebody waits for what is booked to be shown. */
+  hurry(figures: Figures): void {
+    for (const listener of this.#behind) listener(figures);
   }
 
   /** Calls in flight in this process. */
@@ -111,7 +116,7 @@ export class Watermark {
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
     }
-    if (complete < received) for (const listener of this.#behind) listener(figures);
+    if (complete < received) this.hurry(figures);
     // A call stamped meanwhile is later than everything found.
     return this.#reported[figures].report(workspace ?? everyone, complete);
   }
@@ -139,7 +144,8 @@ class ReportedMoments {
 }
 
 function rawWaits({ value }: LogRecord): Waits {
-  return { receivedAt: readRawEventMeta(value).meta.received_at };
+  const { received_at: receivedAt, workspace } = readRawEventMeta(value).meta;
+  return { receivedAt, workspace };
 }
 
 function factWaits({ value }: LogRecord): Waits {

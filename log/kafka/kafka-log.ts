@@ -10,6 +10,7 @@ import { KafkaAppender, Pending } from "./appender.js";
 import { asAdmin } from "./connection.js";
 import { KafkaGroup } from "./consume.js";
 import type { Bound, NamedTopic } from "./fetch.js";
+import { partitionWithBulk } from "../bulk.js";
 import { partitionOf } from "./partitioner.js";
 import { groupIdOf } from "./permissions.js";
 import { KafkaReader } from "./reader.js";
@@ -88,7 +89,7 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
         records.map(({ key, value }) => ({
           key,
           value,
-          partition: partitionOf(key, log.partitions),
+          partition: partitionWithBulk(topic, key, log.partitions, partitionOf),
         })),
       );
     },
@@ -120,7 +121,8 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
         ? reader.read(topicLog(topic).named, partition, offset, recordsMax)
         : Promise.resolve([]),
 
-    partitionOf: (topic, key) => partitionOf(key, topicLog(topic).partitions),
+    partitionOf: (topic, key) =>
+      partitionWithBulk(topic, key, topicLog(topic).partitions, partitionOf),
 
     ends: (topic) => bounds(topic, "end"),
 

@@ -13,6 +13,7 @@ import { Partition, assertKey, pageBytes } from "./partition.js";
 import { startRetention } from "./retention.js";
 import { Writer } from "./writer.js";
 import { type Place, consumePartition } from "../partition-consumer.js";
+import { partitionWithBulk } from "../bulk.js";
 import { Arrivals, Subscriptions, follow, giveTail, tailRecordsMax } from "../subscriptions.js";
 import type { Log, NewRecord, Position, TopicOptions } from "../log.js";
 import type { Logger } from "../../runtime/logger.js";
@@ -82,11 +83,11 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
   const retention = startRetention(retained, writer, logger);
 
   function openTopic(topic: Topic, options: TopicOptions): TopicLog {
-    const made = settings.get(`partitions/${topic}`);
-    if (made === undefined) settings.putSync(`partitions/${topic}`, options.partitions);
-    const partitions = Array.from({ length: made ?? options.partitions }, (_, number) =>
-      openPartition(topic, number),
-    );
+    const made = settings.get(`partitions/${topic}`) ?? 0;
+    // A restore may have made it wider; a log of before bulk had its own partition was narrower.
+    const length = Math.max(made, options.partitions);
+    if (length > made) settings.putSync(`partitions/${topic}`, length);
+    const partitions = Array.from({ length }, (_, number) => openPartition(topic, number));
     return { options, partitions, arrivals: new Arrivals() };
   }
 
@@ -106,6 +107,10 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     const partition = topicLog(topic).partitions[number];
     if (partition === undefined) throw new Error(`${topic} has no partition ${number}`);
     return partition;
+  }
+
+  function partitionOf(topic: Topic, key: string): number {
+    return partitionWithBulk(topic, key, topicLog(topic).partitions.length, spread);
   }
 
   function placeOf(group: string, partition: Partition): GroupPlace {
@@ -140,9 +145,8 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     async append(topic: Topic, records: readonly NewRecord[]): Promise<Position[]> {
       refuseTooLarge(records);
       if (records.length === 0) return [];
-      const { partitions } = topicLog(topic);
       return write(records, (record, now) => {
-        const partition = partitionOf(record.key, partitions);
+        const partition = partitionAt(topic, partitionOf(topic, record.key));
         return { partition: partition.number, offset: BigInt(partition.put(record, now)) };
       });
     },
@@ -181,7 +185,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
       return topicLog(topic).partitions[partition]?.read(Number(offset), recordsMax) ?? [];
     },
 
-    partitionOf: (topic, key) => partitionOf(key, topicLog(topic).partitions).number,
+    partitionOf,
 
     async ends(topic) {
       return topicLog(topic).partitions.map(({ end }) => BigInt(end));
@@ -304,12 +308,10 @@ class GroupPlace implements Place {
 }
 
 /** FNV-1a over UTF-16 units: stable for ever, since a key must stay in its partition. */
-function partitionOf(key: string, partitions: readonly Partition[]): Partition {
+function spread(key: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {
     hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
   }
-  const partition = partitions[hash % partitions.length];
-  if (partition === undefined) throw new Error("a topic needs at least one partition");
-  return partition;
+  return hash % partitions;
 }

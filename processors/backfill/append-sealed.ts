@@ -1,5 +1,6 @@
 /** Makes the events of a backfill durable, as the ingest endpoints do. */
 import { settledAfter } from "../../watermark/in-flight-receipts.js";
+import { bulkKey } from "../../log/bulk.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { Service } from "../../runtime/service.js";
@@ -56,7 +57,7 @@ export async function takeHistory(
       };
       const bytes = Buffer.from(JSON.stringify(body));
       const value = rawEventCodec.encode(sealRawEvent(vault, meta, bytes));
-      return { key: rawKey(hashAccount, meta, heading.accountHint), value };
+      return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
     });
     watermark.check(receipt.receivedAt);
     await log.append(topics.raw, records);

@@ -14,6 +14,7 @@ import {
 } from "../../workspaces/backfills.js";
 import type { ProviderApis } from "../../provider-api/provider-api.js";
 import type { Service } from "../../runtime/service.js";
+import { recordsBehind } from "../../watermark/backlog.js";
 import { groups } from "../../watermark/watermark.js";
 import { RecordTooLarge } from "../../log/record-size.js";
 import { Lookout } from "../../runtime/lookout.js";
@@ -212,18 +213,10 @@ async function isItsTurn(
   if (state === "comparing") {
     return after !== null || (await watermark.completeTo()) > updatedAt.getTime();
   }
-  // Asked for, what is booked is shown at once.
-  await watermark.completeTo("transactions");
-  const { raw, facts } = topics;
-  const normalized = await behind(log.ends(raw), log.committed(raw, groups.normalize));
-  const booked = await behind(log.ends(facts), log.handled(facts, groups.book));
+  watermark.hurry("transactions");
+  const normalized = await recordsBehind(log, topics.raw, groups.normalize, "committed");
+  const booked = await recordsBehind(log, topics.facts, groups.book, "handled");
   return normalized <= backfillAheadRecordsMax && booked <= backfillAheadRecordsMax;
-}
-
-/** Records that are still to be passed, of all partitions. */
-async function behind(asked: Promise<bigint[]>, passed: Promise<bigint[]>): Promise<number> {
-  const [ends, offsets] = await Promise.all([asked, passed]);
-  return ends.reduce((sum, end, partition) => sum + Number(end - (offsets[partition] ?? 0n)), 0);
 }
 
 async function readPage(

@@ -12,7 +12,7 @@ export type NormalizingService = Pick<
   Service,
   "clickhouse" | "integrations" | "log" | "logger" | "postgres" | "rates" | "vault"
 > & {
-  readonly watermark: Pick<Watermark, "callsInFlight">;
+  readonly watermark: Pick<Watermark, "callsInFlight" | "hurry">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
   /** Only its memory is looked at here; asking is left to groups of their own. */

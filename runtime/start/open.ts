@@ -41,7 +41,7 @@ import type { Service } from "../service.js";
 import { openSharedReceipts, silentProcesses } from "../../watermark/shared-watermark.js";
 import { takeExclusiveLease, type OthersRun } from "./exclusive-lease.js";
 import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
-import { topicOptions } from "../../log/topic-options.js";
+import { embeddedTopicOptions, topicOptions } from "../../log/topic-options.js";
 import { openVault } from "../../vault/vault.js";
 import { Watermark } from "../../watermark/watermark.js";
 import { withWireFormat } from "../../log/registry/wire-format.js";
@@ -207,12 +207,6 @@ function openSecrets(
 /** What opening any backend needs. */
 type Opening = Pick<OpenOptions, "logger" | "releases" | "stopping"> & { readonly config: Config };
 
-/**
- * One process does all the work of an embedded log: more partitions would only make the batches
- * smaller, and a small batch costs the engine as much as a large one.
- */
-const embeddedPartitions = 1;
-
 async function openLog(
   { config, logger, stopping }: Opening,
   processes: Processes,
@@ -235,7 +229,7 @@ async function openLog(
   return openingStore(config, "log", restoreAll, async (path) =>
     openLmdbLog({
       path,
-      topics: topicOptions(config, embeddedPartitions),
+      topics: embeddedTopicOptions(config),
       logger,
     }),
   );

@@ -126,6 +126,13 @@ describe("complete_to", () => {
     expect(await watermark.completeTo()).to.equal(10_000 + 2_401 - 1);
   });
 
+  it("should hold up a workspace by its own raw events only, such as a large import", async () => {
+    const watermark = new Watermark(received(300, 400), now);
+    expect(await watermark.completeTo("all", "w")).to.equal(299);
+    expect(await watermark.completeTo("all", "elsewhere")).to.equal(999_999);
+    expect(await watermark.completeTo()).to.equal(299);
+  });
+
   it("should hold up a workspace by its own questions to a provider's API only", async () => {
     const log = asking(["asks", 300], ["asks too", 400], ["asks", 200]);
     const watermark = new Watermark(log, now);

@@ -7,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rejection, until } from "../harness/promises.js";
 import { expect } from "chai";
 import { limits } from "../../config.js";
+import { bulkKey, bulkPartition } from "../../log/bulk.js";
 import {
   type ConsumeOptions,
   type Log,
@@ -53,6 +54,18 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       await log.close();
       log = await installation.open(options);
     }
+
+    it("should keep bulk in the raw topic's last partition, and nothing else there", async () => {
+      const places = await log.append(
+        topic,
+        keys.flatMap((key) => [record(key), record(bulkKey(key))]),
+      );
+      const bulk = places.filter((_, index) => index % 2 === 1);
+      const last = (await log.ends(topic)).length - 1;
+      expect(bulkPartition(log)).to.equal(last);
+      expect(new Set(bulk.map(({ partition }) => partition))).to.deep.equal(new Set([last]));
+      expect(places.filter(({ partition }) => partition === last)).to.have.length(keys.length);
+    });
 
     it("should keep what was appended, in order per key, when opened again", async () => {
       const batches = Array.from({ length: 10 }, (_, round) =>

@@ -1,0 +1,40 @@
+/** Bulk is normalized a little at a time, after what others sent is booked (log/bulk.ts). */
+import { setTimeout as pause } from "node:timers/promises";
+import { bulkPartition } from "../../log/bulk.js";
+import type { LogRecord } from "../../log/log.js";
+import { chunksBySize } from "../../runtime/chunk.js";
+import { topics } from "../../schemas/records/records.js";
+import { recordsBehind } from "../../watermark/backlog.js";
+import { groups } from "../../watermark/watermark.js";
+import { normalize } from "./normalize.js";
+import type { NormalizingService } from "./normalizing-service.js";
+
+/** A quarter of a second of booking, on a slow machine. */
+const recordsAtOnce = 250;
+/** Facts that may wait to be booked when the next are added. */
+const factsWaitingMax = 500;
+/** Then it goes on: others may be many for hours, and a store may be away. */
+const waitMsMax = 1_000;
+const lookEveryMs = 20;
+
+/** @param records of one partition */
+export async function normalizeInTurn(
+  service: NormalizingService,
+  records: readonly LogRecord[],
+): Promise<void> {
+  if (records[0]?.partition !== bulkPartition(service.log)) return normalize(service, records);
+  for (const some of chunksBySize(records, recordsAtOnce, () => 1)) {
+    await othersAreBooked(service);
+    await normalize(service, some);
+  }
+}
+
+async function othersAreBooked({ log, stopping, watermark }: NormalizingService): Promise<void> {
+  const until = performance.now() + waitMsMax;
+  while (!stopping.aborted && performance.now() < until) {
+    watermark.hurry("transactions");
+    const waiting = await recordsBehind(log, topics.facts, groups.book, "handled");
+    if (waiting <= factsWaitingMax) return;
+    await pause(lookEveryMs);
+  }
+}
