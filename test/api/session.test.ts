@@ -188,6 +188,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /backups/last": "installation",
   "GET /rates": "installation",
   "GET /workspaces/:workspace": "viewer",
+  "GET /workspaces/:workspace/settings": "viewer",
   "PATCH /workspaces/:workspace": "owner",
   "POST /workspaces/:workspace/keys": "admin",
   "GET /workspaces/:workspace/keys": "viewer",
