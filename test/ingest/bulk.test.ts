@@ -28,8 +28,8 @@ describe("A large batch", () => {
     const taken = async () => (await log.ends(topics.raw))[bulk] ?? 0n;
     const passed = async () => (await log.committed(topics.raw, groups.normalize))[bulk] ?? 0n;
     const other = await openEndpoints({ hasStripe: false });
-    const rows = async ({ get }: typeof endpoints): Promise<number> => {
-      const { json } = await get("/v1/transactions?limit=200");
+    const rows = async (of: typeof endpoints): Promise<number> => {
+      const { json } = await of.get("/v1/transactions?limit=200");
       return json.data.length;
     };
 
