@@ -7,7 +7,7 @@ import { passages } from "../watermark/watermark.js";
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
 
-/** A batch costs the engine nearly the same whatever its size, so there is one partition of each. */
+/** A batch costs the engine much the same whatever its size, so there is one partition of each. */
 const embeddedPartitions = 1;
 
 /** Raw events have one more, for bulk; both together are bounded in size. */

@@ -26,7 +26,7 @@ export const listAnswer = <T extends z.ZodType>(row: T) =>
 
 export const listQuery = z.object(pageQuery);
 
-export const customerDetails = z
+const customerDetails = z
   .enum(["members", "admins", "off"])
   .describe(
     "Who sees names and e-mails of customers: all members, or admins and owners. `off`: nothing " +
