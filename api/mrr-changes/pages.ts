@@ -1,9 +1,8 @@
 /** Reads one page of what changed between two readings, and how many changes there are. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { type KeyPosition, type Page, type PinnedAsOf, pageByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import {
-  type MrrChangePosition,
   type MrrChangeRow,
   type MrrChangesWanted,
   changeKey,
@@ -28,15 +27,10 @@ export async function readMrrChanges(
   asOf: PinnedAsOf,
   wanted: MrrChangesWanted,
   sort: MrrChangeSort,
-  after: MrrChangePosition | null,
+  after: KeyPosition | null,
   limit: number,
-): Promise<Page<MrrChangeRow, MrrChangePosition>> {
+): Promise<Page<MrrChangeRow, KeyPosition>> {
   const query = mrrChangesQuery(asOf, wanted, sort, after, limit + 1);
   const found = await rowsOf<MrrChangeRow>({ clickhouse }, query);
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  if (last === undefined) return { rows, last: null };
-  const key = changeKey(last, sort);
-  const together = rows.filter((row) => changeKey(row, sort) === key).length;
-  return { rows, last: { key, rows: together + (after?.key === key ? after.rows : 0) } };
+  return pageByKey(found, limit, after, (row) => changeKey(row, sort));
 }

@@ -2,7 +2,7 @@
  * What single events changed of the MRR as of a moment: the movements recorded under them. Over all
  * events between two readings they add up to the difference of the two.
  */
-import type { PinnedAsOf } from "../reading/pages.js";
+import type { KeyPosition, PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,
   allOf,
@@ -36,13 +36,6 @@ export interface MrrChangeRow {
   readonly accounts: string;
 }
 
-/** Where a page ended: the key of its last row, and how many rows with that key were shown. */
-export interface MrrChangePosition {
-  /** ms since 1970, or decimal text */
-  readonly key: string;
-  readonly rows: number;
-}
-
 /** What the row is ordered by. */
 export function changeKey(row: MrrChangeRow, sort: MrrChangeSort): string {
   return { at: row.at_ms, recorded_at: row.recorded_at_ms, m: row.mrr }[columnOf(sort)];
@@ -65,7 +58,7 @@ export function mrrChangesQuery(
   asOf: PinnedAsOf,
   wanted: MrrChangesWanted,
   sort: MrrChangeSort,
-  after: MrrChangePosition | null,
+  after: KeyPosition | null,
   rowsMax: number,
 ): Query {
   const column = columnOf(sort);

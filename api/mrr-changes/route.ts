@@ -1,11 +1,10 @@
 /** `GET /v1/metrics/mrr/changes`: two readings of one figure, and the events that lie between. */
-import { z } from "zod";
 import { malformed, unprocessable } from "../../http/errors.js";
 import type { Service } from "../../runtime/service.js";
 import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
-import type { PinnedAsOf } from "../reading/pages.js";
+import { type PinnedAsOf, keyPosition } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readMrr } from "../mrr/reading.js";
 import { countMrrChanges, readMrrChanges } from "./pages.js";
@@ -18,7 +17,7 @@ export function mrrChangesRoute(api: ReadApi): void {
   const options = {
     path: "/v1/metrics/mrr/changes",
     parameters: mrrChangesQueryParameters,
-    position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
+    position: keyPosition,
     table: tables.changes,
     accountOf: (row: ExportRow) => row["account"],
     momentsOf,

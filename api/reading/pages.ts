@@ -50,6 +50,31 @@ export async function pageFrom<Row, Position>(
   };
 }
 
+/**
+ * Where a list goes on in which several rows may have the same key: what the last row is ordered by
+ * (ms since 1970, or decimal text), and how many rows of that key were shown.
+ */
+export const keyPosition = z.object({
+  key: z.string().regex(/^-?\d+(\.\d+)?$/),
+  rows: z.number().int(),
+});
+export type KeyPosition = Readonly<z.output<typeof keyPosition>>;
+
+/** @param found in their order, from `after` on: `limit`, and one more when there are more */
+export function pageByKey<Row>(
+  found: readonly Row[],
+  limit: number,
+  after: KeyPosition | null,
+  keyOf: (row: Row) => string,
+): Page<Row, KeyPosition> {
+  const rows = found.slice(0, limit);
+  const last = found.length > limit ? rows.at(-1) : undefined;
+  if (last === undefined) return { rows, last: null };
+  const key = keyOf(last);
+  const together = rows.filter((row) => keyOf(row) === key).length;
+  return { rows, last: { key, rows: together + (after?.key === key ? after.rows : 0) } };
+}
+
 export interface Walk<Query, Position> {
   readonly asOf: PinnedAsOf;
   /** Rows of this page. */

@@ -2,10 +2,9 @@
 import { fromClickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { type KeyPosition, type Page, type PinnedAsOf, pageByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import {
-  type RecordedMovementPosition,
   type RecordedMovementTotals,
   type RecordedMovementsWanted,
   recordedMovementTotalsQuery,
@@ -29,17 +28,12 @@ export async function readRecordedMovements(
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
   sort: RecordedMovementSort,
-  after: RecordedMovementPosition | null,
+  after: KeyPosition | null,
   limit: number,
-): Promise<Page<RecordedMovementRow, RecordedMovementPosition>> {
+): Promise<Page<RecordedMovementRow, KeyPosition>> {
   const query = recordedMovementsQuery(asOf, wanted, sort, after, limit + 1);
   const found = await rowsOf<RecordedMovementRow>({ clickhouse }, query);
-  const rows = found.slice(0, limit);
-  const last = found.length > limit ? rows.at(-1) : undefined;
-  if (last === undefined) return { rows, last: null };
-  const key = keyOf(last, sort);
-  const together = rows.filter((row) => keyOf(row, sort) === key).length;
-  return { rows, last: { key, rows: together + (after?.key === key ? after.rows : 0) } };
+  return pageByKey(found, limit, after, (row) => keyOf(row, sort));
 }
 
 function keyOf(row: RecordedMovementRow, sort: RecordedMovementSort): string {

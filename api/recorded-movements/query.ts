@@ -2,7 +2,7 @@
 import type { MovementKind } from "../../schemas/records/records.js";
 import { recordedColumns } from "../../schemas/movements.js";
 import type { Cell } from "../reading/metric-filters.js";
-import type { PinnedAsOf } from "../reading/pages.js";
+import type { KeyPosition, PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,
   allOf,
@@ -15,13 +15,6 @@ import {
   tenantSql,
 } from "../reading/query.js";
 import type { RecordedMovementSort } from "./schema.js";
-
-/** Where a page ended: so many rows of this moment, or of this amount, were shown. */
-export interface RecordedMovementPosition {
-  /** ms since 1970, or decimal text */
-  readonly key: string;
-  readonly rows: number;
-}
 
 /** All that are given must hold. */
 export interface RecordedMovementsWanted {
@@ -43,7 +36,7 @@ export function recordedMovementsQuery(
   asOf: PinnedAsOf,
   wanted: RecordedMovementsWanted,
   sort: RecordedMovementSort,
-  after: RecordedMovementPosition | null,
+  after: KeyPosition | null,
   rowsMax: number,
 ): Query {
   const column = sort.replace("-", "");

@@ -1,11 +1,11 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, in pages. */
-import { z } from "zod";
 import { announcedLatest } from "../../schemas/fact-bounds.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
 import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import type { Moments } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
+import { keyPosition } from "../reading/pages.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readRecordedMovements, readRecordedTotals } from "./pages.js";
 import { presentRecordedMovement, presentRecordedTotals } from "./presenter.js";
@@ -16,7 +16,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
   const options = {
     path: "/v1/mrr-movements",
     parameters: recordedMovementsQueryParameters,
-    position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), rows: z.number().int() }),
+    position: keyPosition,
     table: tables.recordedMovements,
     accountOf: (row: ExportRow) => row["account"],
     // What is announced is recorded already.
