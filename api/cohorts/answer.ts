@@ -20,6 +20,16 @@ export interface CohortsTexts {
   readonly vintages: Vintages;
 }
 
+interface CohortsRead extends Pick<CohortsTexts, "vintages"> {
+  readonly rows: readonly CohortRow[];
+  readonly gross: readonly CohortRow[] | null;
+}
+
+function read({ changes, gross, vintages }: CohortsTexts): CohortsRead {
+  const rowsOf = (text: string) => parsedRows<CohortRow>(text);
+  return { rows: rowsOf(changes), gross: gross === null ? null : rowsOf(gross), vintages };
+}
+
 export function cohortsAnswer(given: {
   readonly basis: "accounts" | "mrr";
   readonly asked: CohortsTexts;
@@ -33,32 +43,24 @@ export function cohortsAnswer(given: {
 }): Presented {
   const { asked, compared, at, interval, currency } = given;
   const isOfAccounts = given.basis === "accounts";
-  const rowsOf = (text: string) => parsedRows<CohortRow>(text);
-  const averageOf = ({ changes, gross, vintages }: CohortsTexts) =>
+  const wanted = read(asked);
+  const averageOf = ({ rows, gross, vintages }: CohortsRead) =>
     isOfAccounts
-      ? presentAccountAverage(rowsOf(changes), at, interval, vintages)
-      : presentAverage(
-          rowsOf(changes),
-          at,
-          currency,
-          interval,
-          gross === null ? null : rowsOf(gross),
-          vintages,
-        );
+      ? presentAccountAverage(rows, at, interval, vintages)
+      : presentAverage(rows, at, currency, interval, gross, vintages);
   const averages = {
-    ...(given.hasAverage ? { average: averageOf(asked) } : {}),
-    ...(compared === undefined ? {} : { compare: compared && averageOf(compared) }),
+    ...(given.hasAverage ? { average: averageOf(wanted) } : {}),
+    ...(compared === undefined ? {} : { compare: compared && averageOf(read(compared)) }),
   };
-  const rows = rowsOf(asked.changes);
+  const { rows, gross, vintages } = wanted;
   if (isOfAccounts) {
-    const cohorts = presentAccountCohorts(rows, at, interval, asked.vintages);
+    const cohorts = presentAccountCohorts(rows, at, interval, vintages);
     return {
       data: { cohorts, ...averages },
       table: () => [tables.accountCohorts, accountCohortsRows(cohorts)],
     };
   }
-  const gross = asked.gross === null ? null : rowsOf(asked.gross);
-  const cohorts = presentCohorts(rows, at, currency, interval, gross, asked.vintages);
+  const cohorts = presentCohorts(rows, at, currency, interval, gross, vintages);
   const table = () => [cohortsTable(gross !== null), cohortsRows(cohorts, currency)] as const;
   return { data: { cohorts, ...averages }, table };
 }
