@@ -56,7 +56,7 @@ const workspacesMax = 10_000;
 const roundsMax = 3;
 
 interface Remembered {
-  /** Of the workspace's setting: what was kept before a change of it may be gone. */
+  /** Of the workspace's setting. After it changed, records kept before may have been erased. */
   readonly revision: number;
   /** Null: it was erased. */
   readonly record: CustomerRecord | null;
@@ -70,7 +70,7 @@ interface Told extends CustomerScope {
   readonly revision: number;
 }
 
-/** @param settingMs after which a change of the setting is seen */
+/** @param settingMs how long the setting is remembered before it is read again */
 export function openCustomers(
   { postgres, vault, hashAccount }: CustomerStores,
   settingMs = settingKeptMs,

@@ -40,10 +40,10 @@ export async function customersOf(
   );
 }
 
-/** One e-mail may have bought with many providers and ids. */
+/** Of one search: the same e-mail may belong to many accounts. */
 const foundMax = 1_000;
 
-/** The accounts with exactly this id or e-mail. */
+/** Finds accounts by an exact id or e-mail. */
 export async function accountsCalled(
   { postgres, hashAccount }: Pick<CustomerReader, "postgres" | "hashAccount">,
   of: CustomerScope,

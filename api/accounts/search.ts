@@ -1,4 +1,4 @@
-/** Which accounts a provider's own id, or an e-mail, may stand for. */
+/** Finds the accounts that a provider's own id or an e-mail may belong to. */
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { type CustomerReader, accountsCalled } from "../../customers/stored.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";

@@ -1,6 +1,6 @@
 /**
- * Who accounts are, in answers to members (`definitions.md`, Customers). An API key is never
- * answered any of it, nor is a member whom the workspace does not let see it.
+ * Names of customers in answers to members (`definitions.md`, Customers). API keys never get them,
+ * nor do members whom the workspace does not allow to see them.
  */
 import type { Context } from "koa";
 import { z } from "zod";

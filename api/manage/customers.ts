@@ -1,4 +1,4 @@
-/** Erasing who an account is. Its figures stay: they name nobody. */
+/** Erases the name, e-mail and id of a customer. The figures stay: they name nobody. */
 import type { Context } from "koa";
 import { z } from "zod";
 import { eraseCustomer } from "../../customers/stored.js";

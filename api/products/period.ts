@@ -1,4 +1,4 @@
-/** The time a product's figures are of, and the one they are compared with. Pure. */
+/** The period of the figures of products, and the period they are compared with. Pure. */
 import type { AsOf } from "../reading/as-of.js";
 import { dayMs, monthsBefore, periodStart } from "../reading/calendar.js";
 import type { PinnedAsOf } from "../reading/pages.js";

@@ -71,7 +71,7 @@ export function inSql({ isNot }: Pick<Several, "isNot">): "IN" | "NOT IN" {
   return isNot ? "NOT IN" : "IN";
 }
 
-/** @returns the first days of their months, `YYYY-MM-DD` */
+/** @returns the first day of each month the vintages cover, `YYYY-MM-DD` */
 export function monthsOf({ isNot, values }: Several): Several {
   return { isNot, values: [...new Set(values.flatMap(monthsOfVintage))] };
 }

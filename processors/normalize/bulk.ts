@@ -9,7 +9,7 @@ import { groups } from "../../watermark/watermark.js";
 import { normalize } from "./normalize.js";
 import type { NormalizingService } from "./normalizing-service.js";
 
-/** A quarter of a second of booking, on a slow machine. */
+/** A slow machine books as many in about a quarter of a second. */
 const recordsAtOnce = 250;
 /** Facts that may wait to be booked when the next are added. */
 const factsWaitingMax = 500;

@@ -5,8 +5,7 @@ import type { Outcome } from "./outcome.js";
 
 /**
  * May be repeated: what is known is not written again.
- * @throws when Postgres is away: then the batch is tried again, as when the events' own objects
- *   cannot be kept
+ * @throws PostgresUnavailable, and the batch is tried again
  */
 export async function keepCustomers(
   { customers, logger }: Pick<NormalizingService, "customers" | "logger">,

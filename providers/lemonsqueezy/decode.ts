@@ -58,7 +58,7 @@ export function decode(body: unknown, known: Known = noneKnown): Decoded {
   return { outcome: "facts", facts: [...(isUnreported(reported) ? [] : reported), ...names] };
 }
 
-/** Every object of the table names its customer, and who that is. */
+/** Every object that is read has the customer's id, name and e-mail. */
 export function customers(body: unknown): NamedCustomer[] {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !readers.has(envelope.data.meta.event_name)) return [];

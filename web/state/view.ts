@@ -97,7 +97,7 @@ export class View {
     return this.at !== null || this.knownAt !== null;
   }
 
-  /** Whether one was chosen: a screen may show all time otherwise. */
+  /** Whether a range was chosen. Without one, a screen may show all time. */
   get hasRange(): boolean {
     return this.get("range") !== null || this.get("from") !== null;
   }
