@@ -150,11 +150,11 @@ async function runCommand(words: readonly string[]): Promise<number> {
     return serversCommand(words.slice(1));
   }
   const { operate } = await import("./ops/operate.js");
-  const { addMissingEnds, audit } = await import("./processors/audit/audit.js");
-  const { rebuildMovements } = await import("./processors/audit/movements.js");
+  const { audit } = await import("./processors/audit/audit.js");
+  const { rebuild } = await import("./processors/audit/rebuild.js");
   const { start: startProcessors } = await import("./processors/role.js");
   const { writeQueued } = await import("./processors/book/table-writer.js");
-  const steps = { addMissingEnds, audit, rebuildMovements, startProcessors, writeQueued };
+  const steps = { audit, rebuild, startProcessors, writeQueued };
   return operate(words, process.env, steps);
 }
 

@@ -1,5 +1,4 @@
 /** What every command of `npm run ops` is given. */
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
 import type { Service } from "../runtime/service.js";
 import type { Config } from "../config.js";
 import type { LogUse } from "../log/log.js";
@@ -47,14 +46,12 @@ export interface Steps {
   ): Promise<AuditFinding[]>;
   /** Writes what is booked and not in the tables yet. */
   writeQueued(service: Service): Promise<void>;
-  /** Ends of subscriptions that went to another account. @returns how many were missing */
-  addMissingEnds(service: Service, workspace: string | null): Promise<number>;
-  /** @returns how many slices of accounts were gone through; `progress` is called after each */
-  rebuildMovements(
-    clickhouse: ClickHouse,
+  /** Makes the rows of the tables again that follow from the state. */
+  rebuild(
+    service: Service,
     workspace: string | null,
-    progress: (slices: number) => void,
-  ): Promise<number>;
+    report: (line: string) => void,
+  ): Promise<void>;
   /** Starts the consumers of the log. */
   readonly startProcessors: (service: Service) => Promise<void>;
 }

@@ -3,7 +3,9 @@ import { z } from "zod";
 
 export const auditedTables = [
   "subscription_changes",
+  "unidentified_sides",
   "mrr_movements",
+  "money_facts",
   "ledger",
   "transactions",
 ] as const;

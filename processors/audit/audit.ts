@@ -1,6 +1,7 @@
 /**
- * The audit: for each workspace and environment, whether what is recorded is what should be, row by
- * row, in bounded slices with rests, so that it can run beside booking. A repair may not.
+ * The audit: for each workspace and environment, whether the tables have what the state holds, and
+ * whether what is recorded is what should be, row by row, in bounded slices with rests, so that it
+ * can run beside booking. A repair may not.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -16,21 +17,18 @@ import {
 import { areAllRight, auditSlice, repairSlice, type SliceFinding } from "./movements.js";
 import { clickhouseTime } from "../../clickhouse/rows.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Watermark } from "../../watermark/watermark.js";
 import { limits } from "../../config.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";
 import { auditLedger } from "./ledger.js";
 import { paymentSlices, paymentsIn } from "./money.js";
+import { compareWithState, type HeldFinding, type StateService } from "./state.js";
 import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
 import { auditVersions } from "./versions.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import { paymentVersions } from "../book/payment/payment-versions.js";
 
-export interface AuditService {
-  readonly clickhouse: ClickHouse;
-  readonly watermark: Pick<Watermark, "completeTo">;
-}
+export type AuditService = StateService;
 
 export interface AuditOptions {
   /** Null: every workspace. */
@@ -48,47 +46,38 @@ export interface AuditOptions {
 export async function audit(service: AuditService, options: AuditOptions): Promise<AuditFinding[]> {
   const tables = [...movementTables, "money_facts", "ledger", "transactions"];
   const { clickhouse } = service;
-  const findings: AuditFinding[] = [];
-  const tenants = await tenantsOf(clickhouse, tables, options.workspace);
+  // Everything else follows from these rows.
+  const statePace = new Pace(options);
+  const held = await compareWithState(service, options, () => statePace.rest());
+  const findings: AuditFinding[] = held
+    .filter(({ table }) => table === "unidentified_sides")
+    .map((found) => ({ ...found, amount: "0" }));
+  const stored = await tenantsOf(clickhouse, tables, options.workspace);
+  const named = new Map([...stored, ...held].map((one) => [tenantSql(one), tenantOf(one)]));
+  const tenants = [...named.values()];
   for (const group of await tenantGroups(clickhouse, tenants, options.sliceRowsMax)) {
     const pace = new Pace(options);
     const isRight = group.length > 1 && (await areAllRight(clickhouse, group));
     await pace.rest();
     for (const tenant of group) {
       const ended = await endedFinding(service, options, tenant);
-      findings.push(ended);
+      findings.push(plusHeld(ended, held));
       // An end that is added changes what should be recorded.
       findings.push(
         isRight && ended.differences === 0
           ? rightMovements(tenant)
           : await movementsFinding(service, options, tenant),
       );
+      findings.push(plusHeld(emptyFinding(tenant, "money_facts"), held));
       findings.push(...(await moneyFindings(service, options, tenant)));
     }
   }
   return findings;
 }
 
-/**
- * The first step of a repair by itself: what a rebuild works out movements from. Nothing may be
- * booking.
- * @param workspace null: every workspace. @returns how many ends were missing
- */
-export async function addMissingEnds(
-  service: AuditService,
-  workspace: string | null,
-): Promise<number> {
-  let added = 0;
-  for (const tenant of await tenantsOf(service.clickhouse, movementTables, workspace)) {
-    const { differences } = await endedFinding(service, { repair: true, shareMax: 1 }, tenant);
-    added += differences;
-  }
-  return added;
-}
-
 /** Of what movements are worked out from, the rows that no event reported: before the movements. */
-async function endedFinding(
-  { clickhouse, watermark }: AuditService,
+export async function endedFinding(
+  { clickhouse, watermark }: Pick<AuditService, "clickhouse" | "watermark">,
   options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,
   tenant: Tenant,
 ): Promise<AuditFinding> {
@@ -122,13 +111,13 @@ async function movementsFinding(
   return finding;
 }
 
-function rightMovements({ workspace, environment, movements }: SizedTenant): AuditFinding {
-  return { ...emptyFinding({ workspace, environment }, "mrr_movements"), rows: movements };
+function rightMovements(tenant: SizedTenant): AuditFinding {
+  return { ...emptyFinding(tenant, "mrr_movements"), rows: tenant.movements };
 }
 
-async function moneyFindings(
-  { clickhouse, watermark }: AuditService,
-  options: AuditOptions,
+export async function moneyFindings(
+  { clickhouse, watermark }: Pick<AuditService, "clickhouse" | "watermark">,
+  options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,
   tenant: Tenant,
 ): Promise<AuditFinding[]> {
   let ledger = emptyFinding(tenant, "ledger");
@@ -187,7 +176,7 @@ class Pace {
 }
 
 function emptyFinding(tenant: Tenant, table: AuditedTable): AuditFinding {
-  return { ...tenant, table, rows: 0, differences: 0, amount: "0", examples: [] };
+  return { ...tenantOf(tenant), table, rows: 0, differences: 0, amount: "0", examples: [] };
 }
 
 function plus(sum: AuditFinding, found: SliceFinding): AuditFinding {
@@ -198,6 +187,21 @@ function plus(sum: AuditFinding, found: SliceFinding): AuditFinding {
     amount: decimalSum(sum.amount, found.amount),
     examples: [...sum.examples, ...found.examples].slice(0, limits.auditExamplesMax),
   };
+}
+
+function tenantOf({ workspace, environment }: Tenant): Tenant {
+  return { workspace, environment };
+}
+
+/** With what the state says of the same table. */
+function plusHeld(finding: AuditFinding, held: readonly HeldFinding[]): AuditFinding {
+  const same = held.find(
+    ({ workspace, environment, table }) =>
+      workspace === finding.workspace &&
+      environment === finding.environment &&
+      table === finding.table,
+  );
+  return same === undefined ? finding : plus(finding, { ...same, amount: "0" });
 }
 
 /** Of decimal texts this service wrote itself. */

@@ -9,15 +9,7 @@ import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import { differenceOf, type RecordedRow } from "../book/account/recorded.js";
 import { insertMovements, type MovementsView, viewOf } from "../book/subscriptions/movements.js";
-import {
-  type AccountSlice,
-  accountSlices,
-  eachOf,
-  inSlice,
-  movementTables,
-  type Tenant,
-  tenantsOf,
-} from "./account-slices.js";
+import { type AccountSlice, inSlice, type Tenant } from "./account-slices.js";
 
 export interface SliceFinding {
   readonly rows: number;
@@ -93,29 +85,4 @@ export async function areAllRight(
 export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
   const view = await viewOf(clickhouse, inSlice(slice));
   await insertMovements(clickhouse, differenceOf(view), view, clickhouse.isShared);
-}
-
-/**
- * Every movement as the changes say, slice by slice: what is missing is added, what is wrong is
- * taken back by a difference. Interrupted, it is simply run again. Nothing may be booking.
- *
- * @param workspace null: all
- * @param progress called after each slice with how many there were until now
- * @returns how many slices there were
- */
-export async function rebuildMovements(
-  clickhouse: ClickHouse,
-  workspace: string | null,
-  progress: (slices: number) => void = () => undefined,
-): Promise<number> {
-  let slices = 0;
-  for (const tenant of await tenantsOf(clickhouse, movementTables, workspace)) {
-    // While one slice is worked out, the engine reads or writes another.
-    await eachOf(accountSlices(clickhouse, tenant), [1, 2], async (slice) => {
-      await repairSlice(clickhouse, slice);
-      slices += 1;
-      progress(slices);
-    });
-  }
-  return slices;
 }

@@ -200,8 +200,8 @@ function makeTablesAgain(config: Stores["config"]): string {
       ? `Move ${nameOfTables(config)} away`
       : "Drop that database";
   return (
-    `${away} and make all rows again from the log: npm run ops -- replay. ` +
-    `If RAW_RETENTION removed events from the log, ${restoreAll}.`
+    `${away}, then make all figures again from what was booked (npm run ops -- rebuild), and ` +
+    "the lists of events and rejects from the log (npm run ops -- replay)."
   );
 }
 

@@ -1,19 +1,25 @@
 /** The audit on real rows: clean when all is right; whatever is broken is named and mended. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { rebuildMovements } from "../../processors/audit/movements.js";
+import { rebuild, rebuildMovements } from "../../processors/audit/rebuild.js";
 import type { ClickHouse } from "../../clickhouse/clickhouse.js";
 import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { recordMovements } from "../../processors/book/subscriptions/movements.js";
-import { type Endpoints, expectError, suiteEndpoints } from "../harness/endpoints.js";
+import {
+  type Endpoints,
+  expectError,
+  openEndpoints,
+  suiteEndpoints,
+} from "../harness/endpoints.js";
 import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
 import { allShards } from "../../clickhouse/cluster/shard-statements.js";
 import type { Change } from "../../processors/book/subscriptions/change.js";
 
+const quiet = (): void => {};
 const inOneGo = { repair: false, shareMax: 1 };
 
 describe("the audit", () => {
@@ -32,13 +38,14 @@ describe("the audit", () => {
   it("should find nothing where nothing is wrong, and say what it compared", async () => {
     const findings = await audit(endpoints.service, { ...inOneGo, workspace: endpoints.workspace });
     expect(findings.map(({ table, differences }) => [table, differences])).to.deep.equal([
+      ["unidentified_sides", 0],
       ["subscription_changes", 0],
       ["mrr_movements", 0],
+      ["money_facts", 0],
       ["ledger", 0],
       ["transactions", 0],
     ]);
-    // Of changes, only what no event reported is compared: here there is none.
-    expect(findings.map(({ rows }) => rows > 0)).to.deep.equal([false, true, true, true]);
+    expect(findings.every(({ rows }) => rows > 0)).to.equal(true);
   });
 
   const damages: readonly {
@@ -112,6 +119,42 @@ describe("the audit", () => {
     });
   }
 
+  it("should name rows that the state holds and the tables lost, and what follows from them", async () => {
+    const { service, workspace } = endpoints;
+    const whole = await audit(service, { ...inOneGo, workspace });
+    await loseRows(clickhouse, workspace, ["money_facts", "subscription_changes"]);
+    const broken = await audit(service, { ...inOneGo, workspace });
+    for (const table of ["money_facts", "subscription_changes"] as const) {
+      const { rows } = findingOf(whole, table);
+      expect(findingOf(broken, table)).to.include({ rows, differences: rows });
+    }
+    const { examples } = findingOf(broken, "money_facts");
+    expect(examples.map(({ subject }) => subject)).to.include("custom payment:sale_audited");
+    await audit(service, { ...inOneGo, workspace, repair: true });
+    const after = await audit(service, { ...inOneGo, workspace });
+    const mended = ["subscription_changes", "mrr_movements", "money_facts", "ledger"] as const;
+    expect(mended.map((table) => findingOf(after, table).differences)).to.eql([0, 0, 0, 0]);
+  });
+
+  it("should make all rows again from the state, and do nothing the second time", async () => {
+    const { service } = endpoints;
+    const made = await openEndpoints();
+    for (const event of [...history(), ...unidentified()]) {
+      expect((await made.ingest(event)).status).to.equal(202);
+    }
+    await whenBooked(merchantOf(made));
+    const { workspace } = made;
+    const before = await rowsOfAll(clickhouse, workspace);
+    expect(before.map((rows) => rows.length > 0)).to.eql(rebuilt.map(() => true));
+    await loseRows(clickhouse, workspace, rebuilt);
+    const said: string[] = [];
+    await rebuild(service, workspace, (line) => said.push(line));
+    expect(said[0]).to.match(/^The state holds (\d+) facts and changes; \1 were missing/);
+    expect(await rowsOfAll(clickhouse, workspace)).to.eql(before);
+    await rebuild(service, workspace, quiet);
+    expect(await rowsOfAll(clickhouse, workspace)).to.eql(before);
+  });
+
   it("should make movements anew from the changes, and do nothing the second time", async () => {
     const { workspace } = endpoints;
     const movementsOf = () =>
@@ -120,11 +163,11 @@ describe("the audit", () => {
         { workspace },
       );
     await copyRow(clickhouse, workspace, "mrr_movements", {});
-    await rebuildMovements(clickhouse, workspace);
+    await rebuildMovements(endpoints.service, workspace, quiet);
     const findings = await audit(endpoints.service, { ...inOneGo, workspace });
     expect(findingOf(findings, "mrr_movements").differences).to.equal(0);
     const rebuilt = await movementsOf();
-    await rebuildMovements(clickhouse, workspace);
+    await rebuildMovements(endpoints.service, workspace, quiet);
     expect(await movementsOf()).to.deep.equal(rebuilt);
   });
 
@@ -150,7 +193,7 @@ describe("the audit", () => {
         return sql.startsWith("SELECT DISTINCT workspace") ? rows.filter(isOfFew) : rows;
       },
     };
-    const service = { clickhouse: counting, watermark: endpoints.service.watermark };
+    const service = { ...endpoints.service, clickhouse: counting };
     const movementsOf = async () =>
       (await audit(service, { ...inOneGo, workspace: null })).filter(
         ({ table, workspace }) => table === "mrr_movements" && few.includes(workspace),
@@ -174,7 +217,7 @@ describe("the audit", () => {
     const touched = new Map(booked.map((change) => [change.account, change])).values();
     await recordMovements(clickhouse, [...touched], clickhouse.isShared);
     await insertChanges(clickhouse, changesIn("ws_rebuilt"));
-    await rebuildMovements(clickhouse, "ws_rebuilt");
+    await rebuildMovements(endpoints.service, "ws_rebuilt", quiet);
     const movementsOf = (workspace: string) =>
       clickhouse.rows<{ account: string }>(
         `SELECT * EXCEPT (workspace, booked_at) FROM mrr_movements
@@ -213,6 +256,45 @@ describe("the audit", () => {
   });
 });
 
+const rebuilt = [
+  "money_facts",
+  "ledger",
+  "transactions",
+  "subscription_changes",
+  "unidentified_sides",
+  "mrr_movements",
+] as const;
+
+async function rowsOfAll(clickhouse: ClickHouse, workspace: string): Promise<object[][]> {
+  const found: object[][] = [];
+  for (const table of rebuilt) {
+    const isStamped = table !== "money_facts" && table !== "unidentified_sides";
+    const columns = isStamped ? "* EXCEPT (booked_at)" : "*";
+    found.push(
+      await clickhouse.rows<object>(
+        `SELECT ${columns} FROM ${table} WHERE workspace = {workspace:String} ORDER BY ALL`,
+        { workspace },
+      ),
+    );
+  }
+  return found;
+}
+
+async function loseRows(
+  clickhouse: ClickHouse,
+  workspace: string,
+  tables: readonly AuditedTable[],
+): Promise<void> {
+  for (const table of tables) {
+    for (const node of clickhouse.nodes) {
+      await node.write(
+        `ALTER TABLE ${table} DELETE WHERE ${rowsIn("(workspace)", [[workspace]])}
+         SETTINGS mutations_sync = 1`,
+      );
+    }
+  }
+}
+
 /** Once more as it is, but for the columns given (SQL expressions). */
 async function copyRow(
   clickhouse: ClickHouse,
@@ -233,6 +315,8 @@ async function copyRow(
 /** Of rows of one time, on any shard, what was reported before what was taken off it or mended. */
 const firstOf: Readonly<Record<AuditedTable, string>> = {
   subscription_changes: "event_id, change_id",
+  unidentified_sides: "event_id, fact_id",
+  money_facts: "event_id, fact_id",
   mrr_movements: "event_id, mrr DESC",
   ledger: "kind DESC, amount DESC",
   transactions: "event_id, version",
@@ -259,6 +343,15 @@ function history(): object[] {
     { ...about, ...subscription, event_type: "subscription.churn", occurred_at: at(20) },
     { ...about, ...sale, event_type: "transaction.sale", occurred_at: at(2) },
     { ...about, ...sale, event_type: "transaction.refund", amount: 4, occurred_at: at(3) },
+  ];
+}
+
+/** A subscription without an id, and the churn that ends it. */
+function unidentified(): object[] {
+  const about = { provider: "custom", currency: "EUR", amount: 7, customer_id: "customer_unnamed" };
+  return [
+    { ...about, event_type: "subscription.new", occurred_at: at(4) },
+    { ...about, event_type: "subscription.churn", occurred_at: at(9) },
   ];
 }
 

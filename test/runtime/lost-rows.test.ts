@@ -56,8 +56,8 @@ const remove =
     rmSync(join(folder, path), { recursive: true });
 
 const damages: readonly [what: string, damage: Damage, said: RegExp][] = [
-  ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- replay/],
-  ["broken parts", breakParts, /clickhouse has broken parts.* -- replay/],
+  ["its tables gone", remove("clickhouse"), /clickhouse lost rows: of 5 .* -- rebuild/],
+  ["broken parts", breakParts, /clickhouse has broken parts.* -- rebuild/],
   ["its log gone", remove("log"), /log lost events: .* -- restore/],
   ["PG_VERSION gone", remove("postgres/PG_VERSION"), /no complete postgres.*restore/],
   [
@@ -116,7 +116,8 @@ describe("An installation that lost rows", function suite() {
   }
 
   const remedies = [
-    ["replay", breakParts, replay],
+    ["replay", breakParts, replayAway],
+    ["rebuild", remove("clickhouse"), rebuild],
     ["restore", remove("log"), restore],
   ] as const;
   for (const [command, damage, mend] of remedies) {
@@ -152,11 +153,22 @@ describe("An installation that lost rows", function suite() {
     return { said, code: child.exitCode };
   }
 
-  async function replay(folder: string): Promise<string> {
+  async function replayAway(folder: string): Promise<string> {
     renameSync(join(folder, "clickhouse"), join(root, "away"));
+    return replay(folder);
+  }
+
+  async function replay(folder: string): Promise<string> {
     const replayed = await runCommand(folder, ["replay"]);
     expect(replayed.code, replayed.reported).to.equal(0);
     return folder;
+  }
+
+  async function rebuild(folder: string): Promise<string> {
+    const rebuilt = await runCommand(folder, ["rebuild"]);
+    expect(rebuilt.code, rebuilt.reported).to.equal(0);
+    expect(rebuilt.reported).to.match(/The state holds (\d+) facts and changes; \1 were missing/);
+    return replay(folder);
   }
 
   async function restore(old: string): Promise<string> {

@@ -192,7 +192,12 @@ function isFull(part: Buffer | undefined): boolean {
   return part !== undefined && part.length >= partBytesMax;
 }
 
-function* itemsOfPart<Item>(kind: Kind<Item>, part: Buffer): Generator<Item> {
+/** The key of the list that a value of the state is a part of. */
+export function listOf(key: string): string {
+  return key.split("/", 1)[0] ?? key;
+}
+
+export function* itemsOfPart<Item>(kind: Kind<Item>, part: Buffer): Generator<Item> {
   for (let at = 0; at < part.length;) {
     const from = at + lengthBytes;
     at = from + part.readUInt32BE(at);
