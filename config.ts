@@ -174,6 +174,10 @@ const hex64 = z
   );
 const http = z.url({ protocol: /^https?$/, error: "must be a URL as https://host:port" });
 const url = http.transform((text) => text.replace(/\/+$/, ""));
+const postgres = z.url({
+  protocol: /^postgres(?:ql)?$/,
+  error: "must be a URL as postgres://user:password@host:5432/database",
+});
 const whole = z.coerce.number("must be a number").int("must be a whole number");
 const positive = whole.positive("must be above 0");
 const portMax = 65_535;
@@ -222,11 +226,12 @@ const settings = z.object({
       "must be URLs as https://host:port, several with commas between",
     )
     .optional(),
-  DATABASE_URL: z
-    .url({
-      protocol: /^postgres(?:ql)?$/,
-      error: "must be a URL as postgres://user:password@host:5432/database",
-    })
+  DATABASE_URL: postgres.optional(),
+  /** With Kafka: databases that hold the books instead, several with commas; then in this order. */
+  STATE_DATABASE_URLS: z
+    .string()
+    .transform((text) => text.split(","))
+    .pipe(z.array(postgres))
     .optional(),
   SCHEMA_REGISTRY_URL: url.optional(),
   /** Identity providers for sign-in: an id and its secret, and where each one is. */
@@ -322,6 +327,7 @@ export const secretSettings: readonly string[] = [
   "CLICKHOUSE_URL",
   "CLICKHOUSE_SHARD_URLS",
   "DATABASE_URL",
+  "STATE_DATABASE_URLS",
   "SCHEMA_REGISTRY_URL",
 ];
 
@@ -384,6 +390,7 @@ function withFiles(given: Readonly<Record<string, string | undefined>>) {
 const companions = [
   ["CLICKHOUSE_CLUSTER", "CLICKHOUSE_URL", "the address of one of its servers"],
   ["CLICKHOUSE_SHARD_URLS", "CLICKHOUSE_CLUSTER", "whose shards they are"],
+  ["STATE_DATABASE_URLS", "KAFKA_BROKERS", "with whose topics the books lie on servers"],
   ["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET", "the secret of this client"],
   ["GOOGLE_CLIENT_SECRET", "GOOGLE_CLIENT_ID", "the client whose secret it is"],
   ["GITHUB_CLIENT_ID", "GITHUB_CLIENT_SECRET", "the secret of this client"],

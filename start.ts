@@ -106,7 +106,8 @@ async function startOnce(
     const withoutClickHouse = names.every((name) => name === "ingest");
     const loaded = await Promise.all(names.map((name) => roles[name]()));
     const logUse = together(loaded);
-    const options = { logger, releases, withoutClickHouse, logUse, stopping };
+    const withoutState = !names.includes("processors");
+    const options = { logger, releases, withoutClickHouse, withoutState, logUse, stopping };
     const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
     ratesGauge(service);

@@ -1,7 +1,7 @@
 /**
  * Whether the tables have what the state holds: facts about money, subscription changes and sides
- * of churns, of which all other figures are functions. Both are compared by sums of hashes, and only
- * where those differ row by row: that costs one look at a table, however many rows it has.
+ * of churns, of which all other figures are functions. Both are compared by sums of hashes, and row
+ * by row only where those differ: that costs one look at a table, however many rows it has.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { crc32 } from "node:zlib";

@@ -28,7 +28,10 @@ export async function checkServers(config: Config, use: LogUse, logger: Logger) 
     ...shards.map((url) => reported(() => clickhouse(url, "CLICKHOUSE_SHARD_URLS"))),
     DATABASE_URL === undefined
       ? embedded("postgres")
-      : reported(() => postgres(DATABASE_URL, logger)),
+      : reported(() => postgres(DATABASE_URL, "DATABASE_URL", logger)),
+    ...(config.STATE_DATABASE_URLS ?? []).map((url) =>
+      reported(() => postgres(url, "STATE_DATABASE_URLS", logger)),
+    ),
     ...(SCHEMA_REGISTRY_URL === undefined
       ? []
       : [reported(() => registry(SCHEMA_REGISTRY_URL, logger))]),
@@ -60,7 +63,7 @@ async function clickhouse(url: string, setting: string): Promise<string> {
   return `ClickHouse ${version} answers at ${new URL(url).host}, database ${database}: all rights`;
 }
 
-async function postgres(url: string, logger: Logger): Promise<string> {
+async function postgres(url: string, setting: string, logger: Logger): Promise<string> {
   const opened = await openPostgres({ url, patienceMs: 0 }, logger);
   try {
     const [found] = await opened.query<{ version: string; name: string; may_make: boolean }>(
@@ -71,7 +74,7 @@ async function postgres(url: string, logger: Logger): Promise<string> {
     const { host } = new URL(url);
     if (found?.may_make !== true) {
       throw new ConfigError([
-        `DATABASE_URL: the user may make no tables in the database ${found?.name} at ${host}; ` +
+        `${setting}: the user may make no tables in the database ${found?.name} at ${host}; ` +
           "GRANT CREATE ON SCHEMA public to it",
       ]);
     }

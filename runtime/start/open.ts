@@ -23,7 +23,6 @@ import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
 import type { Log, LogUse } from "../../log/log.js";
 import type { Logger } from "../logger.js";
 import { refuseLostRows } from "./lost-rows.js";
-import { PostgresState } from "../../state/postgres-state.js";
 import { openSessions } from "../../members/sessions.js";
 import { createMetrics } from "../metrics.js";
 import { migrateClickHouse, migratePostgres } from "../migrations.js";
@@ -32,6 +31,7 @@ import { openPostgres } from "../../postgres/open.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { PublicSchemas } from "../../log/registry/public-schemas.js";
 import { openRates } from "../../rates/rates.js";
+import { openStateOnServers } from "./open-state.js";
 import { openingStore, replayAll, restoreAll } from "./opening-store.js";
 import { randomBase62 } from "../../vault/random.js";
 import { Readiness } from "../readiness.js";
@@ -66,6 +66,8 @@ interface OpenOptions {
   readonly existing?: boolean;
   /** Nothing here reads or writes figures. */
   readonly withoutClickHouse?: boolean;
+  /** Nothing here books or audits. */
+  readonly withoutState?: boolean;
   /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
   readonly logUse?: LogUse | undefined;
   /** The process is to stop: what was not begun yet is not opened any more. */
@@ -89,9 +91,13 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   const own = randomBase62(processNameLength);
   const processes = { own, silent: () => silentProcesses(postgres, own) };
   const log = await openLog(opening, processes, given.logUse);
-  const state = "state" in log ? log.state : new PostgresState(postgres);
   releases.push("log", () => log.close());
   stopping?.throwIfAborted();
+  const readiness = new Readiness();
+  const state =
+    "state" in log
+      ? log.state
+      : await openStateOnServers({ ...opening, postgres, readiness, isUnused: given.withoutState });
   if (!restoring) await refuseHalfRestored(postgres);
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
   const here = { process: own, postgres, logger, releases, onOthers };
@@ -117,7 +123,6 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
     logger,
   });
 
-  const readiness = new Readiness();
   readiness.add("log", () => log.ends(topics.raw));
   readiness.add("postgres", () => postgres.query("SELECT 1"));
   for (const node of clickhouse.nodes) readiness.add(node.name, () => node.rows("SELECT 1"));

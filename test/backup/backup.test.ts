@@ -59,6 +59,7 @@ describe("A backup", () => {
       "book_values",
       "book_outbox",
       "book_seals",
+      "book_place",
       "schema_ids",
       "catalogue_revisions",
       "leases",

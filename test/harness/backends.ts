@@ -1,10 +1,11 @@
 /**
  * Which backends the tests run on. `BACKENDS=servers npm test` takes real servers: those of
  * `TEST_CLICKHOUSE_URL`, `TEST_DATABASE_URL` and `TEST_KAFKA_BROKERS` when they are given, else
- * this machine's own, started here; `BACKENDS=cluster` the same, but two shards of ClickHouse;
- * `BACKENDS=containers` takes those of docker-compose.yml, by Docker. The servers are one set for a
- * run: the leader starts them. Each worker has databases and topics of its own there, and leaves
- * none of the databases behind. Tests of the data folder, and of what lies in it, stay embedded.
+ * this machine's own, started here; `BACKENDS=cluster` the same, but two shards of ClickHouse and
+ * two databases for the books; `BACKENDS=containers` takes those of docker-compose.yml, by Docker.
+ * The servers are one set for a run: the leader starts them. Each worker has databases and topics
+ * of its own there, and leaves none of the databases behind. Tests of the data folder, and of what
+ * lies in it, stay embedded.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -37,6 +38,8 @@ export interface TestServers {
   /** Of the service, and of tests that need none of its rows; both there and empty. */
   readonly databaseUrl: string;
   readonly loneDatabaseUrl: string;
+  /** For the books; none: they lie in `databaseUrl`. */
+  readonly stateUrls: readonly string[];
   readonly kafkaBrokers: string;
   readonly kafkaTopicPrefix: string;
 }
@@ -64,6 +67,7 @@ export function settingsOf(servers: TestServers): Readonly<Record<string, string
       ? {}
       : { CLICKHOUSE_CLUSTER: cluster.name, CLICKHOUSE_SHARD_URLS: cluster.urls.join(",") }),
     DATABASE_URL: servers.databaseUrl,
+    ...(servers.stateUrls.length === 0 ? {} : { STATE_DATABASE_URLS: servers.stateUrls.join(",") }),
     KAFKA_BROKERS: servers.kafkaBrokers,
     KAFKA_TOPIC_PREFIX: servers.kafkaTopicPrefix,
     KAFKA_PARTITIONS: "3",
@@ -118,6 +122,9 @@ export async function openTestServers(logger: Logger, releases: Releases): Promi
     cluster,
     databaseUrl: await makeDatabase(name),
     loneDatabaseUrl: await makeDatabase(`${name}_alone`),
+    stateUrls: onCluster
+      ? [await makeDatabase(`${name}_state_1`), await makeDatabase(`${name}_state_2`)]
+      : [],
     kafkaBrokers: kafka,
     kafkaTopicPrefix: `${name}.`,
   };

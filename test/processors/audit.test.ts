@@ -119,7 +119,7 @@ describe("the audit", () => {
     });
   }
 
-  it("should name rows that the state holds and the tables lost, and what follows from them", async () => {
+  it("should name rows that the state holds and the tables lost, and mend them", async () => {
     const { service, workspace } = endpoints;
     const whole = await audit(service, { ...inOneGo, workspace });
     await loseRows(clickhouse, workspace, ["money_facts", "subscription_changes"]);

@@ -66,11 +66,16 @@ async function unpublished(owned: OwnedPartition): Promise<string[]> {
   return messages.map(({ sequence, value }) => `${sequence}:${value.toString()}`);
 }
 
-/** @param install may leave the suite out */
+/**
+ * @param install may leave the suite out
+ * @param isSpread over several databases: a batch has partitions of one of them
+ */
 export function describeStateContract(
   name: string,
   install: (context: Mocha.Context) => Promise<StateInstallation>,
+  isSpread = false,
 ): void {
+  const itTogether = isSpread ? () => undefined : it;
   describe(`The state on ${name}`, function () {
     this.timeout(60_000);
     let installation: StateInstallation;
@@ -333,7 +338,7 @@ export function describeStateContract(
     });
 
     describe("as it seals", () => {
-      it("should give what is queued by partition and order, of those taken", async () => {
+      itTogether("should give what is queued by partition and order, of those taken", async () => {
         const [second, first, other] = [
           await state.take(q),
           await state.take(p),
@@ -381,7 +386,7 @@ export function describeStateContract(
         });
       }
 
-      it("should let no partition wait for the end of another's queue", async () => {
+      itTogether("should let no partition wait for the end of another's queue", async () => {
         const [first, second] = [await state.take(p), await state.take(q)];
         await queue(first, "rest", ["a1", "a2", "a3", "a4"]);
         await queue(second, "rest", ["b1", "b2"]);
@@ -441,22 +446,25 @@ export function describeStateContract(
         expect(await state.seal("shown", noLimit)).to.eql(again);
       });
 
-      it("should give what a stalled owner sealed to its successor, all of it", async () => {
-        const [first, second] = [await state.take(p), await state.take(q)];
-        await queue(first, "rest", ["a", "b"]);
-        await queue(second, "rest", ["c"]);
-        const batch = await sealed(state, "rest", noLimit);
-        const other = installation.beside(state);
-        const successor = await other.take(p);
-        await successor.commit(commitOf(9, {}, { rest: "d" }));
-        expect(await other.seal("rest", 0)).to.eql({ ...batch, isAgain: true });
-        expect(await state.seal("rest", noLimit)).to.eql({ ...batch, isAgain: true });
-        await other.remove(batch);
-        await state.remove(batch);
-        expect(shown(await other.seal("rest", noLimit))).to.eql([`${p}:d`]);
-      });
+      itTogether(
+        "should give what a stalled owner sealed to its successor, all of it",
+        async () => {
+          const [first, second] = [await state.take(p), await state.take(q)];
+          await queue(first, "rest", ["a", "b"]);
+          await queue(second, "rest", ["c"]);
+          const batch = await sealed(state, "rest", noLimit);
+          const other = installation.beside(state);
+          const successor = await other.take(p);
+          await successor.commit(commitOf(9, {}, { rest: "d" }));
+          expect(await other.seal("rest", 0)).to.eql({ ...batch, isAgain: true });
+          expect(await state.seal("rest", noLimit)).to.eql({ ...batch, isAgain: true });
+          await other.remove(batch);
+          await state.remove(batch);
+          expect(shown(await other.seal("rest", noLimit))).to.eql([`${p}:d`]);
+        },
+      );
 
-      it("should give a batch whole after a restart, to who has a part of it", async () => {
+      itTogether("should give a batch whole after a restart, to who has a part of it", async () => {
         await queue(await state.take(p), "rest", ["a"]);
         await queue(await state.take(q), "rest", ["b"]);
         const batch = await sealed(state, "rest", noLimit);

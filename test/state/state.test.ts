@@ -3,11 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { openPostgres } from "../../postgres/open.js";
 import type { Postgres } from "../../postgres/postgres.js";
+import { migratePostgres } from "../../runtime/migrations.js";
+import { Readiness } from "../../runtime/readiness.js";
 import { Releases } from "../../runtime/releases.js";
+import { openStateOnServers } from "../../runtime/start/open-state.js";
 import { PostgresState } from "../../state/postgres-state.js";
+import { SpreadState } from "../../state/spread-state.js";
 import { lmdbTopics } from "../log/log-topics.js";
-import { until } from "../harness/promises.js";
+import { rejection, until } from "../harness/promises.js";
 import { needTime } from "../harness/real-servers.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 import { openOwnPostgres } from "./own-postgres.js";
@@ -30,6 +35,102 @@ describeStateContract("a Postgres server", async (context) => {
   const { postgres } = await openOwnPostgres(context, releases);
   return { ...installedIn(postgres), remove: () => releases.release() };
 });
+
+const spread = async (context: Mocha.Context, releases: Releases) => {
+  const { postgres, url } = await openOwnPostgres(context, releases);
+  await postgres.query("CREATE DATABASE second");
+  const second = withDatabase(url, "second");
+  const other = await openPostgres({ url: second }, testLogger);
+  releases.push("second", () => other.close());
+  await migratePostgres(other, testLogger);
+  const opened = () => new SpreadState([new PostgresState(postgres), new PostgresState(other)]);
+  return { postgres, urls: [url, second], opened };
+};
+
+describeStateContract(
+  "several Postgres databases",
+  async (context) => {
+    needTime(context);
+    const releases = new Releases(testLogger);
+    const { opened } = await spread(context, releases);
+    return {
+      open: async () => ({ state: opened(), close: async () => undefined }),
+      beside: opened,
+      remove: () => releases.release(),
+    };
+  },
+  true,
+);
+
+describe("The state in several databases", function () {
+  this.timeout(60_000);
+  let releases: Releases;
+  let databases: Awaited<ReturnType<typeof spread>>;
+  before(async function () {
+    needTime(this);
+    releases = new Releases(testLogger);
+    databases = await spread(this, releases);
+  });
+  after(() => releases?.release());
+
+  it("should seal in each by turns, and give a batch until it is removed", async () => {
+    const state = databases.opened();
+    await state.clear();
+    for (const partition of [0, 1, 2]) {
+      const owned = await state.take(partition);
+      await owned.commit(commitOf(1, {}, { rest: `${partition}a` }));
+      await owned.commit(commitOf(2, {}, { rest: `${partition}b` }));
+    }
+    const given: string[][] = [];
+    for (;;) {
+      const batch = await state.seal("rest", 4);
+      if (batch === null) break;
+      given.push(batch.entries.map(({ value }) => value.toString()));
+      expect(await state.seal("rest", 4)).to.eql({ ...batch, isAgain: true });
+      await state.remove(batch);
+    }
+    expect(given).to.eql([
+      ["0a", "2a"],
+      ["1a", "1b"],
+      ["0b", "2b"],
+    ]);
+    expect(await state.queuedBytes()).to.equal(0);
+  });
+
+  it("should be opened as it was spread, and refused otherwise", async () => {
+    const { postgres, urls } = databases;
+    const open = (STATE_DATABASE_URLS: string[] | undefined, isUnused = false) =>
+      openStateOnServers({
+        config: { DATABASE_URL: urls[0], STATE_DATABASE_URLS },
+        postgres,
+        readiness: new Readiness(),
+        releases,
+        logger: testLogger,
+        isUnused,
+      });
+    await (await open(urls)).take(5);
+    await (await open(urls)).take(5);
+    const others: [string[] | undefined, RegExp][] = [
+      [urls.toReversed(), /database 1 of STATE_DATABASE_URLS has part 2 of 2 of the books, and by/],
+      [urls.slice(0, 1), /database 1 .* has part 1 of 2 of the books, and by the settings all/],
+      [urls.slice(1), /DATABASE_URL has part 1 of 2 of the books, and by the settings none of/],
+      [undefined, /DATABASE_URL has part 1 of 2 .* settings all books; put the setting back/],
+    ];
+    for (const [other, why] of others) {
+      expect(String(await rejection(open(other)))).to.match(why);
+    }
+    // What books nothing starts without them.
+    const unused = await open(["postgres://nobody@127.0.0.1:1/nowhere"], true);
+    expect(await unused.queuedBytes()).to.equal(0);
+    expect(() => unused.take(0)).to.throw("the state is not opened here");
+  });
+});
+
+function withDatabase(url: string, name: string): string {
+  const other = new URL(url);
+  other.pathname = name;
+  return other.href;
+}
 
 /** How many wait for the table. */
 const waitsSql = `

@@ -1,0 +1,75 @@
+/** Where the books lie when the log is Kafka: in DATABASE_URL, or in databases of their own. */
+import { type Config, ConfigError } from "../../config.js";
+import { openPostgres } from "../../postgres/open.js";
+import type { Postgres } from "../../postgres/postgres.js";
+import { PostgresState } from "../../state/postgres-state.js";
+import { SpreadState } from "../../state/spread-state.js";
+import type { State } from "../../state/state.js";
+import type { Logger } from "../logger.js";
+import { migratePostgres } from "../migrations.js";
+import type { Readiness } from "../readiness.js";
+import type { Releases } from "../releases.js";
+
+interface Opening {
+  readonly config: Pick<Config, "DATABASE_URL" | "STATE_DATABASE_URLS">;
+  /** The one of DATABASE_URL, with its tables. */
+  readonly postgres: Postgres;
+  readonly readiness: Readiness;
+  readonly releases: Releases;
+  readonly logger: Logger;
+  readonly stopping?: AbortSignal | undefined;
+  /** No role here books or audits: it starts and goes on without the databases. */
+  readonly isUnused?: boolean | undefined;
+}
+
+/** @throws ConfigError when the books lie where these settings do not look for them */
+export async function openStateOnServers(opening: Opening): Promise<State> {
+  const { config, postgres, readiness, releases, logger, stopping } = opening;
+  const { DATABASE_URL, STATE_DATABASE_URLS: urls } = config;
+  if (opening.isUnused) return new SpreadState([]);
+  if (urls === undefined) {
+    await claimPlace(postgres, "DATABASE_URL", allBooks);
+    return new PostgresState(postgres);
+  }
+  const places = urls.length;
+  if (!urls.some((url) => url === DATABASE_URL)) {
+    await claimPlace(postgres, "DATABASE_URL", { place: -1, places });
+  }
+  const databases: Postgres[] = [];
+  for (const [place, url] of urls.entries()) {
+    const database = await openPostgres({ url, stopping }, logger);
+    releases.push("state database", () => database.close());
+    readiness.add(`state database ${place + 1}`, () => database.query("SELECT 1"));
+    await migratePostgres(database, logger);
+    await claimPlace(database, `database ${place + 1} of STATE_DATABASE_URLS`, { place, places });
+    databases.push(database);
+  }
+  return new SpreadState(databases.map((database) => new PostgresState(database)));
+}
+
+interface Place {
+  /** -1: none of the books are here. */
+  readonly place: number;
+  readonly places: number;
+}
+const allBooks: Place = { place: 0, places: 1 };
+
+/** At the first start it is written down, and the same ever after. */
+async function claimPlace(database: Postgres, name: string, own: Place): Promise<void> {
+  await database.query(
+    "INSERT INTO book_place (place, places) VALUES ($1, $2) ON CONFLICT DO NOTHING",
+    [own.place, own.places],
+  );
+  const [found = own] = await database.query<Place>("SELECT place, places FROM book_place");
+  if (found.place === own.place && found.places === own.places) return;
+  throw new ConfigError([
+    `STATE_DATABASE_URLS: ${name} has ${described(found)}, and by the settings ` +
+      `${described(own)}; put the setting back as it was, or spread the books anew ` +
+      "(docs/operating.md, Databases for the books)",
+  ]);
+}
+
+function described({ place, places }: Place): string {
+  if (place < 0) return "none of the books";
+  return places === 1 ? "all books" : `part ${place + 1} of ${places} of the books`;
+}
