@@ -26,7 +26,7 @@ COPY --from=build /build/dist dist
 # Read at run time (runtime/project-root.ts, projectFile).
 COPY migrations migrations
 COPY schemas/released schemas/released
-COPY rates/ecb-history.csv.br rates/
+COPY workspaces/rates/ecb-history.csv.br workspaces/rates/
 COPY docs docs
 USER node
 EXPOSE 3000

@@ -4,21 +4,21 @@
  * ops …` runs a command while the service is stopped (ops/operate.ts). `--help` reports all that.
  */
 import { join, relative } from "node:path";
-import { BackupRefused } from "./backup/manifest.js";
-import { DataFolderRefused, tokenFile } from "./runtime/start/data-folder.js";
-import { FolderLocked } from "./runtime/start/folder-lock.js";
-import { LogUnreadable } from "./log/log.js";
+import { BackupRefused } from "./stores/backup/manifest.js";
+import { DataFolderRefused, tokenFile } from "./stores/data-folder.js";
+import { FolderLocked } from "./stores/folder-lock.js";
+import { LogUnreadable } from "./stores/log/log.js";
 import { checkServers } from "./runtime/start/check.js";
 import { createLogger } from "./runtime/logger.js";
 import { RowsLost } from "./runtime/start/lost-rows.js";
-import { MigrationRefused } from "./runtime/migrations.js";
+import { MigrationRefused } from "./stores/migrations.js";
 import {
   SchemaRegistryRefused,
   SchemaRegistryUnavailable,
-} from "./log/registry/schema-registry.js";
-import { ClockSetBack } from "./watermark/persisted-watermark.js";
-import { PostgresUnavailable } from "./postgres/postgres.js";
-import { OthersRun } from "./runtime/start/exclusive-lease.js";
+} from "./stores/log/registry/schema-registry.js";
+import { ClockSetBack } from "./stores/watermark/persisted-watermark.js";
+import { PostgresUnavailable } from "./stores/postgres/postgres.js";
+import { OthersRun } from "./stores/postgres/exclusive-lease.js";
 import {
   type Config,
   ConfigError,

@@ -5,20 +5,20 @@ import { type AddressInfo, type Server, createServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import Router from "@koa/router";
-import { diskGauge, ratesGauge } from "./runtime/gauges.js";
+import { diskGauge, ratesGauge } from "./http/gauges.js";
 import { createApp } from "./http/app.js";
 import { refuseIngest } from "./http/refuse-ingest.js";
-import { notFound } from "./http/errors.js";
+import { notFound } from "./schemas/http/errors.js";
 import { healthRoutes, metricsRoute } from "./http/health.js";
 import { createHttpServer, refuseRaw } from "./http/server.js";
-import { StoreUnavailable } from "./clickhouse/clickhouse.js";
-import { type LogUse, LogUnavailable, LogUnreadable } from "./log/log.js";
+import { StoreUnavailable } from "./stores/clickhouse/clickhouse.js";
+import { type LogUse, LogUnavailable, LogUnreadable } from "./stores/log/log.js";
 import type { Logger } from "./runtime/logger.js";
-import { drawSetupLink } from "./members/first-run.js";
+import { drawSetupLink } from "./workspaces/members/first-run.js";
 import { openService } from "./runtime/start/open.js";
-import { PostgresUnavailable } from "./postgres/postgres.js";
+import { PostgresUnavailable } from "./stores/postgres/postgres.js";
 import { Releases } from "./runtime/releases.js";
-import type { Service } from "./runtime/service.js";
+import type { Service } from "./service.js";
 import { type Config, ConfigError, limits, embeddedBackends } from "./config.js";
 
 interface Role {

@@ -9,7 +9,7 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { readCookie, sessionCookie } from "../http/cookies.js";
 import { projectFile } from "../runtime/project-root.js";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { plainPage } from "./plain-page.js";
 
 /** First parts of the paths that the web app handles, with everything below them. */

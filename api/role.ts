@@ -1,15 +1,15 @@
 /** The api role: everything that answers questions, and the live stream. */
-import { openCatalogueView } from "../catalogue/view.js";
-import { completeToGauge } from "../runtime/gauges.js";
+import { openCatalogueView } from "../workspaces/catalogue/view.js";
+import { completeToGauge } from "../http/gauges.js";
 import { limits } from "../config.js";
 import { requireKey } from "../http/auth.js";
-import { malformed } from "../http/errors.js";
+import { malformed } from "../schemas/http/errors.js";
 import { Turns } from "../http/turns.js";
-import type { LogUse } from "../log/log.js";
+import type { LogUse } from "../stores/log/log.js";
 import { createProviders } from "../providers/index.js";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { topics } from "../schemas/records/records.js";
-import { accountHasher } from "../vault/account-hash.js";
+import { accountHasher } from "../stores/vault/account-hash.js";
 import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
 import { docsRoutes } from "./docs/routes.js";

@@ -5,12 +5,12 @@
 import { Stream } from "node:stream";
 import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
-import { isNotAllowed } from "../clickhouse/errors.js";
-import { StoreBusy, StoreUnavailable } from "../clickhouse/clickhouse.js";
-import { AppendUncertain, LogUnavailable, LogUnreadable } from "../log/log.js";
-import { RecordTooLarge } from "../log/record-size.js";
-import { PostgresUnavailable } from "../postgres/postgres.js";
-import type { Service } from "../runtime/service.js";
+import { isNotAllowed } from "../stores/clickhouse/errors.js";
+import { StoreBusy, StoreUnavailable } from "../stores/clickhouse/clickhouse.js";
+import { AppendUncertain, LogUnavailable, LogUnreadable } from "../stores/log/log.js";
+import { RecordTooLarge } from "../stores/log/record-size.js";
+import { PostgresUnavailable } from "../stores/postgres/postgres.js";
+import type { Service } from "../service.js";
 import { LogThrottle } from "../runtime/log-throttle.js";
 import { addressOf, pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import {
@@ -22,7 +22,7 @@ import {
   notFound,
   tooLarge,
   unavailable,
-} from "./errors.js";
+} from "../schemas/http/errors.js";
 
 type AppService = Pick<Service, "limits" | "logger" | "metrics" | "router"> & {
   readonly config?: Trust;

@@ -6,12 +6,18 @@ import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, Next } from "koa";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
-import { hashToken } from "../members/personal.js";
-import { type Role, includesRole } from "../members/roles.js";
-import { type Session, sessionMsMax } from "../members/sessions.js";
-import type { Service } from "../runtime/service.js";
+import { hashToken } from "../workspaces/members/personal.js";
+import { type Role, includesRole } from "../workspaces/members/roles.js";
+import { type Session, sessionMsMax } from "../workspaces/members/sessions.js";
+import type { Service } from "../service.js";
 import { isFromOwnPage, readCookie, sessionCookie, setCookie } from "./cookies.js";
-import { ApiError, forbidden, malformed, notFound, unauthenticated } from "./errors.js";
+import {
+  ApiError,
+  forbidden,
+  malformed,
+  notFound,
+  unauthenticated,
+} from "../schemas/http/errors.js";
 import type { Caller } from "./state.js";
 import "./state.js";
 

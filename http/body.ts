@@ -18,7 +18,13 @@ import {
   problem,
 } from "../schemas/json.js";
 import { hasOnlyCharacters } from "../schemas/text-bounds.js";
-import { type ApiError, malformed, tooLarge, unprocessable, wrongContentType } from "./errors.js";
+import {
+  type ApiError,
+  malformed,
+  tooLarge,
+  unprocessable,
+  wrongContentType,
+} from "../schemas/http/errors.js";
 
 /**
  * The untouched bytes of the body, regardless of the length header.

@@ -1,7 +1,7 @@
 /** `/healthz`, `/readyz`, `/metrics` (`definitions.md`, Settings): for machines, without a key. */
 import type Router from "@koa/router";
-import type { Service } from "../runtime/service.js";
-import { unavailable } from "./errors.js";
+import type { Service } from "../service.js";
+import { unavailable } from "../schemas/http/errors.js";
 
 export function healthRoutes(router: Router, { readiness }: Pick<Service, "readiness">): void {
   router.get("/healthz", (ctx) => {

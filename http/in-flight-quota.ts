@@ -1,5 +1,5 @@
 /** What is on its way, by workspace, counted or weighed: none keeps the others from theirs. */
-import type { ApiError } from "./errors.js";
+import type { ApiError } from "../schemas/http/errors.js";
 
 export class Room {
   readonly #taken = new Map<string, number>();

@@ -2,7 +2,7 @@
 import type { Context } from "koa";
 import { z } from "zod";
 import { issueText } from "../schemas/issues.js";
-import { malformed } from "./errors.js";
+import { malformed } from "../schemas/http/errors.js";
 
 /** @throws ApiError 400: a call without parameters is given one */
 export function refuseParameters(ctx: Pick<Context, "querystring">): void {

@@ -7,7 +7,7 @@
 import type { Context } from "koa";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Config } from "../config.js";
-import { ApiError } from "./errors.js";
+import { ApiError } from "../schemas/http/errors.js";
 
 const windowSeconds = 1;
 

@@ -3,7 +3,7 @@
  * wrong port.
  */
 import type Router from "@koa/router";
-import { notFound } from "./errors.js";
+import { notFound } from "../schemas/http/errors.js";
 
 export function refuseIngest(router: Router): void {
   const report = (): never => {

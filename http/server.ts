@@ -14,7 +14,7 @@ import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Logger } from "../runtime/logger.js";
 import { pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
-import { ApiError, errorEnvelope } from "./errors.js";
+import { ApiError, errorEnvelope } from "../schemas/http/errors.js";
 
 const headersMsMax = 10_000;
 /** For a whole body of 16 MiB on a slow line. */

@@ -1,7 +1,7 @@
 /** What middleware leaves on `ctx.state` for what comes after it. */
 import type { ParameterizedContext } from "koa";
 import type { Access } from "../workspaces/keys.js";
-import type { Session } from "../members/sessions.js";
+import type { Session } from "../workspaces/members/sessions.js";
 
 declare module "koa" {
   interface DefaultState {

@@ -2,7 +2,7 @@
  * So many calls of one caller at a time; the others wait in the order they came. So whoever asks
  * much waits for itself, and leaves the rest of the process to the others.
  */
-import { ApiError } from "./errors.js";
+import { ApiError } from "../schemas/http/errors.js";
 
 interface Line {
   running: number;

@@ -1,10 +1,10 @@
 /** Makes calls durable: seals what was checked and appends it to the raw topic. */
-import { bulkKey } from "../log/bulk.js";
-import { sealRawEvent } from "../log/raw-event.js";
+import { bulkKey } from "../stores/log/bulk.js";
+import { sealRawEvent } from "../stores/log/raw-event.js";
 import type { Provider } from "../providers/provider.js";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
-import { type HashAccount, rawKey } from "../vault/account-hash.js";
+import { type HashAccount, rawKey } from "../stores/vault/account-hash.js";
 import type { Receipts } from "./idempotency.js";
 
 export interface Taken {
@@ -42,7 +42,7 @@ export interface IngestEndpoint {
   readonly receipts: Receipts;
 }
 
-/** Of one batch: others need not wait behind more (log/bulk.ts). */
+/** Of one batch: others need not wait behind more (stores/log/bulk.ts). */
 const eventsAmongOthersMax = 100;
 
 /**

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
-import { ApiError, errorEnvelope, unprocessable } from "../http/errors.js";
+import { ApiError, errorEnvelope, unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Claimed } from "./idempotency.js";

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { jsonIn } from "../http/body.js";
-import { type ApiError, conflict, unprocessable } from "../http/errors.js";
+import { type ApiError, conflict, unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import type { IsMirrored } from "../workspaces/mirrored.js";
-import { randomBase62 } from "../vault/random.js";
-import { firstReceivedAt } from "../log/raw-event.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import { firstReceivedAt } from "../stores/log/raw-event.js";
 import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";

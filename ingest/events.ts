@@ -3,9 +3,9 @@
  * (`spec.md` 4.5; `definitions.md`, Ingest, Batch, Idempotency).
  */
 import type { Context, Middleware } from "koa";
-import { settledAfter } from "../watermark/in-flight-receipts.js";
+import { settledAfter } from "../stores/watermark/in-flight-receipts.js";
 import { readBytes, requireContentType } from "../http/body.js";
-import { ApiError, malformed, unavailable } from "../http/errors.js";
+import { ApiError, malformed, unavailable } from "../schemas/http/errors.js";
 import { Room } from "../http/in-flight-quota.js";
 import { refuseParameters } from "../http/query.js";
 import { accessOf } from "../http/state.js";

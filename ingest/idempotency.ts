@@ -10,7 +10,7 @@
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import type { Logger } from "../runtime/logger.js";
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 
 /** The scope of the identities. */
 interface ReceiptOwner {

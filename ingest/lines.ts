@@ -1,7 +1,7 @@
 /** What the events of a call say, read on their own; nothing is claimed or written yet. */
-import { ApiError, eventFailed, tooLarge } from "../http/errors.js";
+import { ApiError, eventFailed, tooLarge } from "../schemas/http/errors.js";
 import { limits } from "../config.js";
-import { isStoreAway } from "../runtime/store-away.js";
+import { isStoreAway } from "../stores/store-away.js";
 import { inTurns } from "./batch-lines.js";
 import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
 

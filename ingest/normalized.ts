@@ -1,5 +1,5 @@
 /** The figures of the ingest answer: what will be booked, in the base currency (`spec.md` 4.5). */
-import { ApiError, unprocessable } from "../http/errors.js";
+import { ApiError, unprocessable } from "../schemas/http/errors.js";
 import { eventAheadMs, limits } from "../config.js";
 import type { IngestEvent } from "../providers/ingest-event.js";
 import type { DecodedFact, ProviderToken } from "../providers/provider.js";

@@ -1,9 +1,9 @@
 /** The role `ingest`: the two endpoints. Stateless; any number of processes may run it. */
 import { requireKey } from "../http/auth.js";
 import { openIntegrationCalls } from "../workspaces/integration-calls.js";
-import { type Log, LogUnavailable, type LogUse } from "../log/log.js";
-import { accountHasher } from "../vault/account-hash.js";
-import { resealSecrets } from "../vault/reseal.js";
+import { type Log, LogUnavailable, type LogUse } from "../stores/log/log.js";
+import { accountHasher } from "../stores/vault/account-hash.js";
+import { resealSecrets } from "../workspaces/reseal.js";
 import { openReceipts } from "./idempotency.js";
 import { createProviders } from "../providers/index.js";
 import { NotReady } from "../runtime/readiness.js";

@@ -4,8 +4,8 @@
  * figures of others do not wait for a list.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Receipt } from "../watermark/in-flight-receipts.js";
-import { unprocessable } from "../http/errors.js";
+import type { Receipt } from "../stores/watermark/in-flight-receipts.js";
+import { unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
 import { mirrorsAt } from "../workspaces/mirrored.js";
 import type { Receipts } from "./idempotency.js";

@@ -3,7 +3,7 @@
  * after the event is durable (`definitions.md`, Webhooks; docs/architecture.md).
  */
 import type { Context, Middleware } from "koa";
-import { settledAfter } from "../watermark/in-flight-receipts.js";
+import { settledAfter } from "../stores/watermark/in-flight-receipts.js";
 import { readBytes, requireContentType } from "../http/body.js";
 import {
   ApiError,
@@ -14,7 +14,7 @@ import {
   unavailable,
   unprocessable,
   wrongContentType,
-} from "../http/errors.js";
+} from "../schemas/http/errors.js";
 import { contentTypes, parseBody } from "../http/webhook-body.js";
 import { type IntegrationCalls, takenVerdict } from "../workspaces/integration-calls.js";
 import type { Integration } from "../workspaces/integrations.js";

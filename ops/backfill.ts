@@ -10,7 +10,7 @@ import {
   createBackfill,
   findBackfill,
 } from "../workspaces/backfills.js";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { knownExponentOf } from "../schemas/money/currencies.js";

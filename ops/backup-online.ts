@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { BackupRefused } from "../backup/manifest.js";
-import type { MadeBackup } from "../backup/write.js";
-import { tokenFile } from "../runtime/start/data-folder.js";
+import { BackupRefused } from "../stores/backup/manifest.js";
+import type { MadeBackup } from "../stores/backup/write.js";
+import { tokenFile } from "../stores/data-folder.js";
 import type { Config } from "../config.js";
 import { backup as backupSchema, dataAnswer } from "../schemas/http/manage.js";
 

@@ -1,14 +1,14 @@
 /** `npm run ops -- backup` and `restore`: see backends/backup. */
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { newestBackupIn } from "../backup/folder.js";
-import { BackupRefused, readManifest } from "../backup/manifest.js";
-import { type CheckedBackup, checkBackup, restoreBackup } from "../backup/restore.js";
-import { type MadeBackup, backupKeyFile, writeBackup } from "../backup/write.js";
-import { keyFile, placeVaultKey, vaultKeyOf } from "../runtime/start/data-folder.js";
-import { FolderLocked } from "../runtime/start/folder-lock.js";
-import type { Service } from "../runtime/service.js";
-import { vaultKeyId } from "../vault/vault.js";
+import { newestBackupIn } from "../stores/backup/folder.js";
+import { BackupRefused, readManifest } from "../stores/backup/manifest.js";
+import { type CheckedBackup, checkBackup, restoreBackup } from "../stores/backup/restore.js";
+import { type MadeBackup, backupKeyFile, writeBackup } from "../stores/backup/write.js";
+import { keyFile, placeVaultKey, vaultKeyOf } from "../stores/data-folder.js";
+import { FolderLocked } from "../stores/folder-lock.js";
+import type { Service } from "../service.js";
+import { vaultKeyId } from "../stores/vault/vault.js";
 import { type Config, embeddedBackends } from "../config.js";
 import { askForBackup, type BackupWords } from "./backup-online.js";
 

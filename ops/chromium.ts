@@ -6,7 +6,7 @@ import {
   type BrowserContextOptions,
   chromium,
 } from "playwright-core";
-import { writeLinkFile } from "../members/first-run.js";
+import { writeLinkFile } from "../workspaces/members/first-run.js";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 

@@ -1,6 +1,6 @@
 /** The commands of `npm run ops`, each with the options it takes. */
 import { z } from "zod";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import type { AuditFinding } from "../schemas/audit.js";
 import { backfill } from "./backfill.js";

@@ -1,7 +1,7 @@
 /** What every command of `npm run ops` is given. */
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import type { Config } from "../config.js";
-import type { LogUse } from "../log/log.js";
+import type { LogUse } from "../stores/log/log.js";
 import type { AuditFinding } from "../schemas/audit.js";
 
 export interface Given {

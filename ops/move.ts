@@ -4,11 +4,11 @@
  */
 import { readFile } from "node:fs/promises";
 import { parseEnv } from "node:util";
-import { BackupRefused, readManifest } from "../backup/manifest.js";
-import { refuseUnlessEmpty, restoreUnderWay } from "../backup/restore.js";
-import { writeBackup } from "../backup/write.js";
-import { expectInstallation, vaultKeyOf } from "../runtime/start/data-folder.js";
-import { vaultKeyId } from "../vault/vault.js";
+import { BackupRefused, readManifest } from "../stores/backup/manifest.js";
+import { refuseUnlessEmpty, restoreUnderWay } from "../stores/backup/restore.js";
+import { writeBackup } from "../stores/backup/write.js";
+import { expectInstallation, vaultKeyOf } from "../stores/data-folder.js";
+import { vaultKeyId } from "../stores/vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
 import { topics } from "../schemas/records/records.js";
 import { restore } from "./backup.js";

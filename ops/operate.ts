@@ -6,7 +6,7 @@
 import { parseArgs } from "node:util";
 import { openService } from "../runtime/start/open.js";
 import { Releases } from "../runtime/releases.js";
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
 import { type Command, UsageError, commands, usage } from "./commands.js";

@@ -4,14 +4,14 @@
  *   unzip -p eurofxref-hist.zip | node dist/ops/pack-rates.js
  *
  * Days that are packed already stay as they are, also where the bank has corrected one since:
- * figures were booked on them (rates/bundle.ts).
+ * figures were booked on them (workspaces/rates/bundle.ts).
  */
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, constants } from "node:zlib";
-import { packedHistory, readPackedHistory } from "../rates/bundle.js";
-import { readEcbCsv } from "../rates/ecb.js";
+import { packedHistory, readPackedHistory } from "../workspaces/rates/bundle.js";
+import { readEcbCsv } from "../workspaces/rates/ecb.js";
 import type { PublishedQuote } from "../schemas/money/rates.js";
 
 const heading =

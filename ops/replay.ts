@@ -4,10 +4,10 @@
  * receipt. Interrupted, the next start of the service goes on with it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { clickhouseTime } from "../clickhouse/rows.js";
-import { replayAll } from "../rejects/replay.js";
-import type { Service } from "../runtime/service.js";
-import { groups, passages } from "../watermark/watermark.js";
+import { clickhouseTime } from "../stores/clickhouse/rows.js";
+import { replayAll } from "../workspaces/rejects/replay.js";
+import type { Service } from "../service.js";
+import { groups, passages } from "../stores/watermark/watermark.js";
 import { rawEventCodec, topics } from "../schemas/records/records.js";
 
 type Logged = Pick<Service, "log">;

@@ -3,10 +3,10 @@
  * is kept sealed under the new one, for the raw events that stay as they are.
  */
 import { resolve } from "node:path";
-import { replaceVaultKey } from "../runtime/start/data-folder.js";
-import { resealSecrets } from "../vault/reseal.js";
-import type { Service } from "../runtime/service.js";
-import { openVault, vaultKeyId } from "../vault/vault.js";
+import { replaceVaultKey } from "../stores/data-folder.js";
+import { resealSecrets } from "../workspaces/reseal.js";
+import type { Service } from "../service.js";
+import { openVault, vaultKeyId } from "../stores/vault/vault.js";
 
 type Report = (line: string) => void;
 

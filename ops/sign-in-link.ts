@@ -5,10 +5,10 @@
  */
 import { resolve } from "node:path";
 import { type Config, ConfigError } from "../config.js";
-import { writeLinkFile } from "../members/first-run.js";
-import { drawLink } from "../members/one-time-tokens.js";
-import { openPostgres } from "../postgres/open.js";
-import { expectInstallation } from "../runtime/start/data-folder.js";
+import { writeLinkFile } from "../workspaces/members/first-run.js";
+import { drawLink } from "../workspaces/members/one-time-tokens.js";
+import { openPostgres } from "../stores/postgres/open.js";
+import { expectInstallation } from "../stores/data-folder.js";
 import { createLogger } from "../runtime/logger.js";
 
 /** @returns the lines for the terminal */

@@ -3,14 +3,14 @@
  * workspace (docs/sql.md). Prints the statements, or runs them. Run again, it makes the views anew
  * and gives the user a new password.
  */
-import { copyCatalogues } from "../catalogue/clickhouse-copy.js";
-import { analyticsSources, analyticsViews } from "../clickhouse/analytics-views.js";
-import { isNotAllowed } from "../clickhouse/errors.js";
-import { literal } from "../clickhouse/sql-text.js";
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { copyCatalogues } from "../workspaces/catalogue/clickhouse-copy.js";
+import { analyticsSources, analyticsViews } from "../stores/clickhouse/analytics-views.js";
+import { isNotAllowed } from "../stores/clickhouse/errors.js";
+import { literal } from "../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
 import { ConfigError } from "../config.js";
-import type { Service } from "../runtime/service.js";
-import { randomBase62 } from "../vault/random.js";
+import type { Service } from "../service.js";
+import { randomBase62 } from "../stores/vault/random.js";
 
 interface SqlUserWords {
   readonly workspace: string;

@@ -4,9 +4,9 @@
  * finished during the next batch, and before the one after that.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { LogRecord } from "../log/log.js";
+import type { LogRecord } from "../stores/log/log.js";
 import { limits } from "../config.js";
-import { isStoreAway } from "../runtime/store-away.js";
+import { isStoreAway } from "../stores/store-away.js";
 
 type Handle = (records: readonly LogRecord[]) => Promise<Left | void>;
 

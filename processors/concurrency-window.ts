@@ -1,4 +1,4 @@
-import type { LogRecord } from "../log/log.js";
+import type { LogRecord } from "../stores/log/log.js";
 
 /**
  * Lets batches overlap: the next is started while earlier ones wait for answers, so that a slow API

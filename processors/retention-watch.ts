@@ -2,7 +2,7 @@
  * Kafka removes records when their time is over, booked or not. Booking that is that far behind is
  * reported while there is time left.
  */
-import type { Service } from "../runtime/service.js";
+import type { Service } from "../service.js";
 
 const lookEveryMs = 10 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;

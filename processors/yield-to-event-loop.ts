@@ -3,7 +3,7 @@
  * be booked a moment later, while a provider that gets no answer sends everything again.
  */
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
-import type { Watermark } from "../watermark/watermark.js";
+import type { Watermark } from "../stores/watermark/watermark.js";
 
 /** More concurrent calls than this count as a burst; 200 webhooks a second are two or three. */
 const callsMax = 10;

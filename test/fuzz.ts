@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { createLogger } from "../runtime/logger.js";
-import { openLmdbLog } from "../log/lmdb/lmdb-log.js";
+import { openLmdbLog } from "../stores/log/lmdb/lmdb-log.js";
 import { readConfig } from "../config.js";
 import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";

@@ -1,9 +1,9 @@
 /** Backfills: readings of a provider's history, and how far each has come. */
 import { limits } from "../config.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { durably } from "../postgres/rows.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { durably } from "../stores/postgres/rows.js";
 import type { BackfillView } from "../schemas/http/manage.js";
-import { randomBase62 } from "../vault/random.js";
+import { randomBase62 } from "../stores/vault/random.js";
 import { News } from "../runtime/lookout.js";
 
 /** How long a process may be silent before another goes on with its backfill. */

@@ -4,7 +4,7 @@
  * crash loses the counts of a minute; no figure depends on them.
  */
 import type { Logger } from "../runtime/logger.js";
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 
 export const takenVerdict = "taken";
 

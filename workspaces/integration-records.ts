@@ -1,11 +1,11 @@
 /** Integrations as people manage them; what the webhook endpoint looks up is integrations.ts. */
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
-import { oweReplay } from "../rejects/credential-replays.js";
+import { oweReplay } from "./rejects/credential-replays.js";
 import { hashToken } from "./integrations.js";
 import { type ListPage, newestFirst } from "./list-page.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { durably, insertRow } from "../postgres/rows.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { durably, insertRow } from "../stores/postgres/rows.js";
 import {
   areSameCredentials,
   openPrevious,
@@ -15,8 +15,8 @@ import {
   type SealedPrevious,
   withReplaced,
 } from "./integration-secrets.js";
-import { randomBase62 } from "../vault/random.js";
-import type { Vault } from "../vault/vault.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import type { Vault } from "../stores/vault/vault.js";
 
 export interface IntegrationRecord {
   readonly id: string;

@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { limits } from "../config.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
-import type { Vault } from "../vault/vault.js";
+import type { Vault } from "../stores/vault/vault.js";
 
 type IntegrationSecret = "token" | "credentials";
 

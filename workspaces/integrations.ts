@@ -6,14 +6,14 @@
 import { createHash } from "node:crypto";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 import {
   openPrevious,
   openSecret,
   type PreviousCredentials,
   type SealedPrevious,
 } from "./integration-secrets.js";
-import type { Vault } from "../vault/vault.js";
+import type { Vault } from "../stores/vault/vault.js";
 
 export interface Integration {
   readonly id: string;

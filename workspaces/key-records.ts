@@ -2,9 +2,9 @@
 import type { Environment } from "../schemas/records/records.js";
 import { type Scope, drawKey, hashKey, keyPrefix } from "./keys.js";
 import { type ListPage, newestFirst } from "./list-page.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { durably, insertRow } from "../postgres/rows.js";
-import { randomBase62 } from "../vault/random.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { durably, insertRow } from "../stores/postgres/rows.js";
+import { randomBase62 } from "../stores/vault/random.js";
 
 export interface KeyRecord {
   readonly id: string;

@@ -9,8 +9,8 @@ import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Logger } from "../runtime/logger.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { randomBase62 } from "../vault/random.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { randomBase62 } from "../stores/vault/random.js";
 
 const scopes = ["Read-only", "Full Ingress"] as const;
 export type Scope = (typeof scopes)[number];

@@ -1,5 +1,5 @@
 /** Lists in Postgres, newest first. */
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 
 export interface ListPage {
   readonly rowsMax: number;

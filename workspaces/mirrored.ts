@@ -5,7 +5,7 @@
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import type { Environment } from "../schemas/records/records.js";
 import { hadIntegration } from "./integrations.js";
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 
 /** Whether a copy of what this store sold is kept and not booked; undefined: it is no copy. */
 export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;

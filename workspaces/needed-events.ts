@@ -3,9 +3,9 @@
  * journal: `missing` only where something proves that they should have come. Looked at when
  * somebody asks, and kept for a moment; an event costs nothing.
  */
-import { clickhouseTime, fromClickhouseTime } from "../clickhouse/rows.js";
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
-import type { Postgres } from "../postgres/postgres.js";
+import { clickhouseTime, fromClickhouseTime } from "../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
 import type { NeededTypes, Provider } from "../providers/provider.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { NeededEvents } from "../schemas/http/manage.js";

@@ -2,8 +2,8 @@
  * What was bought and nobody reported a payment for: invoices whose charges do not come. One look
  * is over the events of an integration that were received in a span of time.
  */
-import { clickhouseTime } from "../clickhouse/rows.js";
-import type { ClickHouse } from "../clickhouse/clickhouse.js";
+import { clickhouseTime } from "../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
 import type { UnpaidPurchase } from "../providers/backfill.js";
 import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records/records.js";

@@ -1,10 +1,10 @@
 /** Workspaces: a name and a base currency, which is fixed at creation. */
 import { type ListPage, newestFirst } from "./list-page.js";
-import { join } from "../members/memberships.js";
-import type { Postgres } from "../postgres/postgres.js";
-import { insertRow } from "../postgres/rows.js";
+import { join } from "./members/memberships.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { insertRow } from "../stores/postgres/rows.js";
 import type { CustomerDetails, WorkspaceView } from "../schemas/http/manage.js";
-import { randomBase62 } from "../vault/random.js";
+import { randomBase62 } from "../stores/vault/random.js";
 
 export interface Workspace {
   readonly id: string;

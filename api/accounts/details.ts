@@ -1,8 +1,8 @@
 /** `GET /v1/accounts/{id}`: one customer, its subscriptions and all that happened. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { notFound } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { notFound } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import { withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";

@@ -2,7 +2,7 @@
  * Which accounts come next in an order, and what they are ordered by. Only that is asked of all
  * accounts; what there is to show is read of those of a page.
  */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type Query, asOfParams, given, sumSettingsSql } from "../reading/query.js";
 import { type AccountsWanted, accountParams, accountRows, everBegan } from "./query.js";

@@ -1,5 +1,5 @@
 /** Reads accounts in an order, a page or all. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";

@@ -1,5 +1,5 @@
 /** The JSON of an account. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { timeText } from "../events/evidence.js";
 import { showMrr } from "../reading/amounts.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";

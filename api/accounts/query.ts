@@ -1,5 +1,5 @@
 /** Accounts that ever had MRR, and their subscriptions, as of two moments. */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type Cell, inSql } from "../reading/metric-filters.js";
 import { movementRows } from "../reading/movements.js";

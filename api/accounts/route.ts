@@ -1,6 +1,6 @@
 /** `GET /v1/accounts`: customers that have or had MRR, in pages. */
 import { z } from "zod";
-import { forbidden } from "../../http/errors.js";
+import { forbidden } from "../../schemas/http/errors.js";
 import type { ExportRow } from "../exports/columns.js";
 import { seesCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";

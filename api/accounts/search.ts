@@ -1,8 +1,8 @@
 /** Finds the accounts that a provider's own id or an e-mail may belong to. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { type CustomerReader, accountsCalled } from "../../customers/stored.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { type CustomerReader, accountsCalled } from "../../workspaces/customers/stored.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
-import type { HashAccount } from "../../vault/account-hash.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, knownAtSql, tenantSql } from "../reading/query.js";
 import { rowsOf } from "../reading/reading.js";

@@ -1,5 +1,5 @@
 /** What one moment did to an account's subscriptions, as one line of its time line. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { timeText } from "../events/evidence.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import { showMrr } from "../reading/amounts.js";

@@ -1,5 +1,5 @@
 /** What happened to one account, newest first, besides its movements and payments. */
-import { clickhouseTime } from "../../clickhouse/rows.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { transferSuffix } from "../../schemas/movements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";

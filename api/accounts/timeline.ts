@@ -1,5 +1,5 @@
 /** The time line of an account: what each table has of it, merged, newest first. */
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { transactionId } from "../../schemas/ids.js";
 import { toJsonNumber } from "../../schemas/money/money.js";

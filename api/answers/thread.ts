@@ -1,6 +1,6 @@
 /** The thread of `writer.ts`: one answer after the other, in the order they were asked for. */
 import { parentPort } from "node:worker_threads";
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import { writeIngredients } from "./answers.js";
 import { yieldToMainThread } from "../../runtime/thread-priority.js";
 import type { Outcome, Task } from "./writer.js";

@@ -3,7 +3,7 @@
  * are written at once, since to hand one over and to start the thread takes longer.
  */
 import { Worker } from "node:worker_threads";
-import { unavailable, unprocessable } from "../../http/errors.js";
+import { unavailable, unprocessable } from "../../schemas/http/errors.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { Written } from "../exports/send.js";
 import { type AnswerMoments, type Ingredients, writeIngredients } from "./answers.js";

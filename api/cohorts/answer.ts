@@ -1,5 +1,5 @@
 /** From rows to the answer, in whichever thread (`answers/answers.ts`). */
-import { parsedRows } from "../../clickhouse/rows.js";
+import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { Presented } from "../exports/send.js";
 import { accountCohortsRows, cohortsRows, cohortsTable, tables } from "../exports/tables.js";
 import {

@@ -1,5 +1,5 @@
 /** What each vintage began with, and how its MRR or its accounts changed in each month since. */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { movementPartsSql, movementRows } from "../reading/movements.js";

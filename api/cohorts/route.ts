@@ -1,5 +1,5 @@
 /** `GET /v1/metrics/cohorts`. */
-import { unprocessable } from "../../http/errors.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { checkRange, textOf } from "../reading/reading.js";

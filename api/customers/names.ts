@@ -4,8 +4,12 @@
  */
 import type { Context } from "koa";
 import { z } from "zod";
-import { type CustomerReader, customersOf, unknownCustomer } from "../../customers/stored.js";
-import { includesRole } from "../../members/roles.js";
+import {
+  type CustomerReader,
+  customersOf,
+  unknownCustomer,
+} from "../../workspaces/customers/stored.js";
+import { includesRole } from "../../workspaces/members/roles.js";
 import type { Customer } from "../../schemas/http/customers.js";
 import type { Access } from "../../workspaces/keys.js";
 import { type ExportRow, columnsOf } from "../exports/columns.js";

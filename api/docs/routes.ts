@@ -8,7 +8,7 @@ import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import type Router from "@koa/router";
 import type { Context } from "koa";
-import { notFound } from "../../http/errors.js";
+import { notFound } from "../../schemas/http/errors.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { openApiDocument } from "./openapi.js";
 import { pageStyle, readPages } from "./pages.js";

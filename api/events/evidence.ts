@@ -1,5 +1,5 @@
 /** The JSON of ledger entries, of facts and of the raw events they were read from. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import {
   type FactView,

@@ -1,6 +1,6 @@
 /** The JSON of one raw event's way through the service. */
-import type { Catalogue } from "../../catalogue/view.js";
-import type { RejectListRow } from "../../rejects/rejects.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import type { RejectListRow } from "../../workspaces/rejects/rejects.js";
 import {
   type EventAnswer,
   eventAnswer,

@@ -1,12 +1,12 @@
 /** `GET /v1/events/{event_id}`: what became of one raw event, hop by hop. */
 import type Router from "@koa/router";
-import type { CatalogueView } from "../../catalogue/view.js";
+import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import { requireKey } from "../../http/auth.js";
-import { notFound } from "../../http/errors.js";
+import { notFound } from "../../schemas/http/errors.js";
 import { refuseParameters } from "../../http/query.js";
 import { accessOf } from "../../http/state.js";
-import { findReject } from "../../rejects/rejects.js";
-import type { Service } from "../../runtime/service.js";
+import { findReject } from "../../workspaces/rejects/rejects.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { EventAnswer } from "./schema.js";
 import { transactionId } from "../../schemas/ids.js";

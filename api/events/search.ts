@@ -1,11 +1,11 @@
 /** Finds a raw event: in the journal, or where it waits to be written there. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
-import { unavailable } from "../../http/errors.js";
+import { unavailable } from "../../schemas/http/errors.js";
 import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
-import type { LogRecord } from "../../log/log.js";
-import { openIntact, readRawEvent } from "../../log/raw-event.js";
-import type { Service } from "../../runtime/service.js";
-import { groups } from "../../watermark/watermark.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import { openIntact, readRawEvent } from "../../stores/log/raw-event.js";
+import type { Service } from "../../service.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { limits } from "../../config.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type JournalRow, journalQuery } from "./journal-query.js";

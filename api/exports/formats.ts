@@ -1,6 +1,6 @@
 /** Which form of a list the caller wants (`format`, else `Accept`). JSON is the default. */
 import type { Context } from "koa";
-import { malformed, notAcceptable } from "../../http/errors.js";
+import { malformed, notAcceptable } from "../../schemas/http/errors.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { Column, Encoder } from "./columns.js";
 import { csvEncoder } from "./csv.js";

@@ -4,9 +4,9 @@
  */
 import { Readable } from "node:stream";
 import type { Context } from "koa";
-import { unavailable } from "../../http/errors.js";
+import { unavailable } from "../../schemas/http/errors.js";
 import { Room } from "../../http/in-flight-quota.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { Clocks } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";

@@ -1,6 +1,6 @@
 /** `GET …/activity`: who changed what, newest first; of a workspace, or of the installation. */
-import { type ActivityRecord, listActivity } from "../../members/activity.js";
-import type { Service } from "../../runtime/service.js";
+import { type ActivityRecord, listActivity } from "../../workspaces/members/activity.js";
+import type { Service } from "../../service.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
 

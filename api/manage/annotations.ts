@@ -2,11 +2,11 @@
 import type { Context } from "koa";
 import { limits } from "../../config.js";
 import { readJson } from "../../http/body.js";
-import { notFound } from "../../http/errors.js";
-import { durably, insertRow } from "../../postgres/rows.js";
-import type { Service } from "../../runtime/service.js";
+import { notFound } from "../../schemas/http/errors.js";
+import { durably, insertRow } from "../../stores/postgres/rows.js";
+import type { Service } from "../../service.js";
 import { changedAnnotation, newAnnotation } from "../../schemas/http/members.js";
-import { randomBase62 } from "../../vault/random.js";
+import { randomBase62 } from "../../stores/vault/random.js";
 import { newestFirst } from "../../workspaces/list-page.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";

@@ -3,10 +3,10 @@
  * Every screen of the dashboard asks for it, so it is kept for a few seconds.
  */
 import { readQuery } from "../../http/query.js";
-import { staleDays } from "../../rates/rates.js";
-import { type OpenRejects, countOpenRejects } from "../../rejects/rejects.js";
+import { staleDays } from "../../workspaces/rates/rates.js";
+import { type OpenRejects, countOpenRejects } from "../../workspaces/rejects/rejects.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { type AttentionView, attentionQuery } from "../../schemas/http/manage.js";
 import { type RateSource, rateSources } from "../../schemas/money/rates.js";
 import type { Environment } from "../../schemas/records/records.js";

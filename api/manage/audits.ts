@@ -1,8 +1,8 @@
-import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../audits/audits.js";
+import { type AuditRecord, askAudit, isAuditOverdue, listAudits } from "../../workspaces/audits.js";
 import { readJson } from "../../http/body.js";
-import { conflict, unprocessable } from "../../http/errors.js";
+import { conflict, unprocessable } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { type AuditView, listQuery, newAudit } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";

@@ -6,8 +6,8 @@ import {
   findBackfill,
 } from "../../workspaces/backfills.js";
 import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";

@@ -1,9 +1,9 @@
 import { isAbsolute } from "node:path";
-import { RunningBackups } from "../../backup/running.js";
-import { vaultKeyOf } from "../../runtime/start/data-folder.js";
+import { RunningBackups } from "../../stores/backup/running.js";
+import { vaultKeyOf } from "../../stores/data-folder.js";
 import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import { newBackup } from "../../schemas/http/manage.js";
 import type { Calls } from "./calls.js";
 

@@ -1,13 +1,13 @@
 /** Erases the name, e-mail and id of a customer. The figures stay: they name nobody. */
 import type { Context } from "koa";
 import { z } from "zod";
-import { eraseCustomer } from "../../customers/stored.js";
-import { notFound } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { eraseCustomer } from "../../workspaces/customers/stored.js";
+import { notFound } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
 
-/** A keyed hash (vault/account-hash.ts). */
+/** A keyed hash (stores/vault/account-hash.ts). */
 const accountHash = z.string().regex(/^[0-9A-Za-z]{32}$/);
 
 export function customerRoutes({ postgres }: Service, calls: Calls<Workspace>): void {

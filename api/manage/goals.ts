@@ -2,13 +2,13 @@
 import type { Context } from "koa";
 import { limits } from "../../config.js";
 import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../http/errors.js";
-import { durably, insertIfNew } from "../../postgres/rows.js";
-import type { Service } from "../../runtime/service.js";
+import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
+import { durably, insertIfNew } from "../../stores/postgres/rows.js";
+import type { Service } from "../../service.js";
 import { changedGoal, newGoal } from "../../schemas/http/members.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { majorToMinor, toJsonNumber } from "../../schemas/money/money.js";
-import { randomBase62 } from "../../vault/random.js";
+import { randomBase62 } from "../../stores/vault/random.js";
 import { newestFirst } from "../../workspaces/list-page.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";

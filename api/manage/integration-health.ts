@@ -3,9 +3,9 @@
  * could not be booked (docs/decisions/http-interface.md).
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
-import { type IntegrationRejects, openRejectsOf } from "../../rejects/rejects.js";
+import { type IntegrationRejects, openRejectsOf } from "../../workspaces/rejects/rejects.js";
 import type { NeededOf } from "../../workspaces/needed-events.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { IntegrationHealth, NeededEvents } from "../../schemas/http/manage.js";
 

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import type { z } from "zod";
 import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
-import { malformed, notFound, unprocessable } from "../../http/errors.js";
+import { malformed, notFound, unprocessable } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
 import {
   type IntegrationRecord,
@@ -16,7 +16,7 @@ import {
 import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { callerOf } from "../../http/state.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
 import { changedIntegration, listQuery, newIntegration } from "../../schemas/http/manage.js";

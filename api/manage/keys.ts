@@ -1,7 +1,7 @@
 import { readJson } from "../../http/body.js";
-import { notFound, unprocessable } from "../../http/errors.js";
+import { notFound, unprocessable } from "../../schemas/http/errors.js";
 import { createKey, listKeys, revokeKey } from "../../workspaces/key-records.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { newKey } from "../../schemas/http/manage.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
-import { conflict, forbidden, notFound } from "../../http/errors.js";
+import { conflict, forbidden, notFound } from "../../schemas/http/errors.js";
 import { callerOf, memberOf } from "../../http/state.js";
 import {
   type Invitation,
@@ -11,7 +11,7 @@ import {
   findInvitationById,
   listInvitations,
   revokeInvitation,
-} from "../../members/invitations.js";
+} from "../../workspaces/members/invitations.js";
 import {
   type Member,
   changeRole,
@@ -19,9 +19,9 @@ import {
   isLastOwner,
   leave,
   listMembers,
-} from "../../members/memberships.js";
-import type { Role } from "../../members/roles.js";
-import type { Service } from "../../runtime/service.js";
+} from "../../workspaces/members/memberships.js";
+import type { Role } from "../../workspaces/members/roles.js";
+import type { Service } from "../../service.js";
 import { changedMember, newInvitation } from "../../schemas/http/members.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";

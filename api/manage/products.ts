@@ -4,14 +4,14 @@ import {
   changeProduct,
   findProduct,
   listProducts,
-} from "../../catalogue/edits.js";
-import { mergeProducts, undoMerge } from "../../catalogue/merges.js";
-import type { CatalogueView } from "../../catalogue/view.js";
+} from "../../workspaces/catalogue/edits.js";
+import { mergeProducts, undoMerge } from "../../workspaces/catalogue/merges.js";
+import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../http/errors.js";
+import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
-import { newActivityId } from "../../members/activity.js";
-import type { Service } from "../../runtime/service.js";
+import { newActivityId } from "../../workspaces/members/activity.js";
+import type { Service } from "../../service.js";
 import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Cursors } from "../reading/cursors.js";

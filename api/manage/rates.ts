@@ -1,6 +1,6 @@
 /** `GET /v1/manage/rates`: the newest day of each source of exchange rates. */
-import { staleDays } from "../../rates/rates.js";
-import type { Service } from "../../runtime/service.js";
+import { staleDays } from "../../workspaces/rates/rates.js";
+import type { Service } from "../../service.js";
 import type { RatesView } from "../../schemas/http/manage.js";
 import { rateSources } from "../../schemas/money/rates.js";
 import type { Calls } from "./calls.js";

@@ -1,9 +1,9 @@
 import { readJson } from "../../http/body.js";
-import { unprocessable } from "../../http/errors.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
-import { listRejects, unknownRejects } from "../../rejects/rejects.js";
-import { replayRejects } from "../../rejects/replay.js";
-import type { Service } from "../../runtime/service.js";
+import { listRejects, unknownRejects } from "../../workspaces/rejects/rejects.js";
+import { replayRejects } from "../../workspaces/rejects/replay.js";
+import type { Service } from "../../service.js";
 import { rejectStates, rejectsQuery, replayRequest } from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
 import type { Workspace } from "../../workspaces/workspaces.js";

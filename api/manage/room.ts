@@ -1,6 +1,6 @@
 /** Lists that one page shows whole, so that a chart shows all of them, have a bound. */
-import { conflict } from "../../http/errors.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import { conflict } from "../../schemas/http/errors.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 
 /**
  * Those that write at the same time wait for each other.

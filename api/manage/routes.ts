@@ -4,10 +4,10 @@
  */
 import Router from "@koa/router";
 import type { Context } from "koa";
-import type { CatalogueView } from "../../catalogue/view.js";
-import { notFound } from "../../http/errors.js";
+import type { CatalogueView } from "../../workspaces/catalogue/view.js";
+import { notFound } from "../../schemas/http/errors.js";
 import { createProviders } from "../../providers/index.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 import { createCursors } from "../reading/cursors.js";
 import { activityRoutes } from "./activity.js";

@@ -5,12 +5,12 @@
 import type { Context } from "koa";
 import { mayGrant } from "../../http/auth.js";
 import { readJson } from "../../http/body.js";
-import { forbidden, notFound } from "../../http/errors.js";
+import { forbidden, notFound } from "../../schemas/http/errors.js";
 import { callerOf, memberOf } from "../../http/state.js";
-import { durably, insertRow } from "../../postgres/rows.js";
-import type { Service } from "../../runtime/service.js";
+import { durably, insertRow } from "../../stores/postgres/rows.js";
+import type { Service } from "../../service.js";
 import { changedView, newView } from "../../schemas/http/members.js";
-import { randomBase62 } from "../../vault/random.js";
+import { randomBase62 } from "../../stores/vault/random.js";
 import { newestFirst } from "../../workspaces/list-page.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";

@@ -1,9 +1,9 @@
 /** How stored things are shown: environments in the words of `spec.md` 5.3, times in ISO 8601. */
-import type { ProductRecord } from "../../catalogue/edits.js";
-import { shownSlug } from "../../catalogue/view.js";
+import type { ProductRecord } from "../../workspaces/catalogue/edits.js";
+import { shownSlug } from "../../workspaces/catalogue/view.js";
 import type { IntegrationRecord } from "../../workspaces/integration-records.js";
 import type { KeyRecord } from "../../workspaces/key-records.js";
-import type { RejectListRow } from "../../rejects/rejects.js";
+import type { RejectListRow } from "../../workspaces/rejects/rejects.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type {
   IntegrationView,

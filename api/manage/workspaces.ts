@@ -1,7 +1,7 @@
 import { readJson } from "../../http/body.js";
 import { memberOf } from "../../http/state.js";
-import { setCustomerDetails } from "../../customers/setting.js";
-import type { Service } from "../../runtime/service.js";
+import { setCustomerDetails } from "../../workspaces/customers/setting.js";
+import type { Service } from "../../service.js";
 import {
   type Workspace,
   createWorkspace,

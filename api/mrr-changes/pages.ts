@@ -1,5 +1,5 @@
 /** Reads one page of what changed between two readings, and how many changes there are. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { type KeyPosition, type Page, type PinnedAsOf, pageByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import {

@@ -1,5 +1,5 @@
 /** The JSON of two readings of one figure, and of what lies between them. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { type MrrChangeView, type MrrChangesAnswer, mrrChange } from "./schema.js";
 import type { MrrChangeRow } from "./query.js";
 import type { MrrRow } from "../mrr/query.js";

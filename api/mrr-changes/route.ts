@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/mrr/changes`: two readings of one figure, and the events that lie between. */
-import { malformed, unprocessable } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { malformed, unprocessable } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";

@@ -1,6 +1,6 @@
 /** MRR and active subscribers by provider, as of two moments. */
 import assert from "node:assert";
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import { isLateInMonth, nextInterval, startOfMonth } from "../reading/calendar.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";

@@ -1,5 +1,5 @@
 /** Reads MRR as of a moment and as of a month before it. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { AsOf } from "../reading/as-of.js";
 import { growthThen } from "../reading/calendar.js";
 import { rowsOf } from "../reading/reading.js";

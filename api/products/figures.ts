@@ -1,5 +1,5 @@
 /** Sums of SKUs as sums of unified products, by today's catalogue. Pure. */
-import type { Catalogue, CatalogueProduct, Sku } from "../../catalogue/view.js";
+import type { Catalogue, CatalogueProduct, Sku } from "../../workspaces/catalogue/view.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import type { SkuRevenueRow, SkuSubscriptionsRow } from "./query.js";
 

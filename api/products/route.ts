@@ -1,5 +1,5 @@
 /** `GET /v1/products`: unified products, in pages. */
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";

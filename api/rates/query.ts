@@ -1,5 +1,5 @@
 /** Movements by month and kind, and how many accounts churned in each month. */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { seriesParams, seriesSql } from "../movement-series/query.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { movementRows } from "../reading/movements.js";

@@ -3,7 +3,7 @@
  * `known_at`, up to when they were recorded.
  */
 import { dayMs, startOfDay } from "./calendar.js";
-import { unprocessable } from "../../http/errors.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Environment } from "../../schemas/records/records.js";
 

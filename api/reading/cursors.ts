@@ -5,8 +5,8 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { z } from "zod";
-import { type ApiError, malformed } from "../../http/errors.js";
-import type { Vault } from "../../vault/vault.js";
+import { type ApiError, malformed } from "../../schemas/http/errors.js";
+import type { Vault } from "../../stores/vault/vault.js";
 
 /** Base64url of signature and JSON text. */
 export interface Cursors {

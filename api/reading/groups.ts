@@ -2,7 +2,7 @@
  * Groups of the figures over time. The largest are shown one by one, all others added up by the
  * engine: a series costs the same whether there are ten products or ten thousand.
  */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import type { MovementKind } from "../../schemas/records/records.js";

@@ -4,7 +4,7 @@
  * The ledger is additive, so what was recorded after `known_at` is subtracted, too: that is little,
  * and it leaves the projections, which know no receipt times, in use.
  */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "./as-of.js";
 import { additiveTable, fromDaySql } from "./parts.js";
 import { fromSql, knownAtSql } from "./query.js";

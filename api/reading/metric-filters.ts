@@ -1,10 +1,10 @@
 /** Which rows of movements a question is about: those of a provider, a product, a currency … */
-import type { Catalogue } from "../../catalogue/view.js";
-import { unprocessable } from "../../http/errors.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import type { Several } from "../../schemas/http/several.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
-import type { QueryParam } from "../../clickhouse/sql-text.js";
+import type { QueryParam } from "../../stores/clickhouse/sql-text.js";
 
 export interface CellQuery {
   readonly provider?: readonly string[] | undefined;

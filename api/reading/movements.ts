@@ -3,7 +3,7 @@
  * under the event that caused it, so both `at` and `known_at` are conditions on times
  * (`parts.ts`; docs/decisions/exactly-once.md).
  */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementMeasures } from "../../schemas/movements.js";
 import type { AsOf } from "./as-of.js";
 import type { Cell } from "./metric-filters.js";

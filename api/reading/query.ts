@@ -1,6 +1,6 @@
 /** A query is a value: SQL text and what is bound to its placeholders. Nothing here does IO. */
 import type { AsOf } from "./as-of.js";
-import type { QueryParam } from "../../clickhouse/sql-text.js";
+import type { QueryParam } from "../../stores/clickhouse/sql-text.js";
 
 export interface Query {
   readonly sql: string;

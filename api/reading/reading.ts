@@ -1,9 +1,9 @@
 /** What every read route does: look at the clocks first, then run its queries. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { unprocessable } from "../../http/errors.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import type { Access } from "../../workspaces/keys.js";
-import type { Service } from "../../runtime/service.js";
-import type { Figures } from "../../watermark/watermark.js";
+import type { Service } from "../../service.js";
+import type { Figures } from "../../stores/watermark/watermark.js";
 import type { AsOf, Clocks } from "./as-of.js";
 import { type Query, tenantSql } from "./query.js";
 

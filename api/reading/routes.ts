@@ -2,18 +2,18 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
-import type { Catalogue, CatalogueView } from "../../catalogue/view.js";
+import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
 import { limits } from "../../config.js";
 import { requireKey } from "../../http/auth.js";
 import { type Parameters, readQuery } from "../../http/query.js";
 import { accessOf } from "../../http/state.js";
 import type { Turns } from "../../http/turns.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
-import type { HashAccount } from "../../vault/account-hash.js";
-import type { Figures } from "../../watermark/watermark.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
+import type { Figures } from "../../stores/watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
-import type { CustomerReader } from "../../customers/stored.js";
+import type { CustomerReader } from "../../workspaces/customers/stored.js";
 import {
   rowsWithCustomers,
   seesCustomers,

@@ -1,5 +1,5 @@
 /** The intervals of a series: half-open, UTC, cut to what was asked for and to `at`. Pure. */
-import { unprocessable } from "../../http/errors.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import { limits } from "../../config.js";
 import { type Interval, intervals, intervalsDefault } from "../../schemas/http/series.js";
 import type { AsOf } from "./as-of.js";

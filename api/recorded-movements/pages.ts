@@ -1,6 +1,6 @@
 /** Reads recorded MRR movements. */
-import { fromClickhouseTime } from "../../clickhouse/rows.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
 import { type KeyPosition, type Page, type PinnedAsOf, pageByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";

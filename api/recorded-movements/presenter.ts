@@ -1,6 +1,6 @@
 /** The JSON of one recorded MRR movement. */
-import type { Catalogue } from "../../catalogue/view.js";
-import { fromClickhouseTime } from "../../clickhouse/rows.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import { type RecordedMovementRow, recordedMovementId } from "../../schemas/movements.js";
 import { presentMovementPlace } from "../mrr-changes/presenter.js";
 import { showMrr } from "../reading/amounts.js";

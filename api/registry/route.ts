@@ -4,8 +4,8 @@
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";
-import type { PublicSchema } from "../../log/registry/schema-ids.js";
-import type { Service } from "../../runtime/service.js";
+import type { PublicSchema } from "../../stores/log/registry/schema-ids.js";
+import type { Service } from "../../service.js";
 import {
   compatibility,
   mode,

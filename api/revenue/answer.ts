@@ -1,5 +1,5 @@
 /** From rows to the answer, in whichever thread (`answers/answers.ts`). */
-import { parsedRows } from "../../clickhouse/rows.js";
+import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import type { Presented } from "../exports/send.js";

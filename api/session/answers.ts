@@ -2,10 +2,10 @@
 import type { Context } from "koa";
 import { mayCreateWorkspaces, setSession } from "../../http/auth.js";
 import { isFromForeignPage } from "../../http/cookies.js";
-import { forbidden } from "../../http/errors.js";
+import { forbidden } from "../../schemas/http/errors.js";
 import { callerOf } from "../../http/state.js";
-import type { Session } from "../../members/sessions.js";
-import type { Service } from "../../runtime/service.js";
+import type { Session } from "../../workspaces/members/sessions.js";
+import type { Service } from "../../service.js";
 import { baseCurrency } from "../../schemas/http/manage.js";
 import type { SessionView } from "../../schemas/http/session.js";
 

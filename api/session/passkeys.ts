@@ -6,11 +6,11 @@ import { z } from "zod";
 import { requireRight } from "../../http/auth.js";
 import { jsonBody, readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
-import { forbidden, malformed, notFound, unauthenticated } from "../../http/errors.js";
+import { forbidden, malformed, notFound, unauthenticated } from "../../schemas/http/errors.js";
 import { refuseParameters } from "../../http/query.js";
-import { recordActivity } from "../../members/activity.js";
-import { findInvitation, isFor, spendInvitation } from "../../members/invitations.js";
-import { spendOnce } from "../../members/one-time-tokens.js";
+import { recordActivity } from "../../workspaces/members/activity.js";
+import { findInvitation, isFor, spendInvitation } from "../../workspaces/members/invitations.js";
+import { spendOnce } from "../../workspaces/members/one-time-tokens.js";
 import {
   type Passkey,
   addPasskey,
@@ -18,9 +18,9 @@ import {
   findPasskey,
   listPasskeys,
   notePasskeyUse,
-} from "../../members/passkeys.js";
-import { createUser, drawUserId, mayEnter } from "../../members/users.js";
-import type { Service } from "../../runtime/service.js";
+} from "../../workspaces/members/passkeys.js";
+import { createUser, drawUserId, mayEnter } from "../../workspaces/members/users.js";
+import type { Service } from "../../service.js";
 import { newPasskey, passkeyOptionsRequest, passkeySignIn } from "../../schemas/http/session.js";
 import { answerNewSession, refuseForeignPage, sessionOf } from "./answers.js";
 import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";

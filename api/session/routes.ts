@@ -2,18 +2,18 @@
 import type Router from "@koa/router";
 import { requireRight } from "../../http/auth.js";
 import { jsonBody, readJson } from "../../http/body.js";
-import { notFound, unauthenticated } from "../../http/errors.js";
+import { notFound, unauthenticated } from "../../schemas/http/errors.js";
 import { refuseParameters } from "../../http/query.js";
-import { recordActivity } from "../../members/activity.js";
-import { openLink } from "../../members/first-run.js";
-import { endSession, listSessions } from "../../members/session-records.js";
-import type { Service } from "../../runtime/service.js";
+import { recordActivity } from "../../workspaces/members/activity.js";
+import { openLink } from "../../workspaces/members/first-run.js";
+import { endSession, listSessions } from "../../workspaces/members/session-records.js";
+import type { Service } from "../../service.js";
 import { answerNewSession, refuseForeignPage, sessionOf, sessionView } from "./answers.js";
 import { passkeyRoutes } from "./passkeys.js";
 import { identityProviders } from "./providers.js";
 import { signInRoutes } from "./sign-in.js";
 import { signOutRoutes } from "./sign-out.js";
-import { subjectHasher } from "../../members/personal.js";
+import { subjectHasher } from "../../workspaces/members/personal.js";
 import { setup } from "../../schemas/http/session.js";
 
 const path = "/v1/session";

@@ -2,7 +2,7 @@
 import type { Context } from "koa";
 import type { z } from "zod";
 import { readCookie, setCookie } from "../../http/cookies.js";
-import { type Vault, SealBroken } from "../../vault/vault.js";
+import { type Vault, SealBroken } from "../../stores/vault/vault.js";
 
 const secondsMax = 10 * 60;
 

@@ -3,16 +3,16 @@ import type Router from "@koa/router";
 import { requireRight } from "../../http/auth.js";
 import { readBytes, requireContentType } from "../../http/body.js";
 import { originOf, sessionCookie, setCookie } from "../../http/cookies.js";
-import { malformed, notFound } from "../../http/errors.js";
-import { recordActivity } from "../../members/activity.js";
-import { spendOnce } from "../../members/one-time-tokens.js";
-import type { HashSubject } from "../../members/personal.js";
+import { malformed, notFound } from "../../schemas/http/errors.js";
+import { recordActivity } from "../../workspaces/members/activity.js";
+import { spendOnce } from "../../workspaces/members/one-time-tokens.js";
+import type { HashSubject } from "../../workspaces/members/personal.js";
 import {
   type EndedSession,
   endProviderSessions,
   endSession,
-} from "../../members/session-records.js";
-import type { Service } from "../../runtime/service.js";
+} from "../../workspaces/members/session-records.js";
+import type { Service } from "../../service.js";
 import type { IdentityProvider, LogoutToken } from "./providers.js";
 import { sessionOf } from "./answers.js";
 import { providerOf } from "./sign-in.js";

@@ -2,9 +2,9 @@
  * One tail of the transactions topic for all sockets of this process. Each new version is decoded
  * once and written as text once; the sockets of its workspace and environment that want it get it.
  */
-import type { CatalogueView } from "../../catalogue/view.js";
-import type { LogRecord, Subscription } from "../../log/log.js";
-import type { Service } from "../../runtime/service.js";
+import type { CatalogueView } from "../../workspaces/catalogue/view.js";
+import type { LogRecord, Subscription } from "../../stores/log/log.js";
+import type { Service } from "../../service.js";
 import type { StreamMessage } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
 import type { Cursors } from "../reading/cursors.js";

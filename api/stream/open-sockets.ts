@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
 import { stillAuthorized } from "../../http/auth.js";
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import type { Access } from "../../workspaces/keys.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { Subscriber } from "./subscriber.js";
 import type { Caller } from "../../http/state.js";

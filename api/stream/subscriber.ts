@@ -5,7 +5,7 @@
  */
 import type { WebSocket } from "ws";
 import type { Access } from "../../workspaces/keys.js";
-import type { Log, LogRecord } from "../../log/log.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
 import type { StreamQuery } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";

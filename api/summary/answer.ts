@@ -1,5 +1,5 @@
 /** From rows to the answer, in whichever thread (`answers/answers.ts`). */
-import { parsedRows } from "../../clickhouse/rows.js";
+import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Presented } from "../exports/send.js";
 import { summaryRows, summaryTable } from "../exports/tables.js";

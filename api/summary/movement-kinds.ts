@@ -1,5 +1,5 @@
 /** All movements up to two moments, by kind. */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { movementPartsSql, wholesOf } from "../reading/movements.js";

@@ -1,7 +1,7 @@
 /** The time a summary is about, and the one it is compared with. Pure. */
 import type { SummaryCompare, SummaryQuery } from "./schema.js";
 import { summaryDays } from "./schema.js";
-import { malformed } from "../../http/errors.js";
+import { malformed } from "../../schemas/http/errors.js";
 import { type AsOf, type Clocks, checkKnownAt } from "../reading/as-of.js";
 import { dayMs, isStartOfMonth, monthNumber, monthsBefore } from "../reading/calendar.js";
 import { type Series, readSeries } from "../reading/series.js";

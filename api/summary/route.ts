@@ -1,5 +1,5 @@
 /** `GET /v1/metrics/summary`: MRR and the ratios made of it. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { movementSeriesQuery } from "../movement-series/query.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";

@@ -1,5 +1,5 @@
 /** All that is known of a payment: its own facts, and those of the purchases it is linked to. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
 import { type MoneyFactRow, factsUnderKeysQuery } from "./facts-query.js";

@@ -1,5 +1,5 @@
 /** The JSON of one transaction with its versions, each with the raw events behind it. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import type { TransactionAnswer } from "./schema.js";
 import type { Fact } from "../../schemas/records/records.js";
 import type { JournalRow } from "../events/journal-query.js";

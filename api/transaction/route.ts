@@ -1,8 +1,8 @@
 /** `GET /v1/transactions/{id}`: one transaction, and why it is what it is. */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
-import { notFound } from "../../http/errors.js";
-import type { Service } from "../../runtime/service.js";
+import { notFound } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
 import { type JournalRow, journalQuery } from "../events/journal-query.js";
 import { withCustomers } from "../customers/names.js";
 import { sendTable } from "../exports/send.js";

@@ -3,7 +3,7 @@
  * of which some version has all that is wanted. Whether the version that is shown has it, the
  * caller sees.
  */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { inSql, skuSql } from "../reading/metric-filters.js";
 import { type Query, allOf, atSql, momentSql, tenantSql } from "../reading/query.js";

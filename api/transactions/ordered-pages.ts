@@ -2,7 +2,7 @@
  * Reads transactions in another order than newest first. Versions of one may differ in its amount:
  * candidates are versions in the order of theirs, of which only the one that is shown counts.
  */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";

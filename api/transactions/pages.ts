@@ -1,5 +1,5 @@
 /** Reads transactions, a page or all: chooses the version of each, then filters. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import type { Page, PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";

@@ -1,5 +1,5 @@
 /** The JSON of a transaction, from a row of the table or from a record of the topic. */
-import type { Catalogue, CatalogueProduct } from "../../catalogue/view.js";
+import type { Catalogue, CatalogueProduct } from "../../workspaces/catalogue/view.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { type Transaction, transaction } from "../../schemas/http/transactions.js";
 import { toJsonNumber } from "../../schemas/money/money.js";

@@ -1,5 +1,5 @@
 /** Versions of transactions, newest first. */
-import { clickhouseTime } from "../../clickhouse/rows.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { inSql, skuSql } from "../reading/metric-filters.js";
 import {

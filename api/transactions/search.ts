@@ -1,5 +1,5 @@
 /** Which transactions a provider's own id stands for. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { transactionId } from "../../schemas/ids.js";
 import { purchaseKey } from "../../schemas/money-keys.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";

@@ -2,7 +2,7 @@
  * What a transaction looked like at a past moment: its refunds and disputes dated later are taken
  * out again, by what the ledger says happened when (`definitions.md`, Two clocks).
  */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { grouped } from "../../runtime/grouped.js";
 import { refundedOf } from "../../schemas/money/refunded.js";
 import type { PinnedAsOf } from "../reading/pages.js";

@@ -1,5 +1,5 @@
 /** The JSON of what changed, in numbers that add up as they are shown. */
-import type { Catalogue } from "../../catalogue/view.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { grouped } from "../../runtime/grouped.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";

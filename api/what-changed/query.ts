@@ -1,5 +1,5 @@
 /** Movements between two moments, added up by what they are grouped by. */
-import { eachShard } from "../../clickhouse/cluster/shard-statements.js";
+import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementKinds } from "../../schemas/records/records.js";
 import { memberSql } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";

@@ -1,5 +1,5 @@
 /** `GET /v1/metrics/mrr/what-changed`. */
-import { unprocessable } from "../../http/errors.js";
+import { unprocessable } from "../../schemas/http/errors.js";
 import {
   rowsWithCustomers,
   seesCustomers,

@@ -4,8 +4,8 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import type { ClickHouse, WriteLane } from "../../clickhouse/clickhouse.js";
-import { openClickHouse } from "../../clickhouse/open.js";
+import type { ClickHouse, WriteLane } from "../../stores/clickhouse/clickhouse.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { readConfig } from "../../config.js";
 import { median } from "./figures.js";
 import { report, withChild } from "./processes.js";

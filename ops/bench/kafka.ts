@@ -1,7 +1,7 @@
 /** The log on a Kafka of this run's own, through the port, beside kafkajs by itself. */
 import { join } from "node:path";
-import { openKafkaLog } from "../../log/kafka/kafka-log.js";
-import type { Log, TopicOptions } from "../../log/log.js";
+import { openKafkaLog } from "../../stores/log/kafka/kafka-log.js";
+import type { Log, TopicOptions } from "../../stores/log/log.js";
 import { createLogger } from "../../runtime/logger.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { freePort, startKafka } from "../servers/kafka.js";

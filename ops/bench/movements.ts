@@ -6,8 +6,8 @@
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { openClickHouse } from "../../clickhouse/open.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { type Figure, median, spread } from "./figures.js";

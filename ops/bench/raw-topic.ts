@@ -2,14 +2,14 @@
 import { openService } from "../../runtime/start/open.js";
 import { listIntegrations } from "../../workspaces/integration-records.js";
 import { createLogger } from "../../runtime/logger.js";
-import { sealRawEvent } from "../../log/raw-event.js";
+import { sealRawEvent } from "../../stores/log/raw-event.js";
 import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { report, withChild } from "./processes.js";
 import { type SaleEvent, StripeSales } from "./stripe-sales.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { z } from "zod";
 
 /** Events lie one millisecond apart, so that a `complete_to` says how many are booked. */

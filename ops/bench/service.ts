@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { tokenFile } from "../../runtime/start/data-folder.js";
+import { tokenFile } from "../../stores/data-folder.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { leadsGroup, stopChild, track } from "./processes.js";
 

@@ -10,7 +10,7 @@ import { readConfig } from "../../config.js";
 import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
 import { openService } from "../../runtime/start/open.js";
-import type { Log } from "../../log/log.js";
+import type { Log } from "../../stores/log/log.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
 import { type Figure, median, short } from "./figures.js";
 import { type Installation, withInstallation } from "./installation.js";

@@ -4,11 +4,11 @@
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { openClickHouse } from "../../clickhouse/open.js";
-import { durableSettings } from "../../clickhouse/settings.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import { durableSettings } from "../../stores/clickhouse/settings.js";
+import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { createLogger } from "../../runtime/logger.js";
-import { openPostgres } from "../../postgres/open.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { readConfig } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
 import { report, withChild } from "./processes.js";

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { lockFolder } from "../../runtime/start/folder-lock.js";
+import { lockFolder } from "../../stores/folder-lock.js";
 import { type Merchant, merchant } from "./merchant.js";
 
 const marker = z.object({

@@ -3,7 +3,7 @@
  * arguments. It serves until its standard input ends.
  */
 import { DataType, load, open } from "ffi-rs";
-import { clickhouseLibrary } from "../../clickhouse/library.js";
+import { clickhouseLibrary } from "../../stores/clickhouse/library.js";
 
 /** The last statement waits for the end of the input: while it runs, the engine serves. */
 const serveUntilInputEnds =

@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { clickhouseLibrary } from "../../clickhouse/library.js";
+import { clickhouseLibrary } from "../../stores/clickhouse/library.js";
 import { type LocalServer, startServer } from "./server.js";
 
 export interface ClickHouseOptions {

@@ -5,9 +5,9 @@
 import { allEnded } from "../../runtime/all-settled.js";
 import { limits } from "../../config.js";
 import type { Environment } from "../../schemas/records/records.js";
-import { literal } from "../../clickhouse/sql-text.js";
+import { literal } from "../../stores/clickhouse/sql-text.js";
 import { chunksBySize } from "../../runtime/chunk.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 
 export interface Tenant {
   readonly workspace: string;

@@ -15,8 +15,8 @@ import {
   tenantsOf,
 } from "./account-slices.js";
 import { areAllRight, auditSlice, repairSlice, type SliceFinding } from "./movements.js";
-import { clickhouseTime } from "../../clickhouse/rows.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";

@@ -1,5 +1,5 @@
 /** What the ledger should be minus what it is, by slices of payments, and the rows that mend it. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { findingOf, type SliceFinding } from "./movements.js";
 import { isoTime, ledgerIn, type PaymentSlice } from "./money.js";
 import {

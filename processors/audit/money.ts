@@ -3,9 +3,9 @@
  * at a time. Ledger and versions are a function of the facts received up to a moment, so up to
  * `knownTo` they can be audited while booking goes on.
  */
-import { clickhouseTime, fromClickhouseTime, matching } from "../../clickhouse/rows.js";
-import { literal } from "../../clickhouse/sql-text.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { clickhouseTime, fromClickhouseTime, matching } from "../../stores/clickhouse/rows.js";
+import { literal } from "../../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { type Tenant, tenantSql } from "./account-slices.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Fact, factCodec } from "../../schemas/records/records.js";

@@ -3,8 +3,8 @@
  * account worked out anew by the function that booked it (`book/account/account-movements.ts`).
  */
 import { limits } from "../../config.js";
-import { fromClickhouseTime, clickhouseTime, matching } from "../../clickhouse/rows.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { fromClickhouseTime, clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import { differenceOf, type RecordedRow } from "../book/account/recorded.js";

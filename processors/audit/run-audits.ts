@@ -16,10 +16,10 @@ import {
   resumeAudits,
   takeAudit,
   wasAuditAsked,
-} from "../../audits/audits.js";
-import { tryExclusively } from "../../postgres/leases.js";
+} from "../../workspaces/audits.js";
+import { tryExclusively } from "../../stores/postgres/leases.js";
 import { Lookout } from "../../runtime/lookout.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { auditedTables } from "../../schemas/audit.js";
 import { audit } from "./audit.js";
 

@@ -5,17 +5,22 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { fromClickhouseTime, clickhouseTime, matching, rowsIn } from "../../clickhouse/rows.js";
-import { jsonRows } from "../../clickhouse/sql-text.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
+import {
+  fromClickhouseTime,
+  clickhouseTime,
+  matching,
+  rowsIn,
+} from "../../stores/clickhouse/rows.js";
+import { jsonRows } from "../../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
-import type { State } from "../../state/state.js";
-import type { Watermark } from "../../watermark/watermark.js";
+import type { State } from "../../stores/state/state.js";
+import type { Watermark } from "../../stores/watermark/watermark.js";
 import { factRows, insertFacts } from "../book/money/money-tables.js";
 import { accounts, moneyFacts, pools } from "../book/state/kinds.js";
 import { itemsOfPart, keyOf, listOf } from "../book/state/lists.js";

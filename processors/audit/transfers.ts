@@ -1,10 +1,10 @@
 /** Whether every subscription that went to another account was ended under the one before. */
 import { findingOf, type SliceFinding } from "./movements.js";
 import { type Tenant, tenantSql } from "./account-slices.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { limits } from "../../config.js";
-import { clickhouseTime, matching } from "../../clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
 import { grouped } from "../../runtime/grouped.js";
 import {
   isReportedSql,

@@ -3,8 +3,8 @@
  * is the document that follows from the facts known then. Not which rows are there: a row written
  * while less was known stays, and is outranked (`migrations/clickhouse/0001_schema.sql`).
  */
-import { clickhouseTime, matching } from "../../clickhouse/rows.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { findingOf, type SliceFinding } from "./movements.js";
 import { grouped } from "../../runtime/grouped.js";
 import { isoTime, type PaymentSlice } from "./money.js";

@@ -1,14 +1,14 @@
 /** Makes the events of a backfill durable, as the ingest endpoints do. */
-import { settledAfter } from "../../watermark/in-flight-receipts.js";
-import { bulkKey } from "../../log/bulk.js";
-import { sealRawEvent } from "../../log/raw-event.js";
+import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
+import { bulkKey } from "../../stores/log/bulk.js";
+import { sealRawEvent } from "../../stores/log/raw-event.js";
 import type { Integration } from "../../workspaces/integrations.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import type { HistoryEvent } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { historyEventId } from "../../schemas/ids.js";
 import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/records.js";
-import { type HashAccount, rawKey } from "../../vault/account-hash.js";
+import { type HashAccount, rawKey } from "../../stores/vault/account-hash.js";
 
 /**
  * The key is of another mode than the integration: its events would go to the other environment.

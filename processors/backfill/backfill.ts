@@ -12,19 +12,19 @@ import {
   leaseBackfill,
   moveBackfill,
 } from "../../workspaces/backfills.js";
-import type { ProviderApis } from "../../provider-api/provider-api.js";
-import type { Service } from "../../runtime/service.js";
-import { recordsBehind } from "../../watermark/backlog.js";
-import { groups } from "../../watermark/watermark.js";
-import { RecordTooLarge } from "../../log/record-size.js";
+import type { ProviderApis } from "../../providers/api/provider-api.js";
+import type { Service } from "../../service.js";
+import { recordsBehind } from "../../stores/watermark/backlog.js";
+import { groups } from "../../stores/watermark/watermark.js";
+import { RecordTooLarge } from "../../stores/log/record-size.js";
 import { Lookout } from "../../runtime/lookout.js";
-import { isStoreAway } from "../../runtime/store-away.js";
+import { isStoreAway } from "../../stores/store-away.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { parseJsonText } from "../../schemas/json.js";
 import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
-import type { HashAccount } from "../../vault/account-hash.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 
 /** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */

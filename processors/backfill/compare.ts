@@ -1,7 +1,7 @@
 /** Compares what a provider lists as paid with what is booked, by month and currency. */
 import type { Backfill, ComparedMonth } from "../../workspaces/backfills.js";
-import { clickhouseTime } from "../../clickhouse/rows.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { ListedPayment } from "../../providers/backfill.js";
 import { transactionId } from "../../schemas/ids.js";

@@ -5,7 +5,7 @@
  * nor a backfill changes anything.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { tryExclusively } from "../../postgres/leases.js";
+import { tryExclusively } from "../../stores/postgres/leases.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { withDeadline } from "../../runtime/deadline.js";
 import { parseJsonText } from "../../schemas/json.js";

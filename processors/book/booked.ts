@@ -1,8 +1,8 @@
 /** What a batch comes to: rows of the tables, and messages on the public topics. */
-import type { NewRecord } from "../../log/log.js";
+import type { NewRecord } from "../../stores/log/log.js";
 import type { Fact, Topic } from "../../schemas/records/records.js";
 import { bookedAtColumn } from "../../schemas/booked-at.js";
-import { rejectColumns } from "../../rejects/rejects.js";
+import { rejectColumns } from "../../workspaces/rejects/rejects.js";
 import { factColumns, ledgerColumns, versionColumns } from "./money/money-tables.js";
 import { changeColumns } from "./subscriptions/changes.js";
 import { movementColumns } from "./subscriptions/movements.js";

@@ -4,11 +4,11 @@
  * commits it with the rows and messages that come of it, in one transaction of the state.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { tabSeparated } from "../../clickhouse/tab-separated.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
 import { limits } from "../../config.js";
 import { chunksBySize } from "../../runtime/chunk.js";
-import type { Log, LogRecord } from "../../log/log.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import {
@@ -17,8 +17,8 @@ import {
   type RowLane,
   rowLanes,
   type State,
-} from "../../state/state.js";
-import type { NamedSku, Skus } from "../../catalogue/skus.js";
+} from "../../stores/state/state.js";
+import type { NamedSku, Skus } from "../../workspaces/catalogue/skus.js";
 import type { Left } from "../batch-coalescer.js";
 import { isBookKey, matterOf } from "../normalize/facts.js";
 import { mapInTurns } from "../yield-to-event-loop.js";

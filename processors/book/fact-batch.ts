@@ -1,7 +1,7 @@
 /** A batch of the facts topic as facts, each once. */
 import { type Fact, factRecords } from "../../schemas/records/records.js";
-import type { LogRecord } from "../../log/log.js";
-import type { SkuName } from "../../catalogue/skus.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import type { SkuName } from "../../workspaces/catalogue/skus.js";
 import { mapInTurns } from "../yield-to-event-loop.js";
 
 /** In log order; a fact that was published twice is included once: as first reported. */

@@ -4,14 +4,14 @@
  * what booking needs of it is read from there, once.
  */
 import { LRUCache } from "lru-cache";
-import { matching } from "../../clickhouse/rows.js";
-import { literal } from "../../clickhouse/sql-text.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
+import { matching } from "../../stores/clickhouse/rows.js";
+import { literal } from "../../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Fact, factCodec, topics } from "../../schemas/records/records.js";
-import type { OwnedPartition } from "../../state/state.js";
+import type { OwnedPartition } from "../../stores/state/state.js";
 import { nameOf } from "../normalize/facts.js";
 import { movementDimensions, type RecordedRow } from "./account/recorded.js";
 import { accounts, moneyFacts, pools, subscriptionAccounts } from "./state/kinds.js";

@@ -4,10 +4,10 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
-import type { Log } from "../../log/log.js";
+import type { Log } from "../../stores/log/log.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Logger } from "../../runtime/logger.js";
-import { isStoreAway } from "../../runtime/store-away.js";
+import { isStoreAway } from "../../stores/store-away.js";
 import type { Message } from "./booked.js";
 
 const firstPauseMs = 100;

@@ -3,8 +3,8 @@
  * for a replay, which makes rows that were lost again, and for facts that an earlier state may have
  * booked in part. What is there is compared, so it may be repeated.
  */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Fact } from "../../schemas/records/records.js";
 import { matterOf } from "../normalize/facts.js";

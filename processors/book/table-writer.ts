@@ -5,13 +5,13 @@
  * answers it is tried again, and the outbox grows.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/grouped.js";
-import { rejectNews } from "../../rejects/rejects.js";
+import { rejectNews } from "../../workspaces/rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
-import type { Log } from "../../log/log.js";
+import type { Log } from "../../stores/log/log.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import type { Logger } from "../../runtime/logger.js";
 import {
@@ -21,7 +21,7 @@ import {
   rowLanes,
   type SealedBatch,
   type State,
-} from "../../state/state.js";
+} from "../../stores/state/state.js";
 import { type BookedTable, bookedTableNames, bookedTables } from "./booked.js";
 
 /** Where one process does everything: those who ask for figures hurry the lanes. */

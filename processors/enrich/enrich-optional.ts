@@ -3,14 +3,14 @@
  * nothing: what it adds counts as received when the API answered, and facts equal to the booked
  * ones are left out.
  */
-import { settledAfter } from "../../watermark/in-flight-receipts.js";
+import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import {
   keepAnswers,
   type KeptAnswers,
   markPublished,
   recallAnswers,
-} from "../../provider-api/stored-answers.js";
-import type { LogRecord } from "../../log/log.js";
+} from "../../providers/api/stored-answers.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { enrichedFactId } from "../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-required.js";

@@ -4,11 +4,11 @@
  * reject, which is replayed when the API answers again.
  */
 import { withDeadline } from "../../runtime/deadline.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { incompleteRecords, topics } from "../../schemas/records/records.js";
-import { keepAnswers, recallAnswers } from "../../provider-api/stored-answers.js";
-import type { LogRecord } from "../../log/log.js";
-import { TryLater } from "../../runtime/store-away.js";
+import { keepAnswers, recallAnswers } from "../../providers/api/stored-answers.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import { TryLater } from "../../stores/store-away.js";
 import { groupsAsCompleted } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
 import { keepCustomers } from "../normalize/keep-customers.js";

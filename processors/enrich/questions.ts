@@ -3,8 +3,8 @@
  * is open (`providers/provider.ts`, asks).
  */
 import { parseJsonText } from "../../schemas/json.js";
-import { absentFreshMsMax } from "../../provider-api/fresh-answers.js";
-import type { Asker } from "../../provider-api/provider-api.js";
+import { absentFreshMsMax } from "../../providers/api/fresh-answers.js";
+import type { Asker } from "../../providers/api/provider-api.js";
 import { limits } from "../../config.js";
 import type { Known, Provider, Question } from "../../providers/provider.js";
 import type { Environment, RawEventMeta } from "../../schemas/records/records.js";

@@ -1,11 +1,11 @@
-/** Bulk is normalized a little at a time, after what others sent is booked (log/bulk.ts). */
+/** Bulk is normalized a little at a time, after what others sent is booked (stores/log/bulk.ts). */
 import { setTimeout as pause } from "node:timers/promises";
-import { bulkPartition } from "../../log/bulk.js";
-import type { LogRecord } from "../../log/log.js";
+import { bulkPartition } from "../../stores/log/bulk.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { topics } from "../../schemas/records/records.js";
-import { recordsBehind } from "../../watermark/backlog.js";
-import { groups } from "../../watermark/watermark.js";
+import { recordsBehind } from "../../stores/watermark/backlog.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { normalize } from "./normalize.js";
 import type { NormalizingService } from "./normalizing-service.js";
 

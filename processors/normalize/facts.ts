@@ -12,7 +12,7 @@ import { unknownCountry } from "../../schemas/countries.js";
 import { announcedSteps } from "../../schemas/fact-bounds.js";
 import { paymentKey, purchaseKey } from "../../schemas/money-keys.js";
 import type { Fact, FactBody, RawEventMeta } from "../../schemas/records/records.js";
-import type { HashAccount } from "../../vault/account-hash.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { DecodedFact } from "../../providers/provider.js";
 
 /** The facts, or why the event cannot be booked. */

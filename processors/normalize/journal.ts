@@ -3,9 +3,9 @@
  * of its own, in large, unhurried batches: it explains figures and must not delay them.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { topics } from "../../schemas/records/records.js";
-import { groups } from "../../watermark/watermark.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { insertRawEvents, type RawEventRow, rawEventRow } from "./raw-events.js";
 import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";

@@ -1,5 +1,5 @@
-/** Keeps whom events name (customers/customers.ts). It adorns figures and is never in their way. */
-import { isStoreAway } from "../../runtime/store-away.js";
+/** Keeps whom events name (workspaces/customers/customers.ts). It adorns figures and is never in their way. */
+import { isStoreAway } from "../../stores/store-away.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";
 

@@ -2,7 +2,7 @@
  * Objects an event, or an answer of its provider's API, only names: reported whole by others before
  * (`providers/provider.ts`, KeptObject).
  */
-import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
+import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
 import type { KeptObject, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 import type { NormalizingService } from "./normalizing-service.js";

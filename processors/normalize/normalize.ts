@@ -2,7 +2,7 @@
  * Normalizes raw events into facts. Stateless: nothing here depends on another event. The steps
  * below are the whole of it; each may be repeated at any time.
  */
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { Slices } from "../yield-to-event-loop.js";
 import { keepCustomers } from "./keep-customers.js";
 import { publishOutcomes } from "./publish-facts.js";

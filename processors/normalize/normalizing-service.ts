@@ -1,10 +1,10 @@
 /** What normalizing needs of the service. */
-import type { Customers } from "../../customers/customers.js";
-import type { ProviderApis } from "../../provider-api/provider-api.js";
-import type { Service } from "../../runtime/service.js";
-import type { Watermark } from "../../watermark/watermark.js";
+import type { Customers } from "../../workspaces/customers/customers.js";
+import type { ProviderApis } from "../../providers/api/provider-api.js";
+import type { Service } from "../../service.js";
+import type { Watermark } from "../../stores/watermark/watermark.js";
 import type { Provider } from "../../providers/provider.js";
-import type { HashAccount } from "../../vault/account-hash.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { RecentlyPublished } from "../enrich/recently-published.js";
 import type { RecentOutcomes } from "./recent-outcomes.js";
 

@@ -1,7 +1,7 @@
 /** What reading one raw record comes to. */
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import type { Known, Provider } from "../../providers/provider.js";
-import type { ToldCustomer } from "../../customers/customers.js";
+import type { ToldCustomer } from "../../workspaces/customers/customers.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
 import type { MissingRate } from "./facts.js";
 

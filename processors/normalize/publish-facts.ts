@@ -5,7 +5,7 @@ import {
   incompleteRecords,
   topics,
 } from "../../schemas/records/records.js";
-import type { EnrichmentStep } from "../../provider-api/stored-answers.js";
+import type { EnrichmentStep } from "../../providers/api/stored-answers.js";
 import { factKey } from "./facts.js";
 import { recordRejects } from "../rejects/record-reject.js";
 import type { NormalizingService } from "./normalizing-service.js";

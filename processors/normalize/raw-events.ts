@@ -1,8 +1,8 @@
 /** What became of each raw event: one row for each record of the raw topic. */
-import { clickhouseTime } from "../../clickhouse/rows.js";
-import { partsOf } from "../../clickhouse/sql-text.js";
-import { appendsOf } from "../../clickhouse/tab-separated.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { partsOf } from "../../stores/clickhouse/sql-text.js";
+import { appendsOf } from "../../stores/clickhouse/tab-separated.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Outcome } from "./outcome.js";
 
 const columns =

@@ -3,9 +3,9 @@
  * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
  */
 import { parseBody } from "../../http/webhook-body.js";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { mirrorsAt } from "../../workspaces/mirrored.js";
-import { firstReceivedAt, openIntact, readRawEvent } from "../../log/raw-event.js";
+import { firstReceivedAt, openIntact, readRawEvent } from "../../stores/log/raw-event.js";
 import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, NamedCustomer, Provider } from "../../providers/provider.js";

@@ -1,5 +1,5 @@
 /** Outcomes that were normalized a moment ago, for the journal that follows. */
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { type RawEventRow, rawEventRow } from "./raw-events.js";
 import type { Outcome } from "./outcome.js";
 

@@ -3,7 +3,7 @@
  * then; all are replayed once the API has answered anything since the last try. The pause doubles
  * as long as some are left, so that a dead API costs a try every few minutes and nothing more.
  */
-import { replayAll, replayRejects, type ReplayService } from "../../rejects/replay.js";
+import { replayAll, replayRejects, type ReplayService } from "../../workspaces/rejects/replay.js";
 
 const reason = "enrichment_unavailable";
 /** Those that decoding made without asking wait for something else. */

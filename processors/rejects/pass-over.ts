@@ -1,15 +1,15 @@
 /**
- * What becomes of a record that its consumer fails on by itself (log/suspects.ts): the raw event
+ * What becomes of a record that its consumer fails on by itself (stores/log/suspects.ts): the raw event
  * behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it is
  * taken back; a replay books what is missing.
  */
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Message } from "../book/booked.js";
-import type { LogRecord } from "../../log/log.js";
-import { readRawEvent } from "../../log/raw-event.js";
-import type { Service } from "../../runtime/service.js";
-import { isStoreAway } from "../../runtime/store-away.js";
-import { groups } from "../../watermark/watermark.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import { readRawEvent } from "../../stores/log/raw-event.js";
+import type { Service } from "../../service.js";
+import { isStoreAway } from "../../stores/store-away.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
 import { unreadable } from "../normalize/read-raw.js";
 import { recordRejects, type RejectedEvent } from "./record-reject.js";

@@ -1,8 +1,8 @@
 /** A reject as its topic and its table hold it. */
-import { clickhouseTime } from "../../clickhouse/rows.js";
-import type { LogRecord } from "../../log/log.js";
-import { insertRejects, type RejectRow } from "../../rejects/rejects.js";
-import type { Service } from "../../runtime/service.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import { insertRejects, type RejectRow } from "../../workspaces/rejects/rejects.js";
+import type { Service } from "../../service.js";
 import { type Fact, type Reject, rejectCodec, topics } from "../../schemas/records/records.js";
 
 /** Why an event is not booked, or not all of it. */

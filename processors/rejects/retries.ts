@@ -3,12 +3,12 @@
  * when one is reported, for a provider's API when it answers again or other credentials were
  * entered. Replayed ones that were booked are resolved.
  */
-import { replayOwed } from "../../rejects/credential-replays.js";
-import { tryExclusively } from "../../postgres/leases.js";
-import { rejectNews } from "../../rejects/rejects.js";
-import { replayAll } from "../../rejects/replay.js";
+import { replayOwed } from "../../workspaces/rejects/credential-replays.js";
+import { tryExclusively } from "../../stores/postgres/leases.js";
+import { rejectNews } from "../../workspaces/rejects/rejects.js";
+import { replayAll } from "../../workspaces/rejects/replay.js";
 import { Lookout } from "../../runtime/lookout.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { WaitingForApis } from "./api-rejects.js";
 
@@ -138,7 +138,7 @@ async function settleReplayed({
   const replayed = "SELECT 1 FROM rejects FINAL WHERE state = 'replayed' LIMIT 1";
   if ((await clickhouse.rows(replayed)).length === 0) return false;
   const complete = await watermark.completeTo();
-  // A replay is marked with the moment before its new receipt time (rejects/replay.ts).
+  // A replay is marked with the moment before its new receipt time (workspaces/rejects/replay.ts).
   const settled = `state = 'replayed' AND revision < ${complete}`;
   const [waiting] = await clickhouse.rows<{ found: string }>(
     `SELECT count() AS found FROM rejects FINAL WHERE ${settled}`,

@@ -3,10 +3,10 @@
  * may do what is needed there. Makes nothing.
  */
 import { type Config, ConfigError } from "../../config.js";
-import type { LogUse } from "../../log/log.js";
-import { topicOptions } from "../../log/topic-options.js";
-import { openPostgres } from "../../postgres/open.js";
-import type { storeFolders } from "./data-folder.js";
+import type { LogUse } from "../../stores/log/log.js";
+import { topicOptions } from "../../stores/log/topic-options.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import type { storeFolders } from "../../stores/data-folder.js";
 import type { Logger } from "../logger.js";
 
 export interface Checked {
@@ -48,8 +48,8 @@ async function reported(check: () => Promise<string>): Promise<Checked> {
 }
 
 async function kafka(config: Config, use: LogUse, logger: Logger): Promise<string> {
-  const { checkKafka } = await import("../../log/kafka/topics.js");
-  const { kafkaSettings } = await import("../../log/kafka/settings.js");
+  const { checkKafka } = await import("../../stores/log/kafka/topics.js");
+  const { kafkaSettings } = await import("../../stores/log/kafka/settings.js");
   const settings = kafkaSettings(config);
   const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
   const topics = topicOptions(config, config.KAFKA_PARTITIONS);
@@ -58,7 +58,7 @@ async function kafka(config: Config, use: LogUse, logger: Logger): Promise<strin
 }
 
 async function clickhouse(url: string, setting: string): Promise<string> {
-  const { whenUsable } = await import("../../clickhouse/server/start-checks.js");
+  const { whenUsable } = await import("../../stores/clickhouse/server/start-checks.js");
   const { version, database } = await whenUsable({ url, patienceMs: 0 }, setting, [], false);
   return `ClickHouse ${version} answers at ${new URL(url).host}, database ${database}: all rights`;
 }
@@ -85,7 +85,7 @@ async function postgres(url: string, setting: string, logger: Logger): Promise<s
 }
 
 async function registry(url: string, logger: Logger): Promise<string> {
-  const { Registry } = await import("../../log/registry/schema-registry.js");
+  const { Registry } = await import("../../stores/log/registry/schema-registry.js");
   const found = new Registry(url, logger);
   await found.check();
   return `The schema registry answers at ${found.name}`;

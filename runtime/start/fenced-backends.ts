@@ -2,10 +2,10 @@
  * The backends of a command that holds the exclusive lease. Every write first checks the lease, so
  * a command that was paused for a while writes nothing it computed before.
  */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import type { ExclusiveLease } from "./exclusive-lease.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { ExclusiveLease } from "../../stores/postgres/exclusive-lease.js";
 
 /** @throws OthersRun from every write once other processes may run */
 export function fenceBackends(

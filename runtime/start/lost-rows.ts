@@ -6,13 +6,13 @@
 import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { readRawEvent } from "../../log/raw-event.js";
-import { isNotAllowed } from "../../clickhouse/errors.js";
-import { storeFolders } from "./data-folder.js";
-import type { Log } from "../../log/log.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { groups } from "../../watermark/watermark.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { readRawEvent } from "../../stores/log/raw-event.js";
+import { isNotAllowed } from "../../stores/clickhouse/errors.js";
+import { storeFolders } from "../../stores/data-folder.js";
+import type { Log } from "../../stores/log/log.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { groups } from "../../stores/watermark/watermark.js";
 
 /** Rows or records are missing, or are another installation's; the message says what to do. */
 export class RowsLost extends Error {

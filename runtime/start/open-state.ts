@@ -1,12 +1,12 @@
 /** Where the books lie when the log is Kafka: in DATABASE_URL, or in databases of their own. */
 import { type Config, ConfigError } from "../../config.js";
-import { openPostgres } from "../../postgres/open.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { PostgresState } from "../../state/postgres-state.js";
-import { SpreadState } from "../../state/spread-state.js";
-import type { State } from "../../state/state.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { PostgresState } from "../../stores/state/postgres-state.js";
+import { SpreadState } from "../../stores/state/spread-state.js";
+import type { State } from "../../stores/state/state.js";
 import type { Logger } from "../logger.js";
-import { migratePostgres } from "../migrations.js";
+import { migratePostgres } from "../../stores/migrations.js";
 import type { Readiness } from "../readiness.js";
 import type { Releases } from "../releases.js";
 

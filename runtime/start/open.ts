@@ -2,49 +2,49 @@
 import Router from "@koa/router";
 import { type Config, ConfigError, embeddedBackends } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
-import { BackupRefused } from "../../backup/manifest.js";
-import { restoreUnderWay } from "../../backup/restore.js";
-import { noClickHouse } from "../../clickhouse/unused.js";
-import { openClickHouse } from "../../clickhouse/open.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { BackupRefused } from "../../stores/backup/manifest.js";
+import { restoreUnderWay } from "../../stores/backup/restore.js";
+import { noClickHouse } from "../../stores/clickhouse/unused.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import {
   type DataFolder,
   type Secrets,
   expectInstallation,
   openDataFolder,
-} from "./data-folder.js";
-import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
+} from "../../stores/data-folder.js";
+import { LocalReceipts } from "../../stores/watermark/in-flight-receipts.js";
 import { CallLimits } from "../../http/rate-limits.js";
 import { openIntegrations } from "../../workspaces/integrations.js";
 import { openKeys } from "../../workspaces/keys.js";
-import { alone } from "../../postgres/leases.js";
-import type { Processes } from "../../log/kafka/connection.js";
-import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
-import type { Log, LogUse } from "../../log/log.js";
+import { alone } from "../../stores/postgres/leases.js";
+import type { Processes } from "../../stores/log/kafka/connection.js";
+import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
+import type { Log, LogUse } from "../../stores/log/log.js";
 import type { Logger } from "../logger.js";
 import { refuseLostRows } from "./lost-rows.js";
-import { openSessions } from "../../members/sessions.js";
+import { openSessions } from "../../workspaces/members/sessions.js";
 import { createMetrics } from "../metrics.js";
-import { migrateClickHouse, migratePostgres } from "../migrations.js";
-import { learnPreviousKeys } from "../../vault/own-secrets.js";
-import { openPostgres } from "../../postgres/open.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { PublicSchemas } from "../../log/registry/public-schemas.js";
-import { openRates } from "../../rates/rates.js";
+import { migrateClickHouse, migratePostgres } from "../../stores/migrations.js";
+import { learnPreviousKeys } from "../../stores/vault/own-secrets.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { PublicSchemas } from "../../stores/log/registry/public-schemas.js";
+import { openRates } from "../../workspaces/rates/rates.js";
 import { openStateOnServers } from "./open-state.js";
 import { openingStore, replayAll, restoreAll } from "./opening-store.js";
-import { randomBase62 } from "../../vault/random.js";
+import { randomBase62 } from "../../stores/vault/random.js";
 import { Readiness } from "../readiness.js";
 import type { Releases } from "../releases.js";
-import { Registry } from "../../log/registry/schema-registry.js";
-import type { Service } from "../service.js";
-import { openSharedReceipts, silentProcesses } from "../../watermark/shared-watermark.js";
-import { takeExclusiveLease, type OthersRun } from "./exclusive-lease.js";
-import { PersistedWatermark } from "../../watermark/persisted-watermark.js";
-import { embeddedTopicOptions, topicOptions } from "../../log/topic-options.js";
-import { openVault } from "../../vault/vault.js";
-import { Watermark } from "../../watermark/watermark.js";
-import { withWireFormat } from "../../log/registry/wire-format.js";
+import { Registry } from "../../stores/log/registry/schema-registry.js";
+import type { Service } from "../../service.js";
+import { openSharedReceipts, silentProcesses } from "../../stores/watermark/shared-watermark.js";
+import { takeExclusiveLease, type OthersRun } from "../../stores/postgres/exclusive-lease.js";
+import { PersistedWatermark } from "../../stores/watermark/persisted-watermark.js";
+import { embeddedTopicOptions, topicOptions } from "../../stores/log/topic-options.js";
+import { openVault } from "../../stores/vault/vault.js";
+import { Watermark } from "../../stores/watermark/watermark.js";
+import { withWireFormat } from "../../stores/log/registry/wire-format.js";
 import { fenceBackends } from "./fenced-backends.js";
 
 export interface OpenedService {
@@ -218,8 +218,8 @@ async function openLog(
   use: LogUse | undefined,
 ): Promise<Log | LmdbLog> {
   if (config.KAFKA_BROKERS !== undefined) {
-    const { openKafkaLog } = await import("../../log/kafka/kafka-log.js");
-    const { kafkaSettings } = await import("../../log/kafka/settings.js");
+    const { openKafkaLog } = await import("../../stores/log/kafka/kafka-log.js");
+    const { kafkaSettings } = await import("../../stores/log/kafka/settings.js");
     return openKafkaLog({
       settings: { ...kafkaSettings(config), processes },
       topicPrefix: config.KAFKA_TOPIC_PREFIX ?? "",
@@ -230,7 +230,7 @@ async function openLog(
       stopping,
     });
   }
-  const { openLmdbLog } = await import("../../log/lmdb/lmdb-log.js");
+  const { openLmdbLog } = await import("../../stores/log/lmdb/lmdb-log.js");
   return openingStore(config, "log", restoreAll, async (path) =>
     openLmdbLog({
       path,

@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config.js";
-import { DataFolderRefused, storeFolders } from "./data-folder.js";
+import { DataFolderRefused, storeFolders } from "../../stores/data-folder.js";
 
 /** What brings the log or the settings back. */
 export const restoreAll =

@@ -53,7 +53,7 @@ export type RawEventMeta = Avro<typeof rawEventMetaSchema>;
 
 const rawEventSchema = record("RawEvent", [
   field("meta", rawEventMetaSchema),
-  field("sealed", "bytes", "the untouched body, AES-256-GCM, see vault/vault"),
+  field("sealed", "bytes", "the untouched body, AES-256-GCM, see stores/vault/vault"),
 ]);
 export type RawEvent = Avro<typeof rawEventSchema>;
 

@@ -1,8 +1,8 @@
 /** Accounts in an order, and found by what a provider calls them: asked of the real service. */
 import { expect } from "chai";
 import { type Account, accountsAnswer } from "../../api/accounts/schema.js";
-import { join } from "../../members/memberships.js";
-import { createUser } from "../../members/users.js";
+import { join } from "../../workspaces/members/memberships.js";
+import { createUser } from "../../workspaces/members/users.js";
 import { Browser } from "../harness/browser.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";

@@ -4,9 +4,9 @@ import { type Ingredients, writeIngredients } from "../../api/answers/answers.js
 import { AnswerWriter } from "../../api/answers/writer.js";
 import { largestGroups } from "../../api/reading/groups.js";
 import { readSeries } from "../../api/reading/series.js";
-import { catalogueOf } from "../../catalogue/view.js";
+import { catalogueOf } from "../../workspaces/catalogue/view.js";
 import { limits } from "../../config.js";
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { rejection } from "../harness/promises.js";
 

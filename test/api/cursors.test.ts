@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { z } from "zod";
 import { createCursors } from "../../api/reading/cursors.js";
-import { openVault } from "../../vault/vault.js";
+import { openVault } from "../../stores/vault/vault.js";
 
 const scope = ["transactions", "ws_1", "live"];
 const schema = z.object({ at: z.number() });

@@ -1,10 +1,10 @@
 /** Who accounts are, in answers: to members of the workspace as it says, and never to a key. */
 import { expect } from "chai";
-import type { Role } from "../../members/roles.js";
-import { createUser } from "../../members/users.js";
-import { join } from "../../members/memberships.js";
-import { accountHasher } from "../../vault/account-hash.js";
-import { readRawEvent } from "../../log/raw-event.js";
+import type { Role } from "../../workspaces/members/roles.js";
+import { createUser } from "../../workspaces/members/users.js";
+import { join } from "../../workspaces/members/memberships.js";
+import { accountHasher } from "../../stores/vault/account-hash.js";
+import { readRawEvent } from "../../stores/log/raw-event.js";
 import { normalize } from "../../processors/normalize/normalize.js";
 import { topics } from "../../schemas/records/records.js";
 import { enrichingOver } from "../harness/enriching.js";

@@ -1,7 +1,7 @@
 /** Why a figure is what it is: from a transaction, an event or a difference down to raw events. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import {
   chargeObject,
   creditNoteObject,

@@ -13,7 +13,7 @@ import { createExports } from "../../api/exports/send.js";
 import { createApp } from "../../http/app.js";
 import { createHttpServer } from "../../http/server.js";
 import { createMetrics } from "../../runtime/metrics.js";
-import { openSkus } from "../../catalogue/skus.js";
+import { openSkus } from "../../workspaces/catalogue/skus.js";
 import { limits } from "../../config.js";
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import { productId } from "../../schemas/ids.js";

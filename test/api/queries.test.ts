@@ -27,8 +27,8 @@ import {
 import { type MemberSize, largestGroups } from "../../api/reading/groups.js";
 import { cellOf } from "../../api/reading/metric-filters.js";
 import { readSeries } from "../../api/reading/series.js";
-import { type Catalogue, catalogueOf } from "../../catalogue/view.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { type Catalogue, catalogueOf } from "../../workspaces/catalogue/view.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import {
   type TestChange,

@@ -1,6 +1,6 @@
 /** The service as a schema registry to read from, as consumers without another one use it. */
 import { expect } from "chai";
-import { releasedText } from "../../log/registry/public-schemas.js";
+import { releasedText } from "../../stores/log/registry/public-schemas.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 
 const transactionsId = 1_900_001_001;

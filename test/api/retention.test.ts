@@ -1,13 +1,13 @@
 /** Cohorts and the summary, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
-import { openSkus } from "../../catalogue/skus.js";
+import { openSkus } from "../../workspaces/catalogue/skus.js";
 import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
 import { productId } from "../../schemas/ids.js";
 import { itRefuses, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { type Tenant, insertMovements } from "../harness/query-rows.js";
-import type { QueryParam } from "../../clickhouse/sql-text.js";
+import type { QueryParam } from "../../stores/clickhouse/sql-text.js";
 
 type Query = Readonly<Record<string, string>>;
 

@@ -1,7 +1,7 @@
 /** Figures over time, asked over HTTP of the real service: small tables to check by hand. */
 import { expect } from "chai";
 import type { z } from "zod";
-import { openSkus } from "../../catalogue/skus.js";
+import { openSkus } from "../../workspaces/catalogue/skus.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { recordMovements } from "../../processors/book/subscriptions/movements.js";
 import { countriesAnswer } from "../../api/countries/schema.js";

@@ -8,7 +8,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { createCursors } from "../../api/reading/cursors.js";
 import { Hub } from "../../api/stream/hub.js";
 import { Subscriber } from "../../api/stream/subscriber.js";
-import { openCatalogueView } from "../../catalogue/view.js";
+import { openCatalogueView } from "../../workspaces/catalogue/view.js";
 import { limits } from "../../config.js";
 import { type StreamMessage, streamMessage } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";

@@ -15,7 +15,7 @@ import {
 } from "../../api/transactions/ordered-pages.js";
 import { readTransactions } from "../../api/transactions/pages.js";
 import type { TransactionOrder } from "../../api/transactions/schema.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { expectError, itRefuses, suiteEndpoints } from "../harness/endpoints.js";
 import {
   type Tenant,

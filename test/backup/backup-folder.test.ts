@@ -11,10 +11,10 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { expect } from "chai";
-import { accountHasher, installationId } from "../../vault/account-hash.js";
-import { addBackup, refuseAmongOthers, refuseInside } from "../../backup/folder.js";
-import { BackupRefused, type Manifest, manifestText } from "../../backup/manifest.js";
-import { openVault } from "../../vault/vault.js";
+import { accountHasher, installationId } from "../../stores/vault/account-hash.js";
+import { addBackup, refuseAmongOthers, refuseInside } from "../../stores/backup/folder.js";
+import { BackupRefused, type Manifest, manifestText } from "../../stores/backup/manifest.js";
+import { openVault } from "../../stores/vault/vault.js";
 import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../harness/promises.js";
 

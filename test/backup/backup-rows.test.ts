@@ -2,8 +2,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { postgresTables, readTables, rowsIn, writeTables } from "../../backup/postgres-part.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import {
+  postgresTables,
+  readTables,
+  rowsIn,
+  writeTables,
+} from "../../stores/backup/postgres-part.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";

@@ -17,11 +17,11 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { expect } from "chai";
-import { clickhouseTables } from "../../backup/clickhouse-part.js";
-import { addBackup } from "../../backup/folder.js";
-import { BackupRefused, readManifest } from "../../backup/manifest.js";
-import { postgresTables } from "../../backup/postgres-part.js";
-import { checkBackup } from "../../backup/restore.js";
+import { clickhouseTables } from "../../stores/backup/clickhouse-part.js";
+import { addBackup } from "../../stores/backup/folder.js";
+import { BackupRefused, readManifest } from "../../stores/backup/manifest.js";
+import { postgresTables } from "../../stores/backup/postgres-part.js";
+import { checkBackup } from "../../stores/backup/restore.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { rejection } from "../harness/promises.js";

@@ -9,7 +9,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { openPostgres } from "../../postgres/open.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
 import { onCluster } from "../harness/backends.js";
 import { clusterName, type ClusterServers, startCluster } from "../clickhouse/cluster-servers.js";

@@ -1,11 +1,15 @@
 /** What SKUs are called, and which of them are one product by it (`definitions.md`, Products). */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { changeProduct, listProducts, type ProductRecord } from "../../catalogue/edits.js";
-import { openCatalogueView } from "../../catalogue/view.js";
-import { keepObjects, recallObjects } from "../../provider-api/stored-objects.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { type SkuName, type Skus, openSkus } from "../../catalogue/skus.js";
+import {
+  changeProduct,
+  listProducts,
+  type ProductRecord,
+} from "../../workspaces/catalogue/edits.js";
+import { openCatalogueView } from "../../workspaces/catalogue/view.js";
+import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { type SkuName, type Skus, openSkus } from "../../workspaces/catalogue/skus.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { slugOf } from "../../schemas/products.js";
 import { openTestPostgres } from "../harness/stores.js";

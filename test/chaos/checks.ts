@@ -1,6 +1,6 @@
 /** What must hold when everything is healed and booked: nothing lost, nothing doubled. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";

@@ -1,6 +1,6 @@
 /** The public topics against the tables: repeats are equal, and nothing is missing. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
 import {
   movementCodec,
   topics,

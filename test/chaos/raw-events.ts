@@ -1,7 +1,7 @@
 /** What lies on the topics in the end, and how far the consumers are. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Log, LogRecord } from "../../log/log.js";
-import { passages } from "../../watermark/watermark.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
+import { passages } from "../../stores/watermark/watermark.js";
 import { rawEventCodec, type Topic, topics } from "../../schemas/records/records.js";
 
 const readRecordsMax = 1_000;

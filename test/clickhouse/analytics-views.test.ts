@@ -1,6 +1,6 @@
 /** The views for people's own SQL say what the API says (docs/sql.md). */
 import { expect } from "chai";
-import { copyCatalogues } from "../../catalogue/clickhouse-copy.js";
+import { copyCatalogues } from "../../workspaces/catalogue/clickhouse-copy.js";
 import { viewStatements } from "../../ops/sql-user.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 

@@ -3,9 +3,9 @@
  * sends the number of each, at the end how many rows there are. Its first batch may be there
  * already, as after any end of a process. `append-process.js <path> <first> <end>`
  */
-import { openClickHouse } from "../../clickhouse/open.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { createLogger } from "../../runtime/logger.js";
-import { migrateClickHouse } from "../../runtime/migrations.js";
+import { migrateClickHouse } from "../../stores/migrations.js";
 import { engineLimits } from "../harness/backends.js";
 import { numberedBatch, numberedRows } from "./numbered-batches.js";
 

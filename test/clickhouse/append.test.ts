@@ -4,11 +4,15 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { type ClickHouse, type RowsBatch, StoreUnavailable } from "../../clickhouse/clickhouse.js";
-import { openClickHouse } from "../../clickhouse/open.js";
-import { jsonRows } from "../../clickhouse/sql-text.js";
-import { tabSeparated } from "../../clickhouse/tab-separated.js";
-import { migrateClickHouse } from "../../runtime/migrations.js";
+import {
+  type ClickHouse,
+  type RowsBatch,
+  StoreUnavailable,
+} from "../../stores/clickhouse/clickhouse.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import { jsonRows } from "../../stores/clickhouse/sql-text.js";
+import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
+import { migrateClickHouse } from "../../stores/migrations.js";
 import { clusterOrigin, engineLimits } from "../harness/backends.js";
 import { needServers, needTime, openServerFolder } from "../harness/real-servers.js";
 import { openTestClickHouse, testFolder, testLogger, testServers } from "../harness/stores.js";

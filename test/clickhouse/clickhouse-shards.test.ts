@@ -1,6 +1,6 @@
 /** The texts of statements on a cluster; nothing is asked of a server. */
 import { expect } from "chai";
-import { usualUrls } from "../../clickhouse/cluster/layout.js";
+import { usualUrls } from "../../stores/clickhouse/cluster/layout.js";
 import {
   allShards,
   clusterRead,
@@ -8,8 +8,8 @@ import {
   shardKeys,
   shardWrite,
   slotsOf,
-} from "../../clickhouse/cluster/shard-statements.js";
-import { readMigrations } from "../../runtime/migrations.js";
+} from "../../stores/clickhouse/cluster/shard-statements.js";
+import { readMigrations } from "../../stores/migrations.js";
 import { projectFile } from "../../runtime/project-root.js";
 
 const names = { cluster: "it's", database: "revenue", shardDatabase: "revenue_shard" };

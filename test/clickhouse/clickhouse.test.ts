@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
 import { getPriority } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { tableFileEnding } from "../../clickhouse/table-files.js";
-import { Pool } from "../../clickhouse/open.js";
+import { tableFileEnding } from "../../stores/clickhouse/table-files.js";
+import { Pool } from "../../stores/clickhouse/open.js";
 import {
   bind,
   jsonRows,
@@ -12,11 +12,11 @@ import {
   partLengthMax,
   partsOf,
   type QueryParam,
-} from "../../clickhouse/sql-text.js";
-import { appendsOf } from "../../clickhouse/tab-separated.js";
-import { type ClickHouse, StoreBusy } from "../../clickhouse/clickhouse.js";
-import { isStoreAway } from "../../runtime/store-away.js";
-import { inTrouble } from "../../clickhouse/errors.js";
+} from "../../stores/clickhouse/sql-text.js";
+import { appendsOf } from "../../stores/clickhouse/tab-separated.js";
+import { type ClickHouse, StoreBusy } from "../../stores/clickhouse/clickhouse.js";
+import { isStoreAway } from "../../stores/store-away.js";
+import { inTrouble } from "../../stores/clickhouse/errors.js";
 import { onServers } from "../harness/backends.js";
 import { rejection } from "../harness/promises.js";
 import { openTestClickHouse, testFolder } from "../harness/stores.js";

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { durableSettings } from "../../clickhouse/settings.js";
+import { durableSettings } from "../../stores/clickhouse/settings.js";
 import {
   type Migration,
   MigrationRefused,
@@ -10,9 +10,9 @@ import {
   migratePostgres,
   missing,
   readMigrations,
-} from "../../runtime/migrations.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { openPglite } from "../../postgres/pglite.js";
+} from "../../stores/migrations.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { openPglite } from "../../stores/postgres/pglite.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { rejection } from "../harness/promises.js";

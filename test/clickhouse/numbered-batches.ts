@@ -1,6 +1,6 @@
 /** Batches of 50 rows, the same for the same number. */
-import type { ClickHouse, RowsBatch } from "../../clickhouse/clickhouse.js";
-import { tabSeparated } from "../../clickhouse/tab-separated.js";
+import type { ClickHouse, RowsBatch } from "../../stores/clickhouse/clickhouse.js";
+import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
 
 export const rowsOfNumbered = 50;
 

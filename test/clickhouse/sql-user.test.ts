@@ -1,12 +1,12 @@
 /** What a user of the SQL views may see and do, on a real server (docs/sql.md). */
 import { expect } from "chai";
-import { analyticsSources, analyticsViews } from "../../clickhouse/analytics-views.js";
-import { openClickHouse } from "../../clickhouse/open.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import { analyticsSources, analyticsViews } from "../../stores/clickhouse/analytics-views.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import { userStatements, viewStatements } from "../../ops/sql-user.js";
-import { migrateClickHouse } from "../../runtime/migrations.js";
+import { migrateClickHouse } from "../../stores/migrations.js";
 import {
   needServers,
   needTime,

@@ -1,17 +1,21 @@
 /** Who the accounts are: kept sealed, searched by hashes, erased for good. */
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { type Customers, type ToldCustomer, openCustomers } from "../../customers/customers.js";
-import { setCustomerDetails } from "../../customers/setting.js";
+import {
+  type Customers,
+  type ToldCustomer,
+  openCustomers,
+} from "../../workspaces/customers/customers.js";
+import { setCustomerDetails } from "../../workspaces/customers/setting.js";
 import {
   type CustomerReader,
   accountsCalled,
   customersOf,
   eraseCustomer,
-} from "../../customers/stored.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { accountHasher, type HashAccount } from "../../vault/account-hash.js";
-import { type Vault, openVault } from "../../vault/vault.js";
+} from "../../workspaces/customers/stored.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { accountHasher, type HashAccount } from "../../stores/vault/account-hash.js";
+import { type Vault, openVault } from "../../stores/vault/vault.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { providers } from "../harness/provider-cases.js";
 import { openTestService } from "../harness/service.js";

@@ -6,7 +6,7 @@
  */
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { lmdbTopics } from "../log/log-topics.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectChanges } from "../model/compare/compare-explanations.js";

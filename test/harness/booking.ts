@@ -1,11 +1,11 @@
 /** Booking by hand, for tests that begin with facts. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
-import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
+import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import type { Left } from "../../processors/batch-coalescer.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
 import type { Fact } from "../../schemas/records/records.js";
-import { Fenced, type State } from "../../state/state.js";
+import { Fenced, type State } from "../../stores/state/state.js";
 import { recordsOf } from "./facts.js";
 import { testLogger } from "./stores.js";
 

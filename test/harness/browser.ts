@@ -1,5 +1,5 @@
 /** What a browser does that matters to sign-in: keeps cookies by origin, names where it is. */
-import { drawLink } from "../../members/one-time-tokens.js";
+import { drawLink } from "../../workspaces/members/one-time-tokens.js";
 import type { Answer } from "./endpoints.js";
 import type { TestService } from "./service.js";
 

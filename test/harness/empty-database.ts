@@ -6,7 +6,7 @@
 import { constants, existsSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { openPglite } from "../../postgres/pglite.js";
+import { openPglite } from "../../stores/postgres/pglite.js";
 import { runFolder } from "./run.js";
 
 const kept = join(runFolder, "empty-database");

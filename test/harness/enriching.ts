@@ -1,12 +1,12 @@
 /** What normalizes and asks for more, over the service of a test. */
-import { openCustomers } from "../../customers/customers.js";
+import { openCustomers } from "../../workspaces/customers/customers.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
-import { accountHasher } from "../../vault/account-hash.js";
-import { openProviderApis } from "../../provider-api/provider-api.js";
-import { answersOf } from "../../provider-api/stored-answers.js";
-import type { LogRecord } from "../../log/log.js";
-import { sealRawEvent } from "../../log/raw-event.js";
-import type { Service } from "../../runtime/service.js";
+import { accountHasher } from "../../stores/vault/account-hash.js";
+import { openProviderApis } from "../../providers/api/provider-api.js";
+import { answersOf } from "../../providers/api/stored-answers.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import { sealRawEvent } from "../../stores/log/raw-event.js";
+import type { Service } from "../../service.js";
 import {
   incompleteRecords,
   rawEventCodec,

@@ -6,9 +6,9 @@ import {
   factRecords,
   topics,
 } from "../../schemas/records/records.js";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { factKey } from "../../processors/normalize/facts.js";
-import type { HashAccount } from "../../vault/account-hash.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 
 /** @param given all that a test depends on */
 export function metaOf(given: Partial<RawEventMeta>): RawEventMeta {

@@ -1,7 +1,7 @@
 /** Rows put straight into the tables, for tests of what reads them. */
 import { randomUUID } from "node:crypto";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { jsonRows } from "../../clickhouse/sql-text.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import type { Several } from "../../schemas/http/several.js";
 

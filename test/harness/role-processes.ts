@@ -95,7 +95,7 @@ export class Installation {
       "dist",
       "migrations",
       "schemas/released",
-      "rates/ecb-history.csv.br",
+      "workspaces/rates/ecb-history.csv.br",
       "docs",
     ]) {
       await cp(projectFile(part), join(folder, part), { recursive: true });

@@ -1,7 +1,7 @@
 /** The whole service in this process, on a temporary folder and a free port, all roles running. */
 import { readConfig } from "../../config.js";
 import { type Started, roleNames, start } from "../../start.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { newKey, settingsOf } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";

@@ -5,13 +5,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openClickHouse } from "../../clickhouse/open.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { type LmdbLog, openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { openClickHouse } from "../../stores/clickhouse/open.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { type LmdbLog, openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { createLogger } from "../../runtime/logger.js";
-import { migrateClickHouse, migratePostgres } from "../../runtime/migrations.js";
-import { openPostgres } from "../../postgres/open.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import { migrateClickHouse, migratePostgres } from "../../stores/migrations.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
 import {
   clusterOrigin,

@@ -8,13 +8,13 @@ import type { Context } from "koa";
 import { z } from "zod";
 import { createApp } from "../../http/app.js";
 import { readBytes } from "../../http/body.js";
-import { ApiError, unauthenticated } from "../../http/errors.js";
+import { ApiError, unauthenticated } from "../../schemas/http/errors.js";
 import { CallLimits } from "../../http/rate-limits.js";
 import { readQuery } from "../../http/query.js";
 import { createHttpServer } from "../../http/server.js";
-import { AppendUncertain, LogUnavailable, LogUnreadable } from "../../log/log.js";
+import { AppendUncertain, LogUnavailable, LogUnreadable } from "../../stores/log/log.js";
 import { createMetrics } from "../../runtime/metrics.js";
-import { PostgresUnavailable } from "../../postgres/postgres.js";
+import { PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { listen } from "../harness/loopback.js";
 import { testLogger } from "../harness/stores.js";
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { z } from "zod";
 import { fieldError } from "../../http/body.js";
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
 import { malformed } from "../../providers/outcomes.js";
 

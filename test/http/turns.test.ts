@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import { Turns } from "../../http/turns.js";
 import { rejection } from "../harness/promises.js";
 

@@ -7,7 +7,7 @@ import { openReceipts } from "../../ingest/idempotency.js";
 import { webhookRoute } from "../../ingest/webhooks.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { keptLog } from "../harness/kept-log.js";
-import { accountHasher } from "../../vault/account-hash.js";
+import { accountHasher } from "../../stores/vault/account-hash.js";
 import { withApp } from "../harness/bare-app.js";
 import { newStripeEvent, signingSecret, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { providers } from "../harness/provider-cases.js";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { bulkPartition } from "../../log/bulk.js";
+import { bulkPartition } from "../../stores/log/bulk.js";
 import { topics } from "../../schemas/records/records.js";
-import { groups } from "../../watermark/watermark.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 

@@ -1,7 +1,7 @@
 /** What reports no date of its own happened when it was received first, whenever that is booked. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { Watermark } from "../../watermark/watermark.js";
+import { Watermark } from "../../stores/watermark/watermark.js";
 import { claimOf, type IngestCall, planEvent, resume } from "../../ingest/event.js";
 import { inClear } from "../harness/facts.js";
 import { take } from "../../ingest/append-sealed.js";

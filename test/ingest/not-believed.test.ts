@@ -5,7 +5,7 @@ import { webhookRoute } from "../../ingest/webhooks.js";
 import { appleNotification, notificationBody, transactionInfo } from "../../ops/payloads/apple.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import { createApple } from "../../providers/apple/index.js";
-import { accountHasher } from "../../vault/account-hash.js";
+import { accountHasher } from "../../stores/vault/account-hash.js";
 import { withApp } from "../harness/bare-app.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { keptLog } from "../harness/kept-log.js";

@@ -1,14 +1,14 @@
 /** `complete_to` across restarts: what was reported stays, whatever becomes of the clock. */
 import { expect } from "chai";
-import { LocalReceipts } from "../../watermark/in-flight-receipts.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import { LocalReceipts } from "../../stores/watermark/in-flight-receipts.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { Releases } from "../../runtime/releases.js";
-import { openSharedReceipts } from "../../watermark/shared-watermark.js";
+import { openSharedReceipts } from "../../stores/watermark/shared-watermark.js";
 import {
   type ClockGiven,
   PersistedWatermark,
   clockSetBackMsMax,
-} from "../../watermark/persisted-watermark.js";
+} from "../../stores/watermark/persisted-watermark.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
 const minuteMs = 60_000;

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect } from "chai";
-import { writeBackup } from "../../backup/write.js";
+import { writeBackup } from "../../stores/backup/write.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { topics } from "../../schemas/records/records.js";
 import { onServers } from "../harness/backends.js";

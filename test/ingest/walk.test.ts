@@ -9,7 +9,7 @@ import {
   topics,
   transactionCodec,
 } from "../../schemas/records/records.js";
-import { groups } from "../../watermark/watermark.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { readAll } from "../log/log-contract.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { ReadableLog } from "../../watermark/backlog.js";
-import { LocalReceipts, settledAfter } from "../../watermark/in-flight-receipts.js";
+import type { ReadableLog } from "../../stores/watermark/backlog.js";
+import { LocalReceipts, settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import {
   type RawEvent,
   type Topic,
@@ -8,8 +8,13 @@ import {
   rawEventCodec,
   topics,
 } from "../../schemas/records/records.js";
-import { AppendUncertain, type LogRecord, LogUnavailable, kafkaLateMsMax } from "../../log/log.js";
-import { Watermark } from "../../watermark/watermark.js";
+import {
+  AppendUncertain,
+  type LogRecord,
+  LogUnavailable,
+  kafkaLateMsMax,
+} from "../../stores/log/log.js";
+import { Watermark } from "../../stores/watermark/watermark.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
 
 function rawEvent(workspace: string, receivedAt: number): Buffer {

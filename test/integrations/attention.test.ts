@@ -1,7 +1,7 @@
 /** What keeps figures from being whole, as every screen of the dashboard asks for it. */
 import { expect } from "chai";
-import { clickhouseTime } from "../../clickhouse/rows.js";
-import { type RejectRow, insertRejects } from "../../rejects/rejects.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { type RejectRow, insertRejects } from "../../workspaces/rejects/rejects.js";
 import { attention } from "../../schemas/http/manage.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 

@@ -23,7 +23,7 @@ import {
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
-import { logRecordBytesMax } from "../../log/record-size.js";
+import { logRecordBytesMax } from "../../stores/log/record-size.js";
 import { until } from "../harness/promises.js";
 
 const day = 24 * 60 * 60 * 1000;

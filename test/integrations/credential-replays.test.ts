@@ -1,10 +1,14 @@
 /** What is owed since credentials were entered outlives whoever entered or replayed them. */
 import { expect } from "chai";
-import { credentialsSeenMs, oweReplay, replayOwed } from "../../rejects/credential-replays.js";
+import {
+  credentialsSeenMs,
+  oweReplay,
+  replayOwed,
+} from "../../workspaces/rejects/credential-replays.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import type { ReplayService } from "../../rejects/replay.js";
-import { openVault } from "../../vault/vault.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { ReplayService } from "../../workspaces/rejects/replay.js";
+import { openVault } from "../../stores/vault/vault.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 

@@ -18,8 +18,8 @@ import {
   fetchMissingPayments,
   type LookupMemory,
 } from "../../processors/backfill/missing-payments.js";
-import { openProviderApis } from "../../provider-api/provider-api.js";
-import { accountHasher } from "../../vault/account-hash.js";
+import { openProviderApis } from "../../providers/api/provider-api.js";
+import { accountHasher } from "../../stores/vault/account-hash.js";
 import { neededOf, lackingByProvider } from "../../workspaces/needed-events.js";
 import { apiKey } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";

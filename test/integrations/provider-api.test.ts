@@ -2,10 +2,10 @@
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
-import { FreshAnswers } from "../../provider-api/fresh-answers.js";
+import { FreshAnswers } from "../../providers/api/fresh-answers.js";
 import { createMetrics } from "../../runtime/metrics.js";
-import type { Asked } from "../../provider-api/integration-client.js";
-import { openProviderApis, type ProviderApis } from "../../provider-api/provider-api.js";
+import type { Asked } from "../../providers/api/integration-client.js";
+import { openProviderApis, type ProviderApis } from "../../providers/api/provider-api.js";
 import { readConfig } from "../../config.js";
 import { mayBeAnswered } from "../../processors/enrich/questions.js";
 import { createGoogle } from "../../providers/google/index.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { forgetAnswers, keepAnswers } from "../../provider-api/stored-answers.js";
-import { openVault } from "../../vault/vault.js";
+import { forgetAnswers, keepAnswers } from "../../providers/api/stored-answers.js";
+import { openVault } from "../../stores/vault/vault.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { openTestPostgres } from "../harness/stores.js";
 

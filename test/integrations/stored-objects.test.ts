@@ -2,9 +2,9 @@
  * Objects later events only name: a discount reported by its own event completes a subscription.
  */
 import { expect } from "chai";
-import { keepObjects, type KeptScope, recallObjects } from "../../provider-api/stored-objects.js";
-import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
-import { listRejects } from "../../rejects/rejects.js";
+import { keepObjects, type KeptScope, recallObjects } from "../../providers/api/stored-objects.js";
+import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
+import { listRejects } from "../../workspaces/rejects/rejects.js";
 import { Releases } from "../../runtime/releases.js";
 import { limits } from "../../config.js";
 import { recheckRejects } from "../../processors/rejects/recheck.js";

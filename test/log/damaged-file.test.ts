@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { open } from "lmdb";
-import { refuseDamaged } from "../../log/lmdb/damaged-file.js";
-import { pageBytes } from "../../log/lmdb/partition.js";
+import { refuseDamaged } from "../../stores/log/lmdb/damaged-file.js";
+import { pageBytes } from "../../stores/log/lmdb/partition.js";
 
 /** Values of some are larger than a page. */
 const values = Array.from({ length: 40 }, (_, index) => Buffer.alloc(index * 200, index));

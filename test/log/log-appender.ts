@@ -1,8 +1,8 @@
 /** Run by log.test.ts as a process of its own: appends until it is killed or cannot go on. */
 import { createLogger } from "../../runtime/logger.js";
-import { openKafkaLog } from "../../log/kafka/kafka-log.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
-import type { Log } from "../../log/log.js";
+import { openKafkaLog } from "../../stores/log/kafka/kafka-log.js";
+import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
+import type { Log } from "../../stores/log/log.js";
 import { topics } from "../../schemas/records/records.js";
 import { lmdbTopics } from "./log-topics.js";
 

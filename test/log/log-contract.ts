@@ -1,4 +1,4 @@
-/** The contract of log/log.ts as tests, for every implementation. */
+/** The contract of stores/log/log.ts as tests, for every implementation. */
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -7,16 +7,16 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rejection, until } from "../harness/promises.js";
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { bulkKey, bulkPartition } from "../../log/bulk.js";
+import { bulkKey, bulkPartition } from "../../stores/log/bulk.js";
 import {
   type ConsumeOptions,
   type Log,
   type LogRecord,
   LogUnavailable,
   type TopicOptions,
-} from "../../log/log.js";
+} from "../../stores/log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
-import { logRecordBytesMax } from "../../log/record-size.js";
+import { logRecordBytesMax } from "../../stores/log/record-size.js";
 import { compare } from "../../runtime/order.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */

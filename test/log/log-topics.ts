@@ -1,5 +1,5 @@
 /** Topic options of log tests: four partitions each, kept for ever unless a test says otherwise. */
-import type { TopicOptions } from "../../log/log.js";
+import type { TopicOptions } from "../../stores/log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 
 export function lmdbTopics(options: Partial<TopicOptions> = {}): Record<Topic, TopicOptions> {

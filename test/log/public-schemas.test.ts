@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
-import { releasedText } from "../../log/registry/public-schemas.js";
+import { releasedText } from "../../stores/log/registry/public-schemas.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { nameOnce, translator } from "../../schemas/records/avro.js";
 import {

@@ -1,16 +1,16 @@
 /** What lies on the public topics, and that every process reads it, whoever wrote it and when. */
 import { join } from "node:path";
 import { expect } from "chai";
-import type { Postgres } from "../../postgres/postgres.js";
-import { PublicSchemas, releasedText } from "../../log/registry/public-schemas.js";
-import type { Log } from "../../log/log.js";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { PublicSchemas, releasedText } from "../../stores/log/registry/public-schemas.js";
+import type { Log } from "../../stores/log/log.js";
+import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import {
   Registry,
   SchemaRegistryRefused,
   SchemaRegistryUnavailable,
-} from "../../log/registry/schema-registry.js";
-import { withWireFormat } from "../../log/registry/wire-format.js";
+} from "../../stores/log/registry/schema-registry.js";
+import { withWireFormat } from "../../stores/log/registry/wire-format.js";
 import { codec, nameOnce } from "../../schemas/records/avro.js";
 import { readMessage, releases, writeMessage } from "../../schemas/records/public-topics.js";
 import {

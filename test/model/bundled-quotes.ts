@@ -13,7 +13,7 @@ export function bundledQuotes(): Quotes {
 
 /** Lines "day,quote,…" below a heading "Date,currency,…", oldest day first. */
 function readHistory(): Published {
-  const packed = readFileSync(projectFile("rates", "ecb-history.csv.br"));
+  const packed = readFileSync(projectFile("workspaces", "rates", "ecb-history.csv.br"));
   const lines = brotliDecompressSync(packed).toString("latin1").split("\n");
   const heading = lines.findIndex((line) => line.startsWith("Date,"));
   const currencies = lines[heading]?.split(",").slice(1) ?? [];

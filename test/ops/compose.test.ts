@@ -201,9 +201,9 @@ describe("The containers", () => {
 
 /** What only an embedded backend loads (runtime/start/open.ts and its neighbours). */
 const embedded = [
-  "log/lmdb/lmdb-log.ts",
-  "postgres/pglite.ts",
-  "clickhouse/embedded.ts",
+  "stores/log/lmdb/lmdb-log.ts",
+  "stores/postgres/pglite.ts",
+  "stores/clickhouse/embedded.ts",
   "ops/servers/command.ts",
 ];
 

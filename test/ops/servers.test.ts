@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { readConfig } from "../../config.js";
-import { openPostgres } from "../../postgres/open.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { startServer } from "../../ops/servers/server.js";
 import { rejection } from "../harness/promises.js";
 import {

@@ -1,8 +1,8 @@
 /** What the public topics have to hold when all is booked, whatever failed on the way. */
 import { AssertionError } from "chai";
-import { fromClickhouseTime } from "../../clickhouse/rows.js";
-import type { Log, LogRecord } from "../../log/log.js";
-import type { Service } from "../../runtime/service.js";
+import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
+import type { Service } from "../../service.js";
 import {
   movementCodec,
   topics,

@@ -1,8 +1,8 @@
 /** Ports that fail: calls that never happen, answers that never come, consumers that stall. */
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log } from "../../log/log.js";
-import type { State } from "../../state/state.js";
-import type { Skus } from "../../catalogue/skus.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
+import type { State } from "../../stores/state/state.js";
+import type { Skus } from "../../workspaces/catalogue/skus.js";
 
 export const faultKinds = [
   /** The process dies: what it keeps in memory is gone. */

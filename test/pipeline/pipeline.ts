@@ -2,9 +2,9 @@
  * The processors' own steps over a real log and the real stores, driven by hand: which process
  * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
  */
-import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
-import type { Log } from "../../log/log.js";
-import { Fenced, type State } from "../../state/state.js";
+import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
+import type { Log } from "../../stores/log/log.js";
+import { Fenced, type State } from "../../stores/state/state.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
 import { type Group, groupNames, type PipelineService, Process } from "./process.js";

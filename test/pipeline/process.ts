@@ -1,9 +1,9 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Log, LogRecord } from "../../log/log.js";
-import type { State } from "../../state/state.js";
-import type { Service } from "../../runtime/service.js";
-import { openSkus } from "../../catalogue/skus.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
+import type { State } from "../../stores/state/state.js";
+import type { Service } from "../../service.js";
+import { openSkus } from "../../workspaces/catalogue/skus.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { normalize } from "../../processors/normalize/normalize.js";

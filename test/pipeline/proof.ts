@@ -5,8 +5,8 @@
  */
 import * as fc from "fast-check";
 import { AssertionError } from "chai";
-import type { LmdbLog } from "../../log/lmdb/lmdb-log.js";
-import type { Service } from "../../runtime/service.js";
+import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
+import type { Service } from "../../service.js";
 import { createProviders } from "../../providers/index.js";
 import { audit } from "../../processors/audit/audit.js";
 import { topics } from "../../schemas/records/records.js";

@@ -1,10 +1,10 @@
 /** Events as the endpoints put them on the raw topic, with receipt times the test decides. */
-import { ApiError } from "../../http/errors.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import { parseBody } from "../../http/webhook-body.js";
 import type { Access } from "../../workspaces/keys.js";
-import type { NewRecord } from "../../log/log.js";
-import { sealRawEvent } from "../../log/raw-event.js";
-import type { Service } from "../../runtime/service.js";
+import type { NewRecord } from "../../stores/log/log.js";
+import { sealRawEvent } from "../../stores/log/raw-event.js";
+import type { Service } from "../../service.js";
 import { planEvent } from "../../ingest/event.js";
 import type { Provider } from "../../providers/provider.js";
 import { eventId } from "../../schemas/ids.js";

@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { pino } from "pino";
-import { postgresTables, readTables, writeTables } from "../../backup/postgres-part.js";
-import { MigrationRefused, migratePostgres } from "../../runtime/migrations.js";
-import { openPostgres } from "../../postgres/open.js";
-import { shareOf } from "../../postgres/connection-share.js";
-import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
+import { postgresTables, readTables, writeTables } from "../../stores/backup/postgres-part.js";
+import { MigrationRefused, migratePostgres } from "../../stores/migrations.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import { shareOf } from "../../stores/postgres/connection-share.js";
+import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { ConfigError } from "../../config.js";
 
@@ -22,7 +22,7 @@ import { rejection, latch } from "../harness/promises.js";
 import { freePort } from "../harness/service-process.js";
 import { type ServerFolder, needServers, openServerFolder } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
-import { postgresConnectionsMax } from "../../postgres/server.js";
+import { postgresConnectionsMax } from "../../stores/postgres/server.js";
 
 const run = promisify(execFile);
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import { expect } from "chai";
-import type { Postgres } from "../../postgres/postgres.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 

@@ -2,20 +2,20 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import type { InFlightReceipts } from "../../watermark/in-flight-receipts.js";
+import type { InFlightReceipts } from "../../stores/watermark/in-flight-receipts.js";
 import {
   alone,
   giveTurnBack,
   heldLeases,
   takeTurn,
   tryExclusively,
-} from "../../postgres/leases.js";
-import { type Postgres, PostgresUnavailable } from "../../postgres/postgres.js";
-import { openRates } from "../../rates/rates.js";
-import { Editions } from "../../rates/editions.js";
+} from "../../stores/postgres/leases.js";
+import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
+import { openRates } from "../../workspaces/rates/rates.js";
+import { Editions } from "../../workspaces/rates/editions.js";
 import { Releases } from "../../runtime/releases.js";
-import { openSharedReceipts } from "../../watermark/shared-watermark.js";
-import { takeExclusiveLease, OthersRun } from "../../runtime/start/exclusive-lease.js";
+import { openSharedReceipts } from "../../stores/watermark/shared-watermark.js";
+import { takeExclusiveLease, OthersRun } from "../../stores/postgres/exclusive-lease.js";
 import { readConfig } from "../../config.js";
 import { rejection, until } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { rebuild, rebuildMovements } from "../../processors/audit/rebuild.js";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
@@ -15,8 +15,8 @@ import {
 } from "../harness/endpoints.js";
 import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
-import { clickhouseTime, rowsIn } from "../../clickhouse/rows.js";
-import { allShards } from "../../clickhouse/cluster/shard-statements.js";
+import { clickhouseTime, rowsIn } from "../../stores/clickhouse/rows.js";
+import { allShards } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { Change } from "../../processors/book/subscriptions/change.js";
 
 const quiet = (): void => {};

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
 import { coalesced } from "../../processors/batch-coalescer.js";
 import { topics } from "../../schemas/records/records.js";

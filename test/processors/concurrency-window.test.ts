@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { LogRecord } from "../../log/log.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import { ConcurrencyWindow } from "../../processors/concurrency-window.js";
 import { topics } from "../../schemas/records/records.js";
 

@@ -1,7 +1,7 @@
 /** An event whose provider answered in part at first, and more when it was asked again. */
 import { expect } from "chai";
 import { type Fact, factRecords, topics } from "../../schemas/records/records.js";
-import { openProviderApis } from "../../provider-api/provider-api.js";
+import { openProviderApis } from "../../providers/api/provider-api.js";
 import { readConfig } from "../../config.js";
 import { enrichOptional } from "../../processors/enrich/enrich-optional.js";
 import { lemonEvent, orderObject } from "../../ops/payloads/lemonsqueezy.js";

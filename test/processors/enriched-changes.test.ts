@@ -1,7 +1,7 @@
 /** What a provider's API adds to an event already booked is a second reading of that event. */
 import { expect } from "chai";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import { clickhouseTime } from "../../clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { hasNewQuestions, answeredForAll } from "../../processors/enrich/questions.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createPaddle } from "../../providers/paddle/index.js";

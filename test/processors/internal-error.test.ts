@@ -6,7 +6,7 @@ import { suiteEndpoints } from "../harness/endpoints.js";
 import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { payment, quoteOf } from "../harness/fact-bodies.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
-import { groups } from "../../watermark/watermark.js";
+import { groups } from "../../stores/watermark/watermark.js";
 import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
 
 /** Beyond every calendar: an assertion of booking fails on it. */

@@ -1,7 +1,7 @@
 /** The journal: what became of each raw event, written behind normalizing. */
 import { expect } from "chai";
-import type { ClickHouse } from "../../clickhouse/clickhouse.js";
-import type { Log, LogRecord } from "../../log/log.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
 import { keepJournal } from "../../processors/normalize/journal.js";
 import { topics } from "../../schemas/records/records.js";
 import { suiteEndpoints } from "../harness/endpoints.js";

@@ -1,7 +1,13 @@
 /** The night's audit is asked for until it comes to an end, and reported when it does not. */
 import { expect } from "chai";
-import { endAudit, failAudit, isAuditOverdue, listAudits, takeAudit } from "../../audits/audits.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import {
+  endAudit,
+  failAudit,
+  isAuditOverdue,
+  listAudits,
+  takeAudit,
+} from "../../workspaces/audits.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { limits } from "../../config.js";
 import { askForTheNight } from "../../processors/audit/run-audits.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";

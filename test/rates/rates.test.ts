@@ -3,11 +3,11 @@ import type { RequestListener } from "node:http";
 import { Readable, pipeline } from "node:stream";
 import { expect } from "chai";
 import { createLogger } from "../../runtime/logger.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { type Rates, openRates } from "../../rates/rates.js";
-import { firstEditionEnds, readPackedHistory } from "../../rates/bundle.js";
-import { readEcbXml } from "../../rates/ecb.js";
-import { readWideList } from "../../rates/wide.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { type Rates, openRates } from "../../workspaces/rates/rates.js";
+import { firstEditionEnds, readPackedHistory } from "../../workspaces/rates/bundle.js";
+import { readEcbXml } from "../../workspaces/rates/ecb.js";
+import { readWideList } from "../../workspaces/rates/wide.js";
 import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import {

@@ -13,8 +13,8 @@ import {
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DataFolderRefused, openDataFolder } from "../../runtime/start/data-folder.js";
-import { FolderLocked, lockFolder } from "../../runtime/start/folder-lock.js";
+import { DataFolderRefused, openDataFolder } from "../../stores/data-folder.js";
+import { FolderLocked, lockFolder } from "../../stores/folder-lock.js";
 
 describe("The data folder", () => {
   let parent: string;
@@ -132,7 +132,7 @@ describe("The data folder", () => {
   });
 
   it("should be refused while another process holds it, and taken over after that", async () => {
-    const lock = new URL("../../runtime/start/folder-lock.js", import.meta.url).href;
+    const lock = new URL("../../stores/folder-lock.js", import.meta.url).href;
     const code = `import { lockFolder } from ${JSON.stringify(lock)};
       lockFolder(${JSON.stringify(parent)}); console.log("held"); setInterval(() => {}, 1000);`;
     const holder = spawn(process.execPath, ["--input-type=module", "-e", code]);

@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { openService } from "../../runtime/start/open.js";
 import { Releases } from "../../runtime/releases.js";
-import { OthersRun } from "../../runtime/start/exclusive-lease.js";
+import { OthersRun } from "../../stores/postgres/exclusive-lease.js";
 import { readConfig } from "../../config.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";

@@ -1,9 +1,9 @@
 /** What a command that must be alone still does once it may not be alone any more: nothing. */
 import { expect } from "chai";
-import { noClickHouse } from "../../clickhouse/unused.js";
-import type { Log } from "../../log/log.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { OthersRun } from "../../runtime/start/exclusive-lease.js";
+import { noClickHouse } from "../../stores/clickhouse/unused.js";
+import type { Log } from "../../stores/log/log.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { OthersRun } from "../../stores/postgres/exclusive-lease.js";
 import { fenceBackends } from "../../runtime/start/fenced-backends.js";
 import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../harness/promises.js";

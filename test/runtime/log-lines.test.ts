@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { pino } from "pino";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { createLogger, readableLines } from "../../runtime/logger.js";
-import { PostgresUnavailable } from "../../postgres/postgres.js";
+import { PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { withApp } from "../harness/bare-app.js";
 
 describe("A line of the log", () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { DataFolderRefused, openDataFolder } from "../../runtime/start/data-folder.js";
+import { DataFolderRefused, openDataFolder } from "../../stores/data-folder.js";
 import { askForBackup } from "../../ops/backup-online.js";
 import { type Config, ConfigError, readConfig } from "../../config.js";
 import { mistypedSettings } from "../../ops/mistyped-settings.js";

@@ -18,7 +18,7 @@ import { at, list, must, number, text } from "../model/readers/json.js";
 import { type Merchant, openMerchant, readPages, send, whenBooked } from "../model/merchant.js";
 import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { dayMs, secondMs } from "../model/stories/story.js";
-import { openPostgres } from "../../postgres/open.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { testLogger } from "../harness/stores.js";
 import { needServers, needTime } from "../harness/real-servers.js";
 import { Installation, type RoleProcess } from "../harness/role-processes.js";

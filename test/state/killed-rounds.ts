@@ -1,5 +1,11 @@
 /** What the process of state-kills.test.ts commits and reports, both known from numbers alone. */
-import { type Commit, type Lane, type Queued, type RowLane, rowLanes } from "../../state/state.js";
+import {
+  type Commit,
+  type Lane,
+  type Queued,
+  type RowLane,
+  rowLanes,
+} from "../../stores/state/state.js";
 
 export const partitions = [0, 1, 2] as const;
 

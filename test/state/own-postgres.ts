@@ -1,8 +1,8 @@
 /** A Postgres server of a test's own, with its tables, where this machine has one. */
 import { startPostgres } from "../../ops/servers/postgres.js";
-import { openPostgres } from "../../postgres/open.js";
-import type { Postgres } from "../../postgres/postgres.js";
-import { migratePostgres } from "../../runtime/migrations.js";
+import { openPostgres } from "../../stores/postgres/open.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { migratePostgres } from "../../stores/migrations.js";
 import type { Releases } from "../../runtime/releases.js";
 import { needServers, openServerFolder } from "../harness/real-servers.js";
 import { freePort } from "../harness/service-process.js";

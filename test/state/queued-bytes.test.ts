@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { QueuedBytes } from "../../state/queued-bytes.js";
+import { QueuedBytes } from "../../stores/state/queued-bytes.js";
 import { latch, rejection } from "../harness/promises.js";
 
 /** A server that answers when it is let, and how often it was asked. */

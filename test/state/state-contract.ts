@@ -1,4 +1,4 @@
-/** The contract of the state port (state/state.ts), run on every adapter. */
+/** The contract of the state port (stores/state/state.ts), run on every adapter. */
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import {
@@ -13,7 +13,7 @@ import {
   keyBytesMax,
   rowLanes,
   sealedEntriesMax,
-} from "../../state/state.js";
+} from "../../stores/state/state.js";
 import { Chance } from "../../ops/demo/chance.js";
 import { rejection } from "../harness/promises.js";
 

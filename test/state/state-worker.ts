@@ -3,12 +3,17 @@
  * or something fails.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { openLmdbLog } from "../../log/lmdb/lmdb-log.js";
+import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { Chance } from "../../ops/demo/chance.js";
-import { openPostgres } from "../../postgres/open.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { createLogger } from "../../runtime/logger.js";
-import { PostgresState } from "../../state/postgres-state.js";
-import { type OwnedPartition, type RowLane, rowLanes, type State } from "../../state/state.js";
+import { PostgresState } from "../../stores/state/postgres-state.js";
+import {
+  type OwnedPartition,
+  type RowLane,
+  rowLanes,
+  type State,
+} from "../../stores/state/state.js";
 import { lmdbTopics } from "../log/log-topics.js";
 import { labelOf, partitions, roundOf, type Step } from "./killed-rounds.js";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createKey, listKeys, revokeKey } from "../../workspaces/key-records.js";
 import { drawKey, openKeys } from "../../workspaces/keys.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { writeLinkFile } from "../../members/first-run.js";
+import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { type LookedAt, openBrowser, openPage } from "./browser.js";

@@ -1,7 +1,7 @@
 /** From the first link to the first event in a real browser, then every page of the settings. */
 import { expect } from "chai";
 import type { Browser, Page } from "playwright-core";
-import { writeLinkFile } from "../../members/first-run.js";
+import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { signInLink } from "../../ops/sign-in-link.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";

@@ -5,7 +5,7 @@
 import { once } from "node:events";
 import Koa from "koa";
 import { z } from "zod";
-import { openServer } from "../../../postgres/server.js";
+import { openServer } from "../../../stores/postgres/server.js";
 import { createLogger } from "../../../runtime/logger.js";
 import { report } from "../processes.js";
 import { checkedEvent, portMessage } from "../webhooks-floor.js";

@@ -7,7 +7,7 @@ import { chmod, mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { openServer } from "../../../postgres/server.js";
+import { openServer } from "../../../stores/postgres/server.js";
 import { createLogger } from "../../../runtime/logger.js";
 import { startPostgres } from "../../servers/postgres.js";
 import { freePort } from "../../servers/kafka.js";

@@ -2,8 +2,8 @@
  * Books money: payments, purchases, links, refunds, disputes. What should be recorded about a
  * payment follows from all facts known of it; what the batch adds to it is written and published.
  */
-import { clickhouseTime } from "../../../clickhouse/rows.js";
-import type { Skus } from "../../../catalogue/skus.js";
+import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
+import type { Skus } from "../../../workspaces/catalogue/skus.js";
 import { type Fact, topics, transactionCodec } from "../../../schemas/records/records.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { subjects } from "../../normalize/facts.js";

@@ -1,8 +1,8 @@
 /** The statements that write money. Each inserts only what is not there yet. */
-import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
-import { allShards } from "../../../clickhouse/cluster/shard-statements.js";
-import { jsonRows, literal, partsOf } from "../../../clickhouse/sql-text.js";
-import type { ClickHouse, WriteLane } from "../../../clickhouse/clickhouse.js";
+import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
+import { allShards } from "../../../stores/clickhouse/cluster/shard-statements.js";
+import { jsonRows, literal, partsOf } from "../../../stores/clickhouse/sql-text.js";
+import type { ClickHouse, WriteLane } from "../../../stores/clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";

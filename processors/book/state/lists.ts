@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { OwnedPartition } from "../../../state/state.js";
+import type { OwnedPartition } from "../../../stores/state/state.js";
 
 /** How the items of one kind of list are stored. */
 export interface Kind<Item> {

@@ -2,8 +2,8 @@
  * Books what subscriptions are worth: changes, countries, ends of unidentified churns and of what
  * went to another account, and the MRR movements that follow.
  */
-import { clickhouseTime, fromClickhouseTime } from "../../../clickhouse/rows.js";
-import type { Skus } from "../../../catalogue/skus.js";
+import { clickhouseTime, fromClickhouseTime } from "../../../stores/clickhouse/rows.js";
+import type { Skus } from "../../../workspaces/catalogue/skus.js";
 import { limits } from "../../../config.js";
 import { compare } from "../../../runtime/order.js";
 import { grouped } from "../../../runtime/grouped.js";

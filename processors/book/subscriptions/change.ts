@@ -1,5 +1,5 @@
 /** A subscription change as booking handles it. */
-import { matching } from "../../../clickhouse/rows.js";
+import { matching } from "../../../stores/clickhouse/rows.js";
 import type { Environment } from "../../../schemas/records/records.js";
 
 /** A row of `subscription_changes`; times as ClickHouse writes them. */

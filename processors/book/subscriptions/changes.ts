@@ -1,7 +1,7 @@
 /** Subscription changes: absolute states with the value each item would have at its own rate. */
-import { clickhouseTime } from "../../../clickhouse/rows.js";
-import { partsOf } from "../../../clickhouse/sql-text.js";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
+import { partsOf } from "../../../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";

@@ -3,7 +3,7 @@
  * of an account decides the country of all its MRR (`definitions.md`, MRR). Payments say it again
  * and again, so what another row already outweighs, at any moment it may be asked for, is left out.
  */
-import { clickhouseTime } from "../../../clickhouse/rows.js";
+import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";
 import type { Change } from "./change.js";

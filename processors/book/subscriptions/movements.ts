@@ -4,12 +4,12 @@
  * the event that caused it; where an event comes late, what later ones recorded is corrected under
  * them. Repeated, it inserts nothing.
  */
-import { fromClickhouseTime, textArray } from "../../../clickhouse/rows.js";
-import { partsOf } from "../../../clickhouse/sql-text.js";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
+import { fromClickhouseTime, textArray } from "../../../stores/clickhouse/rows.js";
+import { partsOf } from "../../../stores/clickhouse/sql-text.js";
+import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
-import { TryLater } from "../../../runtime/store-away.js";
+import { TryLater } from "../../../stores/store-away.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";

@@ -5,9 +5,9 @@
  * may change a pair: an end is a change whose newest revision counts.
  */
 import { limits } from "../../../config.js";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import { clickhouseTime, matching } from "../../../clickhouse/rows.js";
-import { partsOf } from "../../../clickhouse/sql-text.js";
+import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
+import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
+import { partsOf } from "../../../stores/clickhouse/sql-text.js";
 import { compare } from "../../../runtime/order.js";
 import { grouped } from "../../../runtime/grouped.js";
 import type { Fact } from "../../../schemas/records/records.js";

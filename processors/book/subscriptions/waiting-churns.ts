@@ -2,7 +2,7 @@
  * Churns that end nothing (yet) are listed as rejects, `no_open_subscription`, until a partner
  * comes: then they are resolved by themselves. Pure.
  */
-import type { RejectRow } from "../../../rejects/rejects.js";
+import type { RejectRow } from "../../../workspaces/rejects/rejects.js";
 import type { Change } from "./change.js";
 import { isNamed, type Side } from "./pairing.js";
 

@@ -1,9 +1,9 @@
 /** What an append to Kafka says when brokers fail in the middle of it; theirs are played here. */
 import kafkajs, { type Kafka, type PartitionMetadata, type ProducerRecord } from "kafkajs";
 import { expect } from "chai";
-import { KafkaAppender, Pending, kafkaBatchBytesMax } from "../../../log/kafka/appender.js";
-import { Leaders, LeadersDiffer } from "../../../log/kafka/leaders.js";
-import { AppendUncertain, LogUnavailable } from "../../../log/log.js";
+import { KafkaAppender, Pending, kafkaBatchBytesMax } from "../../../stores/log/kafka/appender.js";
+import { Leaders, LeadersDiffer } from "../../../stores/log/kafka/leaders.js";
+import { AppendUncertain, LogUnavailable } from "../../../stores/log/log.js";
 import { limits } from "../../../config.js";
 import { rejection } from "../../harness/promises.js";
 import { testLogger } from "../../harness/stores.js";

@@ -4,8 +4,13 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
-import { AppendUncertain, type Log, type LogRecord, LogUnavailable } from "../../../log/log.js";
+import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
+import {
+  AppendUncertain,
+  type Log,
+  type LogRecord,
+  LogUnavailable,
+} from "../../../stores/log/log.js";
 import { startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { topics } from "../../../schemas/records/records.js";

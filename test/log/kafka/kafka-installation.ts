@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
-import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
-import type { KafkaSettings } from "../../../log/kafka/connection.js";
-import type { Log, TopicOptions } from "../../../log/log.js";
+import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
+import type { KafkaSettings } from "../../../stores/log/kafka/connection.js";
+import type { Log, TopicOptions } from "../../../stores/log/log.js";
 import type { LogInstallation } from "../log-contract.js";
 import { lmdbTopics } from "../log-topics.js";
 import type { Logger } from "../../../runtime/logger.js";

@@ -1,6 +1,6 @@
 /** A Kafka where each role is a user with the rights that docs/operating.md lists, no others. */
 import kafkajs from "kafkajs";
-import { asAdmin, type KafkaSettings } from "../../../log/kafka/connection.js";
+import { asAdmin, type KafkaSettings } from "../../../stores/log/kafka/connection.js";
 import { topics } from "../../../schemas/records/records.js";
 import { type RoleName, roleNames } from "../../../start.js";
 import { testLogger } from "../../harness/stores.js";

@@ -13,18 +13,18 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import kafkajs, { type AclEntry, type Admin } from "kafkajs";
 import { ConfigError, readConfig } from "../../../config.js";
-import { Backlog } from "../../../watermark/backlog.js";
-import { cutTopics, groupOffsets, writeTopics } from "../../../backup/log-part.js";
-import { openKafkaLog } from "../../../log/kafka/kafka-log.js";
+import { Backlog } from "../../../stores/watermark/backlog.js";
+import { cutTopics, groupOffsets, writeTopics } from "../../../stores/backup/log-part.js";
+import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
 import {
   KafkaConnection,
   type KafkaSettings,
   asAdmin,
   clientIdOf,
   coordinatorOf,
-} from "../../../log/kafka/connection.js";
-import { partitionOf } from "../../../log/kafka/partitioner.js";
-import { kafkaSettings } from "../../../log/kafka/settings.js";
+} from "../../../stores/log/kafka/connection.js";
+import { partitionOf } from "../../../stores/log/kafka/partitioner.js";
+import { kafkaSettings } from "../../../stores/log/kafka/settings.js";
 import {
   AppendUncertain,
   type ConsumeOptions,
@@ -34,7 +34,7 @@ import {
   LogUnreadable,
   type LogUse,
   type Position,
-} from "../../../log/log.js";
+} from "../../../stores/log/log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
@@ -53,7 +53,7 @@ import {
 import { freePort } from "../../harness/service-process.js";
 import { keptLog } from "../../harness/kept-log.js";
 import { testLogger } from "../../harness/stores.js";
-import { kafkaMessageBytesMax } from "../../../log/record-size.js";
+import { kafkaMessageBytesMax } from "../../../stores/log/record-size.js";
 
 const topic = topics.raw;
 /** Of appends to a broker that is away. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import kafkajs from "kafkajs";
-import { refusalOf } from "../../../log/kafka/start-errors.js";
+import { refusalOf } from "../../../stores/log/kafka/start-errors.js";
 
 const settings = { brokers: ["kafka:9092"], tls: null, sasl: null };
 

@@ -53,7 +53,7 @@ export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
   });
 }
 
-/** `provider-api/stored-objects.ts` without a database. */
+/** `providers/api/stored-objects.ts` without a database. */
 class KeptInMemory {
   readonly #objects = new Map<string, KeptObject>();
 

@@ -1,9 +1,9 @@
 /** Booking money: what is written and published, in any order and after a crash. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type ClickHouse, StoreUnavailable } from "../../../clickhouse/clickhouse.js";
-import type { Log, NewRecord } from "../../../log/log.js";
-import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
+import { type ClickHouse, StoreUnavailable } from "../../../stores/clickhouse/clickhouse.js";
+import type { Log, NewRecord } from "../../../stores/log/log.js";
+import type { LmdbLog } from "../../../stores/log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
 import {
   type Fact,

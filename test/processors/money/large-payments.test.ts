@@ -1,9 +1,9 @@
 /** Payments with more facts and products than anybody expects: all are booked, up to an end. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import { listRejects } from "../../../rejects/rejects.js";
-import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
+import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
+import { listRejects } from "../../../workspaces/rejects/rejects.js";
+import type { LmdbLog } from "../../../stores/log/lmdb/lmdb-log.js";
 import { limits } from "../../../config.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";

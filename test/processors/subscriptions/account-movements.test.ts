@@ -1,7 +1,7 @@
 /** What is recorded of an account under each event, whatever order they come in. */
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { clickhouseTime } from "../../../clickhouse/rows.js";
+import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import {
   accountMovements,
   type MovementRow,

@@ -1,9 +1,9 @@
 /** Accounts with more changes than anybody expects: they end, and hold up nobody else. */
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { ClickHouse } from "../../../clickhouse/clickhouse.js";
-import type { LmdbLog } from "../../../log/lmdb/lmdb-log.js";
-import { listRejects } from "../../../rejects/rejects.js";
+import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
+import type { LmdbLog } from "../../../stores/log/lmdb/lmdb-log.js";
+import { listRejects } from "../../../workspaces/rejects/rejects.js";
 import { limits } from "../../../config.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
 import { bookingOver } from "../../harness/booking.js";

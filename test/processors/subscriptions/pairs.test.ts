@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { listRejects } from "../../../rejects/rejects.js";
+import { listRejects } from "../../../workspaces/rejects/rejects.js";
 import {
   bySideReceipt,
   Pairing,

@@ -1,0 +1,108 @@
+/** What is asked for when somebody looks at `/metrics`; the role that knows it registers it. */
+import { statfs } from "node:fs/promises";
+import type { Config } from "../config.js";
+import type { Topic } from "../schemas/records/records.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import { eachShard } from "../stores/clickhouse/cluster/shard-statements.js";
+import type { Service } from "../service.js";
+import { type Figures, passages } from "../stores/watermark/watermark.js";
+
+const secondsPerDay = 24 * 60 * 60;
+
+export function ratesGauge({ metrics, rates }: Pick<Service, "metrics" | "rates">): void {
+  metrics.gauge(
+    "rates_age_seconds",
+    "Time since the day of the newest quote of a source",
+    "source",
+    async () => {
+      const days = Object.entries(rates.newestAgeDays());
+      return Object.fromEntries(days.map(([source, age]) => [source, age * secondsPerDay]));
+    },
+  );
+}
+
+/** Of the disk under the data folder; a process on servers has none. */
+export function diskGauge(metrics: Service["metrics"], { DATA_DIR }: Pick<Config, "DATA_DIR">) {
+  metrics.gauge(
+    "data_folder_disk_bytes",
+    "Size of the disk that holds the data folder, and what is free of it",
+    "kind",
+    async () => {
+      const { bavail, blocks, bsize } = await statfs(DATA_DIR);
+      return { free: bavail * bsize, size: blocks * bsize };
+    },
+  );
+}
+
+/** For the processes that report `complete_to` anyhow: far behind, finding it reads a lot. */
+export function completeToGauge({ metrics, watermark }: Pick<Service, "metrics" | "watermark">) {
+  const age = async (figures: Figures): Promise<number> =>
+    Math.max(0, Date.now() - (await watermark.completeTo(figures))) / 1000;
+  metrics.gauge(
+    "complete_to_age_seconds",
+    "Time since the receipt time up to which everything is booked",
+    "figures",
+    async () => ({
+      transactions: await age("transactions"),
+      all: await age("all"),
+    }),
+  );
+}
+
+/** For `processors`, whose lag it is: three roles that each report it would add up to three. */
+export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log" | "metrics">) {
+  const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
+  metrics.gauge(
+    "consumer_lag_records",
+    "Records a consumer group has not handled yet",
+    "group",
+    async () => {
+      const lags: Record<string, number> = {};
+      for (const [topic, group] of passages) {
+        // As Kafka's own tools name the group.
+        lags[`${topicPrefix}${topic}.${group}`] = await lag(topic, group);
+      }
+      return lags;
+    },
+  );
+
+  async function lag(topic: Topic, group: string): Promise<number> {
+    const [ends, committed] = await Promise.all([log.ends(topic), log.committed(topic, group)]);
+    return ends.reduce(
+      (sum, end, partition) => sum + Number(end - (committed[partition] ?? 0n)),
+      0,
+    );
+  }
+}
+
+/** Counted once in a while, however often metrics are scraped. */
+export function lackingEventsGauge(
+  { metrics }: Pick<Service, "metrics">,
+  lacking: () => Promise<Readonly<Record<string, number>>>,
+) {
+  const cache = new ExpiringCache({ ttlMs: lackingFreshMs, entriesMax: 1, load: lacking });
+  metrics.gauge(
+    "integrations_lacking_events",
+    "Integrations that evidently lack event types which figures need, by provider",
+    "provider",
+    () => cache.get(""),
+  );
+}
+
+const lackingFreshMs = 10 * 60 * 1000;
+
+/** A gauge, not a counter: what waits for a person stays visible over a restart. */
+export function rejectsGauge({ clickhouse, metrics }: Pick<Service, "clickhouse" | "metrics">) {
+  metrics.gauge(
+    "open_rejects",
+    "Events that could not be booked and wait, by reason",
+    "reason",
+    async () => {
+      const open = "SELECT reason FROM rejects FINAL WHERE state = 'open'";
+      const rows = await clickhouse.rows<{ reason: string; open: string }>(
+        `SELECT reason, count() AS open FROM ${eachShard(open)} GROUP BY reason`,
+      );
+      return Object.fromEntries(rows.map(({ reason, open: count }) => [reason, Number(count)]));
+    },
+  );
+}

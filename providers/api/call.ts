@@ -1,0 +1,93 @@
+/** One call of a provider's API: bounded in time and size, its failures of two kinds. */
+import { withDeadline } from "../../runtime/deadline.js";
+
+/** It may work later: no connection, no answer in time, 429, 5xx, an answer that is none. */
+export class ApiTrouble extends Error {
+  override readonly name = "ApiTrouble";
+  constructor(
+    message: string,
+    /** How long the provider asks us to wait; null when it does not say. */
+    readonly retryAfterMs: number | null = null,
+    /** False for 429: the API works, we are too fast. */
+    readonly isFailure = true,
+  ) {
+    super(message);
+  }
+}
+
+/** Asking the same again would be refused again: credentials that may not, a wrong path. */
+export class ApiRefusal extends Error {
+  override readonly name = "ApiRefusal";
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+export interface CallLimits {
+  readonly answerMsMax: number;
+  readonly bytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * @returns the answer's text; null for 404 and 410, there is no such thing
+ * @throws ApiTrouble, ApiRefusal
+ */
+export async function callApi(
+  url: string,
+  init: Pick<RequestInit, "method" | "headers" | "body">,
+  limits: CallLimits,
+): Promise<string | null> {
+  // The time limit covers the body too: a server may answer at once and then send for ever.
+  return withDeadline(limits.answerMsMax, limits.signal, async (signal) => {
+    try {
+      // A redirected call would take the credentials along to where they do not belong.
+      const response = await fetch(url, { ...init, signal, redirect: "error" });
+      if (response.ok) return await readText(response, limits.bytesMax);
+      await response.body?.cancel();
+      return withoutAnswer(response);
+    } catch (error) {
+      if (error instanceof ApiRefusal || error instanceof ApiTrouble) throw error;
+      const why = signal.aborted ? "no answer in time" : `no connection: ${reason(error)}`;
+      throw new ApiTrouble(why);
+    }
+  });
+}
+
+function withoutAnswer({ status, headers }: Response): null {
+  if (status === 404 || status === 410) return null;
+  const sentence = `answered ${status}`;
+  if (status === 429) throw new ApiTrouble(sentence, retryAfter(headers), false);
+  if (status >= 500 || status === 408) throw new ApiTrouble(sentence, retryAfter(headers));
+  throw new ApiRefusal(sentence, status);
+}
+
+async function readText(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Counted as it comes, after decompression: the length header may lie.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new ApiTrouble(`an answer of more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Seconds or a date (RFC 9110, 10.2.3). */
+function retryAfter(headers: Headers): number | null {
+  const text = headers.get("retry-after");
+  if (text === null) return null;
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+/** The cause says why; `fetch failed` says nothing. */
+function reason(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (!(cause instanceof Error)) return String(cause);
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}

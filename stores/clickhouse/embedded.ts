@@ -1,0 +1,116 @@
+/** The ClickHouse engine inside this process. It opens one path per process. */
+import assert from "node:assert";
+import { mkdir } from "node:fs/promises";
+import {
+  type ClickHouseClient,
+  type ClickHouseClientConfigOptions,
+  createClient,
+} from "@clickhouse/client";
+import { Session, drainPending } from "chdb";
+import { createChdbConnection } from "chdb/connection";
+import { appendTo, wholeOf } from "./append.js";
+import { embeddedFiles } from "./table-files.js";
+import { memoryOfStatement, statementSettings } from "./settings.js";
+import { favourMainThread } from "../../runtime/thread-priority.js";
+import type { Appender, ClickHouseOrigin, Connections, Reader, Writer } from "./connections.js";
+
+/** A connection runs one query at a time; more readers than this only share the same cores. */
+const readers = 4;
+/** Two tables at a time, for two cores. */
+const appenders = 2;
+/** Batches are small: more threads would cost more than they do. */
+const writerThreads = 1;
+const markCacheBytes = 128 * 1024 * 1024;
+
+export async function connectEmbedded(
+  origin: Extract<ClickHouseOrigin, { path: string }>,
+): Promise<Connections> {
+  await mkdir(origin.path, { recursive: true, mode: 0o700 });
+  // The first connection brings the engine up with its limits and keeps it up.
+  const engine = new Session(origin.path, {
+    connectionArgs: [
+      `--max_server_memory_usage=${origin.memoryBytes}`,
+      `--mark_cache_size=${markCacheBytes}`,
+      "--background_pool_size=2",
+    ],
+  });
+  const open: ClickHouseClient[] = [];
+  async function connect(threads: number): Promise<Reader & Writer> {
+    const connection: unknown = createChdbConnection({ path: origin.path });
+    assert(isConnection(connection));
+    const client = createClient({ connection });
+    open.push(client);
+    await client.command({ query: `SET ${assignments(origin, threads)}` });
+    return {
+      // The client's own way to rows makes a stream first: 0.4 ms for every statement.
+      async text(query) {
+        const result = await client.query({ query, format: "JSONEachRow" });
+        return result.text();
+      },
+      async write(query) {
+        await client.command({ query });
+      },
+    };
+  }
+  async function connectAppender(): Promise<Appender> {
+    const connection = await connect(writerThreads);
+    return { append: (batch) => appendTo(connection, batch, wholeOf(batch)) };
+  }
+  async function close(): Promise<void> {
+    await Promise.all(open.map((client) => client.close()));
+    engine.close();
+    // Closing a connection in use is put off until its statement ends.
+    await drainPending();
+  }
+  try {
+    const connections: Connections = {
+      isShared: false,
+      readers: await Promise.all(Array.from({ length: readers }, () => connect(origin.threads))),
+      writers: {
+        facts: await connect(writerThreads),
+        money: await connect(writerThreads),
+        versions: await connect(writerThreads),
+        // Thousands of accounts take long to read; a few are read by one thread all the same.
+        subscriptions: await connect(origin.threads),
+        bookkeeping: await connect(writerThreads),
+      },
+      appenders: await Promise.all(Array.from({ length: appenders }, connectAppender)),
+      // A connection of its own: a large table keeps nobody waiting.
+      files: embeddedFiles((await connect(origin.threads)).write),
+      close,
+    };
+    // The engine's own threads are there by now, and so are those its statements run on.
+    await favourMainThread();
+    return connections;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** chdb is typed against another copy of the client's types, equal but for private fields. */
+type Connection = NonNullable<ClickHouseClientConfigOptions["connection"]>;
+function isConnection(value: unknown): value is Connection {
+  return typeof value === "object" && value !== null && "query" in value && "command" in value;
+}
+
+const processSettings = {
+  /** Who operates a server reads its log of queries; nobody could read this one. */
+  log_queries: 0,
+  /**
+   * The engine would want a gibibyte free for each thread: with the memory it has here every
+   * statement would run on one. What a statement may take is bounded below.
+   */
+  max_threads_min_free_memory_per_thread: "0",
+} as const;
+
+function assignments(origin: { memoryBytes: number }, threads: number): string {
+  return Object.entries({
+    ...statementSettings,
+    ...processSettings,
+    max_threads: threads,
+    max_memory_usage: memoryOfStatement(origin.memoryBytes),
+  })
+    .map(([name, value]) => `${name} = ${typeof value === "string" ? `'${value}'` : value}`)
+    .join(", ");
+}

@@ -1,0 +1,347 @@
+/**
+ * One member of a consumer group: joins, sends heartbeats to the coordinator, and releases its
+ * partitions when other members join or leave. Each assignment is a generation; a member that lost
+ * its own cannot move an offset, because Kafka refuses commits of an old generation.
+ */
+import kafkajs from "kafkajs";
+import { limits } from "../../../config.js";
+import {
+  type GroupBroker,
+  KafkaConnection,
+  type KafkaSettings,
+  coordinatorOf,
+  kafkaErrorType,
+} from "./connection.js";
+import { pauseAfter, reportFailure } from "./denied.js";
+import { PartitionLost, firstPauseMs } from "../partition-consumer.js";
+import { rest } from "../subscriptions.js";
+import { type GroupName, removeSilent } from "./evict-dead-members.js";
+import type { Logger } from "../../../runtime/logger.js";
+
+const kafkaCommitEveryMs = 25;
+/**
+ * A member silent for so long has died. A busy machine lets a living one wait for seconds, and each
+ * that is taken for dead stops the work of all; brokers take 6 s at least.
+ */
+const kafkaSessionMsMax = 10_000;
+const kafkaHeartbeatMs = 500;
+
+/** Work on the partitions of one generation. */
+export interface Work {
+  /** No further batch begins; resolves when what runs has ended, committed or refused. */
+  stop(): Promise<void>;
+}
+
+/** Begins to work on the partitions this process has, generation after generation. */
+export type Begin = (generation: Generation) => Promise<Work>;
+
+const pauseMsMax = 2_000;
+/** The member is not, or no longer, part of the generation it speaks for. */
+const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
+
+/** Member of the group until stopped; rejoins after any error. */
+export async function beMember(
+  settings: KafkaSettings,
+  name: GroupName,
+  begin: Begin,
+  logger: Logger,
+  stop: AbortSignal,
+): Promise<void> {
+  let memberId = "";
+  let pauseMs = firstPauseMs;
+  const removed = new Set<string>();
+  const joinTheLiving = async (coordinator: Coordinator): Promise<Generation> => {
+    const joined = new AbortController();
+    void removeSilent(settings, name, removed, logger, joined.signal);
+    try {
+      const member = await coordinator.join(memberId);
+      // Known by that name even if it is left out of this generation: by another one it would be
+      // two, and the group would wait for the first.
+      ({ memberId } = member);
+      return await coordinator.sync(member);
+    } finally {
+      joined.abort();
+    }
+  };
+  while (!stop.aborted) {
+    const coordinator = new Coordinator(settings, name, logger, stop);
+    try {
+      // Again with the same coordinator as long as all is well.
+      while (!stop.aborted) {
+        const generation = await joinTheLiving(coordinator);
+        const { partitions } = generation;
+        logger.info({ groupId: name.groupId, partitions }, "in the group, with these partitions");
+        await live(generation, begin, settings.rebalanceMsMax ?? limits.kafkaRebalanceMsMax, stop);
+        pauseMs = firstPauseMs;
+      }
+    } catch (error) {
+      // Else it comes back by the name Kafka knows, and leaves no other behind to be waited for.
+      if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
+      const attempt = { right: "Read", ...name } as const;
+      if (!stop.aborted) {
+        reportFailure(logger, error, attempt, "not in the group; joining it again");
+      }
+      await rest(pauseAfter(error, pauseMs), stop);
+      pauseMs = Math.min(pauseMs * 2, pauseMsMax);
+    } finally {
+      coordinator.abandon();
+    }
+  }
+  if (memberId !== "") await new Coordinator(settings, name, logger, stop).leave(memberId);
+}
+
+/** Until the group rebalances, the generation is lost or the member is stopped. */
+async function live(
+  generation: Generation,
+  begin: Begin,
+  rebalanceMsMax: number,
+  stop: AbortSignal,
+): Promise<void> {
+  const beating = new AbortController();
+  const beats = generation.beat(beating.signal);
+  const giveBack = (): void => generation.giveBack();
+  stop.addEventListener("abort", giveBack);
+  try {
+    const work = await begin(generation);
+    if (stop.aborted) giveBack();
+    await generation.over;
+    // The others wait for this one's partitions, but not for ever.
+    const timer = setTimeout(() => generation.lose(), rebalanceMsMax);
+    // With a batch that outlives its generation it would take a partition and not work on it.
+    await work.stop();
+    clearTimeout(timer);
+  } finally {
+    stop.removeEventListener("abort", giveBack);
+    beating.abort();
+    await beats;
+  }
+}
+
+/** The partitions of a topic this member has until the group rebalances. */
+export class Generation {
+  giveBack = (): void => {};
+  /** Resolves when the partitions are to be given back. */
+  readonly over = new Promise<void>((resolve) => (this.giveBack = resolve));
+  readonly #offsets = new Map<number, bigint>();
+  #committing: Promise<void> | null = null;
+  #committedAt = -Infinity;
+  readonly #lost = new AbortController();
+  /** When the coordinator last knew this member, by the clock that only grows. */
+  #aliveAt = performance.now();
+
+  constructor(
+    private readonly coordinator: Coordinator,
+    readonly memberId: string,
+    private readonly id: number,
+    readonly partitions: readonly number[],
+  ) {}
+
+  /** Aborted when others may have the partitions. */
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  lose(): void {
+    this.#lost.abort();
+    this.giveBack();
+  }
+
+  /**
+   * Resolves when the group's offset is durable; commits of several partitions share requests.
+   * @throws when the generation is lost first
+   */
+  async commit(partition: number, offset: bigint): Promise<void> {
+    this.#offsets.set(partition, offset);
+    // What is on its way may be without this one: then the next one takes it.
+    while (this.#offsets.has(partition)) {
+      this.#committing ??= this.#commitAll().finally(() => (this.#committing = null));
+      await this.#committing;
+    }
+    await this.#committing;
+  }
+
+  async #commitAll(): Promise<void> {
+    // The batches of a while share a request, and those of one turn of the event loop in any case.
+    await rest(this.#committedAt + kafkaCommitEveryMs - performance.now(), this.lost);
+    await new Promise(setImmediate);
+    this.#committedAt = performance.now();
+    const offsets = new Map(this.#offsets);
+    this.#offsets.clear();
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
+      if (this.lost.aborted) throw new PartitionLost("the partitions were given to others");
+      try {
+        await this.coordinator.commit(this.memberId, this.id, offsets);
+        return;
+      } catch (error) {
+        this.#hear(error);
+        this.coordinator.reportFailure(error, "offsets were not committed; trying again");
+        await rest(pauseAfter(error, pauseMs), this.lost);
+      }
+    }
+  }
+
+  /** Heartbeats until `stop`, also while the partitions are given back. */
+  async beat(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await rest(kafkaHeartbeatMs, stop);
+      if (stop.aborted || this.lost.aborted) return;
+      try {
+        await this.coordinator.heartbeat(this.memberId, this.id);
+        this.#aliveAt = performance.now();
+      } catch (error) {
+        this.#hear(error);
+      }
+    }
+  }
+
+  #hear(error: unknown): void {
+    const type = kafkaErrorType(error);
+    if (type === "REBALANCE_IN_PROGRESS") {
+      this.#aliveAt = performance.now();
+      this.giveBack();
+    } else if (type !== null && lostTypes.has(type)) {
+      this.lose();
+    } else if (performance.now() - this.#aliveAt > kafkaSessionMsMax) {
+      // The coordinator was away, or this process stood still: the others may have gone on.
+      this.lose();
+    }
+  }
+}
+
+/** What the coordinator reports a member that joined. */
+type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
+
+type Asked<T> = (broker: GroupBroker, connection: KafkaConnection) => Promise<T>;
+
+/** Requests to the coordinator of one group, on a connection that is made again when it fails. */
+class Coordinator {
+  #connection: KafkaConnection | null = null;
+  /** On that connection. */
+  #broker: Promise<GroupBroker> | null = null;
+  /** The others get a little longer to come back than each gives its running batches. */
+  readonly #rebalanceMs: number;
+
+  constructor(
+    private readonly settings: KafkaSettings,
+    private readonly name: GroupName,
+    private readonly logger: Logger,
+    private readonly stop: AbortSignal,
+  ) {
+    const { rebalanceMsMax = limits.kafkaRebalanceMsMax } = settings;
+    this.#rebalanceMs = rebalanceMsMax + limits.kafkaAnswerMsMax;
+  }
+
+  /** @param memberId empty for a new one */
+  join(memberId: string): Promise<Joined> {
+    const { groupId, topic } = this.name;
+    return this.#whileJoining((broker, { assigner }) =>
+      broker.joinGroup({
+        groupId,
+        memberId,
+        sessionTimeout: kafkaSessionMsMax,
+        rebalanceTimeout: this.#rebalanceMs,
+        groupProtocols: [assigner.protocol({ topics: [topic] })],
+      }),
+    );
+  }
+
+  /** @throws REBALANCE_IN_PROGRESS when others came or went since it joined */
+  sync({ generationId, memberId, leaderId, members }: Joined): Promise<Generation> {
+    const { groupId, topic } = this.name;
+    return this.#whileJoining(async (broker, { assigner }) => {
+      const isLeader = memberId === leaderId;
+      const groupAssignment = isLeader ? await assigner.assign({ members, topics: [topic] }) : [];
+      const request = { groupId, generationId, memberId, groupAssignment };
+      const { memberAssignment } = await broker.syncGroup(request);
+      const decoded = kafkajs.AssignerProtocol.MemberAssignment.decode(memberAssignment);
+      return new Generation(this, memberId, generationId, decoded?.assignment[topic] ?? []);
+    });
+  }
+
+  /** A join may wait long for other members; stopped, it ends at once. */
+  async #whileJoining<T>(work: Asked<T>): Promise<T> {
+    const giveUp = (): void => this.abandon();
+    this.stop.addEventListener("abort", giveUp);
+    try {
+      return await this.#ask(this.#rebalanceMs + limits.kafkaAnswerMsMax, async (...asked) => {
+        if (this.stop.aborted) throw new Error("stopped while joining");
+        return work(...asked);
+      });
+    } finally {
+      this.stop.removeEventListener("abort", giveUp);
+    }
+  }
+
+  heartbeat(memberId: string, groupGenerationId: number): Promise<unknown> {
+    const { groupId } = this.name;
+    return this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.heartbeat({ groupId, groupGenerationId, memberId }),
+    );
+  }
+
+  async commit(
+    memberId: string,
+    groupGenerationId: number,
+    offsets: ReadonlyMap<number, bigint>,
+  ): Promise<void> {
+    const { groupId, topic } = this.name;
+    const partitions = Array.from(offsets, ([partition, offset]) => ({
+      partition,
+      offset: offset.toString(),
+    }));
+    await this.#ask(limits.kafkaAnswerMsMax, (broker) =>
+      broker.offsetCommit({
+        groupId,
+        groupGenerationId,
+        memberId,
+        topics: [{ topic, partitions }],
+      }),
+    );
+  }
+
+  /** So that the others need not wait for its session to end; when it fails, they do. */
+  async leave(memberId: string): Promise<void> {
+    const { groupId } = this.name;
+    try {
+      const { kafkaAnswerMsMax } = limits;
+      await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
+    } catch {
+      // Kafka is away, or has forgotten the member.
+    } finally {
+      this.abandon();
+    }
+  }
+
+  reportFailure(error: unknown, otherwise: string): void {
+    reportFailure(this.logger, error, { right: "Read", ...this.name }, otherwise);
+  }
+
+  abandon(): void {
+    this.#connection?.abandon();
+    this.#connection = null;
+    this.#broker = null;
+  }
+
+  async #ask<T>(msMax: number, work: Asked<T>): Promise<T> {
+    this.#connection ??= new KafkaConnection(this.settings, this.logger);
+    const connection = this.#connection;
+    try {
+      return await connection.within(msMax, async () => {
+        this.#broker ??= findCoordinator(connection, this.name);
+        return work(await this.#broker, connection);
+      });
+    } catch (error) {
+      // An answer of the group says nothing about the connection.
+      const type = kafkaErrorType(error) ?? "";
+      if (type !== "REBALANCE_IN_PROGRESS" && !lostTypes.has(type)) {
+        if (this.#connection === connection) this.abandon();
+      }
+      throw error;
+    }
+  }
+}
+
+async function findCoordinator(connection: KafkaConnection, name: GroupName): Promise<GroupBroker> {
+  const cluster = await connection.ready(name.topic);
+  return coordinatorOf(cluster, name.groupId);
+}

@@ -1,0 +1,208 @@
+/**
+ * The log on Apache Kafka. Other processes append to the same topics and are members of the same
+ * groups. A group of a topic is the consumer group `<topic>.<group>`.
+ */
+import kafkajs from "kafkajs";
+import { compressFrameSync, decompressFrameSync } from "lz4-napi";
+import { limits } from "../../../config.js";
+import type { Topic } from "../../../schemas/records/records.js";
+import { KafkaAppender, Pending } from "./appender.js";
+import { asAdmin } from "./connection.js";
+import { KafkaGroup } from "./consume.js";
+import type { Bound, NamedTopic } from "./fetch.js";
+import { partitionWithBulk } from "../bulk.js";
+import { partitionOf } from "./partitioner.js";
+import { groupIdOf } from "./permissions.js";
+import { KafkaReader } from "./reader.js";
+import { type KafkaTail, tailTopic } from "./tail.js";
+import { type WantedTopics, openTopics, widenTopic } from "./topics.js";
+import { refuseTooLarge } from "../record-size.js";
+import { Subscriptions } from "../subscriptions.js";
+import type { Log, NewRecord } from "../log.js";
+
+interface TopicLog {
+  readonly named: NamedTopic;
+  partitions: number;
+  readonly appender: KafkaAppender;
+  /** Tails that do not know yet where the topic ends. */
+  readonly placing: Set<KafkaTail>;
+}
+
+/** Empty records appended at a time to get an offset that retention had passed. */
+const fillRecords = 10_000;
+
+/** @throws ConfigError with a sentence for a person when it cannot be used */
+export async function openKafkaLog(given: WantedTopics): Promise<Log> {
+  const { settings, topicPrefix, logger } = given;
+  registerLz4();
+  const pending = new Pending(limits.logPendingBytesMax);
+  const reader = new KafkaReader(settings, logger);
+  const logs = new Map<Topic, TopicLog>();
+  for (const [topic, partitions] of await openTopics(given)) {
+    const named = { topic, name: topicPrefix + topic };
+    const appender = new KafkaAppender(settings, named.name, pending, logger);
+    logs.set(topic, { named, partitions, appender, placing: new Set() });
+  }
+  /** Members of this process, with their group. */
+  const members = new Map<KafkaGroup, string>();
+  const subscriptions = new Subscriptions();
+
+  function topicLog(topic: Topic): TopicLog {
+    const log = logs.get(topic);
+    if (log === undefined) throw new Error(`there is no topic ${topic}`);
+    return log;
+  }
+
+  function groupId(topic: Topic, group: string): string {
+    return groupIdOf(topicLog(topic).named.name, group);
+  }
+
+  function committed(topic: Topic, group: string): Promise<bigint[]> {
+    const log = topicLog(topic);
+    return reader.committed(log.named, groupId(topic, group), log.partitions);
+  }
+
+  async function bounds(topic: Topic, bound: Bound): Promise<bigint[]> {
+    const { named, partitions } = topicLog(topic);
+    return reader.bounds(named, partitions, bound);
+  }
+
+  async function boundsOf(topic: Topic, partition: number): Promise<Record<Bound, bigint>> {
+    const earliest = (await bounds(topic, "earliest"))[partition];
+    const end = (await bounds(topic, "end"))[partition];
+    if (earliest === undefined || end === undefined) {
+      throw new Error(`${topic} has no partition ${partition}`);
+    }
+    return { earliest, end };
+  }
+
+  return {
+    shared: true,
+
+    async append(topic: Topic, records: readonly NewRecord[]) {
+      if (records.length === 0) return [];
+      refuseTooLarge(records);
+      const log = topicLog(topic);
+      // A tail of this process gives what is appended after it was asked for.
+      await Promise.all([...log.placing].map(({ placed }) => placed));
+      return log.appender.append(
+        records.map(({ key, value }) => ({
+          key,
+          value,
+          partition: partitionWithBulk(topic, key, log.partitions, partitionOf),
+        })),
+      );
+    },
+
+    async checkAppends(topic) {
+      topicLog(topic).appender.check();
+    },
+
+    consume(options) {
+      const { named } = topicLog(options.topic);
+      const id = groupId(options.topic, options.group);
+      const ask = (count: number): Promise<bigint[]> => reader.committed(named, id, count);
+      const group = new KafkaGroup(settings, named, id, options, ask, logger);
+      members.set(group, id);
+      return subscriptions.add([group], () => members.delete(group));
+    },
+
+    tail(topic, handle, from = new Map()) {
+      const log = topicLog(topic);
+      const ends = (): Promise<bigint[]> => bounds(topic, "end");
+      const tail = tailTopic(settings, log.named, handle, from, ends, logger);
+      log.placing.add(tail);
+      void tail.placed.then(() => log.placing.delete(tail));
+      return subscriptions.add([tail]);
+    },
+
+    read: (topic, partition, offset, recordsMax) =>
+      partition < topicLog(topic).partitions
+        ? reader.read(topicLog(topic).named, partition, offset, recordsMax)
+        : Promise.resolve([]),
+
+    partitionOf: (topic, key) =>
+      partitionWithBulk(topic, key, topicLog(topic).partitions, partitionOf),
+
+    ends: (topic) => bounds(topic, "end"),
+
+    earliest: (topic) => bounds(topic, "earliest"),
+
+    committed,
+
+    async handled(topic, group) {
+      const id = groupId(topic, group);
+      const own = [...members].filter(([, of]) => of === id);
+      const here = own.map(([member]) => member.handled());
+      const elsewhere = await committed(topic, group);
+      return elsewhere.map((offset, partition) =>
+        here.reduce((most, places) => {
+          const place = places.get(partition) ?? 0n;
+          return place > most ? place : most;
+        }, offset),
+      );
+    },
+
+    seek: (topic, group, offsets) =>
+      reader.seek(topicLog(topic).named, groupId(topic, group), offsets),
+
+    async widen(topic, count) {
+      const log = topicLog(topic);
+      if (count <= log.partitions) return;
+      await widenTopic(settings, log.named.name, count, logger);
+      await log.appender.renew();
+      log.partitions = count;
+    },
+
+    // Kafka gives offsets in order only. Those that are to be left out get empty records, which are
+    // deleted: none of them is ever given to a reader once this resolves, also when an earlier try
+    // was killed before it deleted them.
+    async begin(topic, partition, offset) {
+      const { named, appender } = topicLog(topic);
+      const { earliest, end } = await boundsOf(topic, partition);
+      for (let next = end; next < offset; next += BigInt(fillRecords)) {
+        const left = offset - next;
+        const length = left < fillRecords ? Number(left) : fillRecords;
+        const empty = { partition, key: "", value: Buffer.alloc(0) };
+        await appender.append(Array.from({ length }, () => empty));
+      }
+      if (earliest >= offset) return;
+      await asAdmin(settings, logger, async (admin) => {
+        // The admin has to know the topic before it can find its leaders.
+        await admin.fetchTopicOffsets(named.name);
+        const partitions = [{ partition, offset: offset.toString() }];
+        await admin.deleteTopicRecords({ topic: named.name, partitions });
+      });
+    },
+
+    async place(topic, partition, offset, records) {
+      const { named, appender } = topicLog(topic);
+      const { end } = await boundsOf(topic, partition);
+      if (end !== offset) {
+        throw new Error(`${named.name}, ${partition} ends at ${end} and cannot take ${offset}`);
+      }
+      if (records.length === 0) return;
+      const [first] = await appender.append(records.map((one) => ({ ...one, partition })));
+      if (first?.offset !== offset) {
+        throw new Error(`something else appended to ${named.name} during a restore`);
+      }
+    },
+
+    async close() {
+      await subscriptions.close();
+      await Promise.all([...logs.values()].map(({ appender }) => appender.close()));
+      reader.close();
+    },
+  };
+}
+
+/**
+ * LZ4 for kafkajs, which brings only gzip: frames as the Java client writes and reads them. Done at
+ * once: a batch of a few records takes 4 µs so, and 90 on its way through libuv's threads.
+ */
+function registerLz4(): void {
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.LZ4] = () => ({
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => compressFrameSync(buffer),
+    decompress: async (buffer: Buffer) => decompressFrameSync(buffer),
+  });
+}

@@ -1,0 +1,253 @@
+/**
+ * A group's work on one partition: batches one after the other, what they leave to be finished
+ * beside each other, the offset last. The same on every log.
+ */
+import { limits } from "../../config.js";
+import type { Topic } from "../../schemas/records/records.js";
+import type { ConsumeOptions, LogRecord, Subscription } from "./log.js";
+import { type Arrivals, follow, rest } from "./subscriptions.js";
+import { Suspects } from "./suspects.js";
+import type { Logger } from "../../runtime/logger.js";
+import { isStoreAway } from "../store-away.js";
+
+export const firstPauseMs = 100;
+/** A batch that took long, because it had to be repeated, is no reason to rest long. */
+const restMsMax = 2_000;
+
+/** Another member of the group has the partition: what was not committed is handled there. */
+export class PartitionLost extends Error {
+  override readonly name = "PartitionLost";
+}
+
+/** The records of one partition, as far as they can be read at once. */
+export interface Source {
+  readonly topic: Topic;
+  readonly number: number;
+  /** After the last record that can be read now. */
+  readonly end: number;
+  /** None when `offset` is the end; fewer than there are when it was set back. */
+  read(offset: number, recordsMax: number, bytesMax: number): LogRecord[];
+}
+
+/** As many as have `bytesMax` bytes together, and one at least. */
+export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecord[] {
+  const taken: LogRecord[] = [];
+  let bytes = 0;
+  for (const record of records) {
+    bytes += record.value.length;
+    if (bytes > bytesMax && taken.length > 0) break;
+    taken.push(record);
+  }
+  return taken;
+}
+
+/** A group's place in one partition, and the right to work there: one member at a time. */
+export interface Place {
+  offset(): number;
+  /** Records before it are shown; it goes back to `offset` when a run of batches fails. */
+  handled: number;
+  /** Resolves when the new offset is durable. */
+  move(offset: number): Promise<void>;
+  /** Runs `work` when no other member of the group works on this partition. */
+  alone(work: () => Promise<void>): Promise<void>;
+}
+
+export function consumePartition(
+  source: Source,
+  place: Place,
+  arrivals: Arrivals,
+  options: ConsumeOptions,
+  logger: Logger,
+): Subscription {
+  return follow(async (stop) => {
+    let pauseMs = firstPauseMs;
+    let failedAt: bigint | undefined;
+    const suspects = new Suspects();
+    while (!stop.aborted) {
+      if (place.offset() >= source.end) {
+        await arrivals.next(stop);
+        continue;
+      }
+      const run = new Run(source, place, arrivals, options, suspects, stop);
+      try {
+        await place.alone(() => run.untilFinished());
+        pauseMs = firstPauseMs;
+        await run.rest();
+      } catch (error) {
+        const where = whereabouts(options.group, source, run.failed);
+        if (error instanceof PartitionLost) {
+          logger.info(where, "another member of the group has the partition now");
+          // It is stopped soon.
+          await rest(restMsMax, stop);
+          continue;
+        }
+        const [first] = run.failed;
+        // It got further than the last time.
+        if (first?.offset !== failedAt) pauseMs = firstPauseMs;
+        failedAt = first?.offset;
+        const isAway = isStoreAway(error);
+        if (isAway) suspects.clear();
+        const verdict =
+          options.passOver === undefined || isAway ? "again" : suspects.failed(run.failed, error);
+        if (verdict !== "again") {
+          logger.warn({ err: error, ...where }, `a batch failed: ${next[verdict]}`);
+          continue;
+        }
+        logger.error({ err: error, pauseMs, ...where }, "a batch failed and is handled again");
+        await rest(pauseMs, stop);
+        pauseMs = Math.min(pauseMs * 2, limits.retryPauseMsMax);
+      }
+    }
+  });
+}
+
+const next = {
+  halved: "a half of it is handled by itself",
+  found: "its one record is passed over",
+} as const;
+
+/** Records whose handling or finishing failed; none where their offset could not be moved. */
+interface Failure {
+  readonly records: readonly LogRecord[];
+  readonly error: unknown;
+}
+
+/** Batches from the group's offset on, until all that was handled is finished. */
+class Run {
+  /** The first batch that failed. */
+  failed: readonly LogRecord[] = [];
+  /** How long the group has to rest after the last one. */
+  #restMs = 0;
+  /** Where the next batch begins. */
+  #next = 0;
+  #isOver = false;
+  #shown: Promise<void> = Promise.resolve();
+  #unfinished = 0;
+  readonly #failures: Failure[] = [];
+  #finished: Promise<void> = Promise.resolve();
+  #moved: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly source: Source,
+    private readonly place: Place,
+    private readonly arrivals: Arrivals,
+    private readonly options: ConsumeOptions,
+    private readonly suspects: Suspects,
+    private readonly stop: AbortSignal,
+  ) {}
+
+  async untilFinished(): Promise<void> {
+    await this.#passOver();
+    // The member before may have handled these while this one waited.
+    this.#next = this.place.offset();
+    this.place.handled = this.#next;
+    try {
+      do {
+        // Before reading: what comes meanwhile belongs to the next batch.
+        await this.rest();
+        const { batchRecordsMax } = this.options;
+        const read = this.source.read(this.#next, batchRecordsMax, limits.consumedBytesMax);
+        const records = this.suspects.among(read);
+        const last = records.at(-1);
+        if (last === undefined) {
+          // A restore or retention may have left nothing before the end.
+          const { end } = this.source;
+          if (this.#unfinished > 0) await this.arrivals.next(this.stop);
+          else if (this.#next < end) await this.place.move((this.#next = end));
+          continue;
+        }
+        if (this.stop.aborted) break;
+        await this.#handle(records, Number(last.offset) + 1);
+      } while (this.#unfinished > 0 && this.#failures.length === 0 && !this.stop.aborted);
+    } finally {
+      await this.#moved;
+      this.#isOver = true;
+      this.place.handled = this.place.offset();
+    }
+    const [first] = this.#failures.toSorted((one, other) => placeOf(one) - placeOf(other));
+    if (first === undefined) return;
+    this.failed = first.records;
+    throw first.error;
+  }
+
+  async rest(): Promise<void> {
+    const { pace } = this.options;
+    if (pace !== undefined) return pace.turn(this.stop);
+    const ms = this.#restMs;
+    this.#restMs = 0;
+    await rest(ms, this.stop);
+  }
+
+  /** The record that was found to fail by itself; then the batches go on behind it. */
+  async #passOver(): Promise<void> {
+    const found = this.suspects.foundAt(this.place.offset());
+    if (found === null) return;
+    await this.options.passOver?.(found.record, found.error);
+    await this.place.move(Number(found.record.offset) + 1);
+  }
+
+  async #handle(records: readonly LogRecord[], end: number): Promise<void> {
+    const began = Date.now();
+    try {
+      const left = await this.options.handle(records);
+      this.#showAfter(left?.shown, end);
+      this.#moveAfter(records, left?.finished, end);
+    } catch (error) {
+      this.#failures.push({ records, error });
+      return;
+    }
+    this.#next = end;
+    const took = Date.now() - began;
+    this.options.pace?.ended(took);
+    this.#restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
+  }
+
+  /** In their order, too. Why one is not shown is among the failures, by what it left to finish. */
+  #showAfter(shown: Promise<void> | undefined, offset: number): void {
+    const move = (): void => {
+      if (!this.#isOver) this.place.handled = Math.max(this.place.handled, offset);
+    };
+    this.#shown = Promise.all([this.#shown, shown]).then(move);
+    this.#shown.catch(() => undefined);
+  }
+
+  /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */
+  #moveAfter(
+    records: readonly LogRecord[],
+    finished: Promise<void> | undefined,
+    offset: number,
+  ): void {
+    this.#unfinished += 1;
+    const before = this.#finished;
+    const own = finished?.catch((error: unknown) => {
+      this.#failures.push({ records, error });
+      throw error;
+    });
+    this.#finished = Promise.all([before, own]).then(() => undefined);
+    const move = (): Promise<unknown> =>
+      this.place
+        .move(offset)
+        .catch((error: unknown) => this.#failures.push({ records: [], error }));
+    // What could not be finished is among the failures by then.
+    const moved = this.#finished
+      .then(move, () => undefined)
+      .finally(() => {
+        this.#unfinished -= 1;
+        this.arrivals.announce();
+      });
+    this.#moved = Promise.all([this.#moved, moved]);
+  }
+}
+
+function placeOf({ records: [first] }: Failure): number {
+  return first === undefined ? Number.POSITIVE_INFINITY : Number(first.offset);
+}
+
+function whereabouts(
+  group: string,
+  { topic, number }: Source,
+  records: readonly LogRecord[],
+): Record<string, unknown> {
+  const offset = records[0]?.offset.toString();
+  return { group, topic, partition: number, offset, records: records.length };
+}

@@ -1,0 +1,154 @@
+/**
+ * By which schemas the messages on the public topics are written, and under which ids: our own, or
+ * those of the registry at `SCHEMA_REGISTRY_URL`. Every id ever used is kept together with the
+ * schema's text, so that any process reads what any other wrote: after a registry was introduced or
+ * changed, and while a newer release is writing already.
+ */
+import { readFileSync } from "node:fs";
+import { translator } from "../../../schemas/records/avro.js";
+import {
+  type PublicTopic,
+  type Release,
+  publicTopics,
+  releases,
+  subjectOf,
+} from "../../../schemas/records/public-topics.js";
+import type { Logger } from "../../../runtime/logger.js";
+import type { Postgres } from "../../postgres/postgres.js";
+import { projectFile } from "../../../runtime/project-root.js";
+import { type PublicSchema, SchemaIds, ownIds } from "./schema-ids.js";
+import { type Registry, SchemaRegistryRefused } from "./schema-registry.js";
+
+interface Needs {
+  readonly postgres: Postgres;
+  /** Null: ids are our own. */
+  readonly registry: Registry | null;
+  /** `KAFKA_TOPIC_PREFIX`, or nothing. */
+  readonly topicPrefix: string;
+  readonly logger: Logger;
+}
+
+/** The text of a released version; the same for ever. */
+export function releasedText({ topic, version }: Pick<Release, "topic" | "version">): string {
+  const file = projectFile("schemas", "released", `${topic}.${version}.avsc`);
+  const schema: unknown = JSON.parse(readFileSync(file, "utf8"));
+  return JSON.stringify(schema);
+}
+
+export class PublicSchemas {
+  /** All versions of this release, under our own ids. */
+  readonly #own: readonly PublicSchema[];
+  readonly #ids: SchemaIds;
+  readonly #writing = new Map<PublicTopic, PublicSchema>();
+  readonly #translators = new Map<string, Translate>();
+
+  constructor(
+    private readonly needs: Needs,
+    /** For tests: those of another release of this service, before or after this one. */
+    released: readonly (Release & { readonly text?: string })[] = releases,
+  ) {
+    this.#ids = new SchemaIds(needs.postgres);
+    this.#own = released.map(({ topic, version, ownId, text }) => ({
+      topic,
+      version,
+      id: ownId,
+      text: text ?? releasedText({ topic, version }),
+    }));
+  }
+
+  /**
+   * To be called before the first message is written: registers every version where there is a
+   * registry, and keeps the ids where all processes find them.
+   * @throws SchemaRegistryRefused, SchemaRegistryUnavailable, for a person
+   */
+  async announce(): Promise<void> {
+    const { registry } = this.needs;
+    const schemas = registry === null ? this.#own : await this.#registered(registry);
+    await this.#ids.keep(schemas, registry?.name ?? ownIds);
+    for (const schema of schemas) {
+      if (schema.version === this.#newest(schema.topic).version) {
+        this.#writing.set(schema.topic, schema);
+      }
+    }
+  }
+
+  subjectOf(topic: PublicTopic): string {
+    return subjectOf(topic, this.needs.topicPrefix);
+  }
+
+  /** By what a message is written now. */
+  writing(topic: PublicTopic): PublicSchema {
+    const schema = this.#writing.get(topic);
+    if (schema === undefined) throw new Error(`${topic} is written before it was announced`);
+    return schema;
+  }
+
+  /**
+   * @returns the body as the newest schema of this release writes it
+   * @throws for an id nobody announced
+   */
+  async toNewest(topic: PublicTopic, schemaId: number, body: Buffer): Promise<Buffer> {
+    const key = `${topic}\n${schemaId}`;
+    const translate = this.#translators.get(key) ?? (await this.#translatorFor(topic, schemaId));
+    this.#translators.set(key, translate);
+    return translate(body);
+  }
+
+  /** Null when no message carries the id. */
+  async find(id: number): Promise<PublicSchema | null> {
+    const isIt = (schema: PublicSchema) => schema.id === id;
+    return this.#own.find(isIt) ?? (await this.#ids.all()).find(isIt) ?? null;
+  }
+
+  /** All versions of a topic, oldest first, under the ids that are in use now. */
+  async versions(topic: PublicTopic): Promise<readonly PublicSchema[]> {
+    const own = this.#own.filter((schema) => schema.topic === topic);
+    const { registry } = this.needs;
+    if (registry === null) return own;
+    const kept = (await this.#ids.all()).filter((row) => row.registry === registry.name);
+    return own.map(
+      (schema) => kept.findLast((row) => row.topic === topic && row.text === schema.text) ?? schema,
+    );
+  }
+
+  async #registered(registry: Registry): Promise<readonly PublicSchema[]> {
+    const kept = (await Promise.all(publicTopics.map((topic) => this.versions(topic)))).flat();
+    const isKept = kept.every((schema) => !this.#own.includes(schema));
+    try {
+      const registered: PublicSchema[] = [];
+      for (const schema of this.#own) {
+        const id = await registry.register(this.subjectOf(schema.topic), schema.text, !isKept);
+        registered.push({ ...schema, id });
+      }
+      for (const topic of publicTopics) await registry.demandCompatibility(this.subjectOf(topic));
+      return registered;
+    } catch (error) {
+      if (!isKept || error instanceof SchemaRegistryRefused) throw error;
+      // Registered by an earlier start: revenue need not wait for the registry.
+      this.needs.logger.warn(
+        { err: error, registry: registry.name },
+        "the schema registry is unavailable; messages carry its earlier ids",
+      );
+      return kept;
+    }
+  }
+
+  async #translatorFor(topic: PublicTopic, schemaId: number): Promise<Translate> {
+    const isIt = (schema: PublicSchema) => schema.topic === topic && schema.id === schemaId;
+    const writer = this.#own.find(isIt) ?? (await this.#ids.all(true)).find(isIt);
+    if (writer === undefined) {
+      throw new Error(`${topic} has a message of schema ${schemaId}, which nobody announced`);
+    }
+    const { text } = this.#newest(topic);
+    if (writer.text === text) return (body) => body;
+    return translator(JSON.parse(writer.text), JSON.parse(text));
+  }
+
+  #newest(topic: PublicTopic): PublicSchema {
+    const schema = this.#own.findLast((own) => own.topic === topic);
+    if (schema === undefined) throw new Error(`no schema of ${topic} is released`);
+    return schema;
+  }
+}
+
+type Translate = (body: Buffer) => Buffer;

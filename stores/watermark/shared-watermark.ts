@@ -1,0 +1,219 @@
+/**
+ * The in-flight receipts of several processes on one log. Each promises in Postgres not to stamp
+ * anything earlier than its earliest call in flight; the earliest promise bounds what any process
+ * may report as complete (docs/decisions/exactly-once.md). Their clocks need not agree.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../../config.js";
+import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
+import type { Logger } from "../../runtime/logger.js";
+import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
+import type { Releases } from "../../runtime/releases.js";
+import { OthersRun, refuseBesideCommand } from "../postgres/exclusive-lease.js";
+import { type ClockGiven, PersistedWatermark } from "./persisted-watermark.js";
+
+const promiseEveryMs = 200;
+/** How long callers share an answer of Postgres. */
+const askEveryMs = 50;
+/** Before a promise lapses: for what a statement may take on its way. */
+const marginMs = 2_000;
+
+/** @throws OthersRun beside a command that must be alone, ClockSetBack */
+export async function openSharedReceipts(given: SharedReceiptsGiven): Promise<InFlightReceipts> {
+  const { process, postgres, logger, config, now, onOthers } = given;
+  const receipts = new SharedReceipts(process, postgres, logger, config, now, onOthers);
+  given.releases.push("promises of the receipts", () => receipts.close());
+  await receipts.open();
+  return receipts;
+}
+
+interface SharedReceiptsGiven {
+  /** The name of this process, which no other has or had. */
+  readonly process: string;
+  readonly postgres: Postgres;
+  readonly logger: Logger;
+  readonly config: ClockGiven;
+  readonly releases: Releases;
+  readonly now: () => number;
+  /**
+   * Called when it was silent for so long that a command could begin which must be alone: it
+   * should end at once.
+   */
+  readonly onOthers: (why: OthersRun) => void;
+}
+
+/**
+ * Processes that have promised nothing for a while: killed, stopped or cut off. None while this one
+ * is late itself: on a machine or a Postgres that is too busy the others may be no less alive.
+ */
+export async function silentProcesses(postgres: Postgres, own: string): Promise<Set<string>> {
+  const rows = await postgres.query<{ process: string }>(
+    `SELECT process FROM ingest_processes WHERE until < clock_timestamp() + $1::float8 * ${ms}
+       AND EXISTS (SELECT 1 FROM ingest_processes
+         WHERE process = $2 AND until > clock_timestamp() + $3::float8 * ${ms})`,
+    [limits.receiptsLeaseMs - silentMs, own, limits.receiptsLeaseMs - lateOwnMs],
+  );
+  return new Set(rows.map(({ process }) => process));
+}
+
+/** Twenty promises missed; and as many as say that this process is late, too. */
+const silentMs = 20 * promiseEveryMs;
+const lateOwnMs = 5 * promiseEveryMs;
+
+class SharedReceipts implements InFlightReceipts {
+  readonly #own: LocalReceipts;
+  readonly #stopping = new AbortController();
+  #ended: Promise<void> = Promise.resolve();
+  /** ms since 1970: the last promise, or the moment of joining. Later stamps are not below it. */
+  #promised = 0;
+  /** On `performance.now()`: until then the last promise holds. */
+  #holdsUntil = 0;
+  /** ms since 1970: stamps before it are from a time whose promise lapsed. */
+  #joinedAt = 0;
+  #reported: PersistedWatermark | null = null;
+  #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
+
+  constructor(
+    private readonly process: string,
+    readonly postgres: Postgres,
+    readonly logger: Logger,
+    readonly config: ClockGiven,
+    now: () => number,
+    private readonly onOthers: (why: OthersRun) => void,
+  ) {
+    this.#own = new LocalReceipts(now);
+  }
+
+  async open(): Promise<void> {
+    this.#reported = await PersistedWatermark.open(this, await this.#now(), promiseEveryMs);
+    await this.#join();
+    this.#ended = this.#keepPromising();
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#ended;
+    const { lateMs } = this.#own;
+    // The last promise stays for as long as records may follow that were sent and refused.
+    const left =
+      lateMs === 0
+        ? this.postgres.query("DELETE FROM ingest_processes WHERE process = $1", [this.process])
+        : this.postgres.query(
+            `UPDATE ingest_processes SET until = clock_timestamp() + $2::float8 * ${ms}
+             WHERE process = $1`,
+            [this.process, lateMs],
+          );
+    await left.catch((error: unknown) =>
+      this.logger.warn({ err: error }, "a promise is left to expire"),
+    );
+  }
+
+  receive(notBefore: number): Receipt {
+    this.#assertHolds();
+    return this.#own.receive(Math.max(notBefore, this.#promised));
+  }
+
+  check(receivedAt: number): void {
+    this.#assertHolds();
+    if (receivedAt < this.#joinedAt) throw new PostgresUnavailable("its receipt time has lapsed");
+  }
+
+  get calls(): number {
+    return this.#own.calls;
+  }
+
+  earliest(): Promise<number> {
+    const at = performance.now();
+    if (this.#asked === null || this.#asked.until <= at) {
+      const earliest = this.#ask();
+      this.#asked = { earliest, until: at + askEveryMs };
+      earliest.catch(() => (this.#asked = null));
+    }
+    return this.#asked.earliest;
+  }
+
+  #assertHolds(): void {
+    if (performance.now() < this.#holdsUntil) return;
+    throw new PostgresUnavailable("no receipt times can be promised now");
+  }
+
+  async #keepPromising(): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        if (!(await this.#promise())) await this.#join();
+      } catch (error) {
+        if (error instanceof OthersRun) return this.onOthers(error);
+        if (performance.now() > this.#holdsUntil) {
+          this.logger.error(
+            { err: error },
+            "no receipt times can be promised; no events are accepted",
+          );
+        }
+      }
+      // Rejects when stopping: that is the end of the loop.
+      await pause(promiseEveryMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** @returns false when the last promise has lapsed, or nearly */
+  async #promise(): Promise<boolean> {
+    const begun = performance.now();
+    const earliest = this.#own.earliestNow;
+    // From here on, so that no stamp slips below while Postgres is reported.
+    this.#promised = Math.max(this.#promised, earliest);
+    const kept = await this.postgres.query(
+      `UPDATE ingest_processes SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
+       WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
+      [this.process, earliest, limits.receiptsLeaseMs, marginMs],
+    );
+    if (kept.length === 0) return false;
+    this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
+    return true;
+  }
+
+  /**
+   * The time is read after the row is visible to all. A process that reported a `complete_to`
+   * without seeing this row had read an earlier time, so no stamp of this process is at or before
+   * it.
+   */
+  async #join(): Promise<void> {
+    this.#holdsUntil = 0;
+    const begun = performance.now();
+    await this.postgres.query(
+      `INSERT INTO ingest_processes (process, earliest, until)
+       VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
+       ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
+      [this.process, limits.receiptsLeaseMs],
+    );
+    await refuseBesideCommand(this.postgres, this.process);
+    this.#joinedAt = Math.max(await this.#now(), this.#reported?.floor ?? 0) + 1;
+    this.#promised = Math.max(this.#promised, this.#joinedAt);
+    await this.postgres.query(
+      `DELETE FROM ingest_processes WHERE until < clock_timestamp() - $1::float8 * ${ms}`,
+      [limits.receiptsLeaseMs],
+    );
+    this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
+  }
+
+  async #now(): Promise<number> {
+    const [row] = await this.postgres.query<{ at: bigint }>(`SELECT ${clock} AS at`);
+    if (row === undefined) throw new Error("Postgres has no clock");
+    return Number(row.at);
+  }
+
+  /** Without any promise, that of the next to come: it will be later than now. */
+  async #ask(): Promise<number> {
+    const [row] = await this.postgres.query<{ earliest: bigint }>(
+      `SELECT least(${clock}, min(earliest)) AS earliest FROM ingest_processes
+       WHERE until > clock_timestamp()`,
+    );
+    if (row === undefined) throw new Error("Postgres has no clock");
+    const earliest = Number(row.earliest);
+    return this.#reported === null ? earliest : this.#reported.upTo(earliest);
+  }
+}
+
+const ms = "interval '1 millisecond'";
+/** Of Postgres, in ms since 1970. */
+const clock = "floor(extract(epoch FROM statement_timestamp()) * 1000)::int8";

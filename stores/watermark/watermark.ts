@@ -1,0 +1,160 @@
+/**
+ * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
+ * booked. Events are stamped after it, answers carry it.
+ *
+ * A receipt time is never at or before a `complete_to` already reported, so an answer "as known at
+ * T" is final. Events that are not booked yet are searched in the order they travel (in flight, on
+ * the raw topic, on the facts topic), so that none can move past the search.
+ */
+import { LRUCache } from "lru-cache";
+import {
+  type Topic,
+  factReceipts,
+  incompleteRecords,
+  readRawEventMeta,
+  topics,
+} from "../../schemas/records/records.js";
+import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
+import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
+import type { LogRecord } from "../log/log.js";
+
+/** Workspaces of which it is remembered up to when their figures were reported complete. */
+const reportedMomentsMax = 10_000;
+
+/**
+ * The consumer groups; the figures of an event are complete when all passed it but the journal and
+ * `enrich`, whose facts are received when they are answered.
+ */
+export const groups = {
+  journal: "journal",
+  normalize: "normalize",
+  complete: "complete",
+  enrich: "enrich",
+  book: "book",
+} as const;
+
+/** Which group follows which topic, in the order an event travels. */
+export const passages: readonly (readonly [Topic, string])[] = [
+  [topics.raw, groups.normalize],
+  [topics.raw, groups.journal],
+  [topics.incomplete, groups.complete],
+  [topics.incomplete, groups.enrich],
+  [topics.facts, groups.book],
+];
+
+/** Transactions are written first; all else within three seconds, at once when asked for. */
+export type Figures = "transactions" | "all";
+
+export class Watermark {
+  /** By what is asked for: the consumers it has to pass, in the order an event does. */
+  readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
+  readonly #behind: ((figures: Figures) => void)[] = [];
+  readonly #reported = {
+    transactions: new ReportedMoments(),
+    all: new ReportedMoments(),
+  };
+
+  /** @param receipts of all processes over the log; its own when left out */
+  constructor(
+    log: ReadableLog,
+    now: () => number = Date.now,
+    private readonly receipts: InFlightReceipts = new LocalReceipts(now),
+  ) {
+    const normalized = [
+      new Backlog(log, topics.raw, groups.normalize, rawWaits),
+      new Backlog(log, topics.incomplete, groups.complete, incompleteWaits),
+    ];
+    const shown = new Backlog(log, topics.facts, groups.book, factWaits, "handled");
+    const written = new Backlog(log, topics.facts, groups.book, factWaits);
+    this.#passages = {
+      transactions: [...normalized, shown],
+      all: [...normalized, written],
+    };
+  }
+
+  /**
+   * Stamps a call; until `settle`, `complete_to` stays below its time.
+   * @param notBefore ms since 1970, where it has to come after something received before
+   * @throws PostgresUnavailable when several processes share the log and it cannot be promised
+   */
+  receive(notBefore = 0): Receipt {
+    const reported = Math.max(...Object.values(this.#reported).map(({ latest }) => latest));
+    return this.receipts.receive(Math.max(notBefore, reported + 1));
+  }
+
+  /**
+   * To be asked right before what was stamped goes to the log.
+   * @throws PostgresUnavailable when this process was silent for so long that others went on
+   */
+  check(receivedAt: number): void {
+    this.receipts.check(receivedAt);
+  }
+
+  /** @param listener is called when somebody waits for figures that are not complete yet */
+  onBehind(listener: (figures: Figures) => void): void {
+    this.#behind.push(listener);
+  }
+
+  /** Somebody waits for what is booked to be shown. */
+  hurry(figures: Figures): void {
+    for (const listener of this.#behind) listener(figures);
+  }
+
+  /** Calls in flight in this process. */
+  get callsInFlight(): number {
+    return this.receipts.calls;
+  }
+
+  /**
+   * ms since 1970; everything received up to then (inclusive) is booked, rejected or ignored, as
+   * far as `figures` go. Never goes back.
+   * @param workspace whose figures are reported; left out: of all of them
+   */
+  async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
+    const received = (await this.receipts.earliest()) - 1;
+    let complete = received;
+    for (const backlog of this.#passages[figures]) {
+      complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);
+    }
+    if (complete < received) this.hurry(figures);
+    // A call stamped meanwhile is later than everything found.
+    return this.#reported[figures].report(workspace ?? everyone, complete);
+  }
+}
+
+/** No workspace has an empty id. */
+const everyone = "";
+
+/** The latest moment reported for each workspace. */
+class ReportedMoments {
+  readonly #moments = new LRUCache<string, number>({ max: reportedMomentsMax });
+  /** The latest of all. */
+  latest = 0;
+
+  /**
+   * @returns `moment`, or the later one that was reported before: a group that is set back reports
+   * less. Beyond `reportedMomentsMax` the least recently used is forgotten.
+   */
+  report(whom: string, moment: number): number {
+    const reported = Math.max(this.#moments.get(whom) ?? 0, moment);
+    this.#moments.set(whom, reported);
+    this.latest = Math.max(this.latest, reported);
+    return reported;
+  }
+}
+
+function rawWaits({ value }: LogRecord): Waits {
+  const { received_at: receivedAt, workspace } = readRawEventMeta(value).meta;
+  return { receivedAt, workspace };
+}
+
+function factWaits({ value }: LogRecord): Waits {
+  const { received_at: receivedAt, workspace } = factReceipts.decode(value);
+  return { receivedAt, workspace };
+}
+
+function incompleteWaits({ value }: LogRecord): Waits {
+  const { step, received_at: receivedAt, raw } = incompleteRecords.decode(value);
+  if (step !== "complete") return { receivedAt: Number.POSITIVE_INFINITY };
+  return { receivedAt, workspace: readRawEventMeta(raw).meta.workspace };
+}

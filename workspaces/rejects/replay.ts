@@ -1,0 +1,159 @@
+/**
+ * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
+ * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
+ * When they were received first goes with them: what reports no date happened then.
+ */
+import { limits } from "../../config.js";
+import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
+import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
+import { type RawEventMeta, rawEventCodec, topics } from "../../schemas/records/records.js";
+import {
+  firstReceivedAt,
+  openIntact,
+  readRawEvent,
+  sealRawEvent,
+} from "../../stores/log/raw-event.js";
+import {
+  type RejectFilter,
+  type RejectListRow,
+  type RejectPosition,
+  insertRejects,
+  listRejects,
+} from "./rejects.js";
+import type { Service } from "../../service.js";
+
+export interface Replayed {
+  readonly replayed: number;
+  /** Whose raw record retention has removed, or is not as it was sealed. */
+  readonly missing: number;
+  /** More of them are open: ask again. */
+  readonly more: boolean;
+}
+
+export type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vault" | "watermark">;
+
+type Filter = Omit<RejectFilter, "state">;
+
+/**
+ * Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. What
+ * cannot be replayed stays open and is passed over: who asks while there are `more` comes to an
+ * end.
+ */
+export function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
+  return replayPages(service, filter, ({ replayed }) => replayed > 0);
+}
+
+/**
+ * All that are open now, each once: what is rejected again has a new receipt time, before all that
+ * is still to come here, and waits for the next news.
+ */
+export async function replayAll(
+  service: ReplayService,
+  filter: Filter,
+): Promise<Omit<Replayed, "more">> {
+  const { replayed, missing } = await replayPages(service, filter, () => false);
+  return { replayed, missing };
+}
+
+interface Page extends Omit<Replayed, "more"> {
+  /** Where the next one begins; null at the end. */
+  readonly last: RejectPosition | null;
+}
+
+/** Page by page, up to the end or the first after which it is enough. */
+async function replayPages(
+  service: ReplayService,
+  filter: Filter,
+  isEnough: (page: Page) => boolean,
+): Promise<Replayed> {
+  let [replayed, missing] = [0, 0];
+  for (let after: RejectPosition | null = null; ;) {
+    const page: Page = await replayPage(service, filter, after);
+    replayed += page.replayed;
+    missing += page.missing;
+    after = page.last;
+    if (after === null || isEnough(page)) return { replayed, missing, more: after !== null };
+  }
+}
+
+async function replayPage(
+  service: ReplayService,
+  filter: Filter,
+  after: RejectPosition | null,
+): Promise<Page> {
+  const rowsMax = limits.replayRecordsMax;
+  const open = await listRejects(
+    service.clickhouse,
+    { ...filter, state: "open" },
+    after,
+    rowsMax + 1,
+  );
+  const chosen = open.slice(0, rowsMax);
+  const found: Found[] = [];
+  for (const reject of chosen) {
+    const sealed = await sealedRecordOf(service, reject);
+    if (sealed !== null) found.push(sealed);
+  }
+  if (found.length > 0) await putBack(service, found);
+  return {
+    replayed: found.length,
+    missing: chosen.length - found.length,
+    last: open.length > chosen.length ? positionOf(chosen.at(-1)) : null,
+  };
+}
+
+/** A reject and its raw event, as it was sealed. */
+interface Found {
+  readonly reject: RejectListRow;
+  readonly key: string;
+  readonly meta: RawEventMeta;
+  readonly body: Buffer;
+}
+
+async function putBack(service: ReplayService, found: readonly Found[]): Promise<void> {
+  // Received after all of it, even if another process's clock was ahead or ours was set back.
+  const times = found.map(({ reject }) => fromClickhouseTime(reject.received_at));
+  const receipt = service.watermark.receive(Math.max(...times) + 2);
+  const { receivedAt } = receipt;
+  await settledAfter(receipt, async () => {
+    // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
+    // replayed twice is booked once, because the event ids are the same.
+    const records = found.map((one) => stampedAgain(service, one, receivedAt));
+    service.watermark.check(receivedAt);
+    await service.log.append(topics.raw, records);
+    // Older than the replay itself: should that be rejected again, its row is the newest. Newer
+    // than the row there is.
+    const revision = receivedAt - 1;
+    const rows = found.map(({ reject }) => ({ ...reject, state: "replayed" as const, revision }));
+    await insertRejects(service.clickhouse, rows);
+  });
+}
+
+function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
+  return reject === undefined ? null : { receivedAt: reject.received_at, id: reject.event_id };
+}
+
+/** Null: retention has removed it, or it is not as it was sealed. */
+async function sealedRecordOf(
+  { log, vault }: ReplayService,
+  reject: RejectListRow,
+): Promise<Found | null> {
+  const offset = BigInt(reject.offset);
+  const [record] = await log.read(topics.raw, reject.partition, offset, 1);
+  if (record === undefined || record.offset !== offset) return null;
+  const raw = readRawEvent(record.value);
+  // Sealing another event's bytes under this one's name would be believed from then on.
+  if (raw === null || raw.meta.event_id !== reject.event_id) return null;
+  const body = openIntact(vault, raw);
+  return body && { reject, key: record.key, meta: raw.meta, body };
+}
+
+function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt: number) {
+  const meta = {
+    ...found.meta,
+    received_at: receivedAt,
+    first_received_at: firstReceivedAt(found.meta),
+    rates_edition: rates.edition,
+  };
+  return { key: found.key, value: rawEventCodec.encode(sealRawEvent(vault, meta, found.body)) };
+}
