@@ -148,7 +148,7 @@ export const limits = {
   /** The last audit of everything is reported as overdue: a day, and the hours one may take. */
   auditOverdueMs: 26 * 60 * 60 * 1000,
   /** A consumer's handler failed: pause before the same batch, doubling up to this. */
-  retryPauseMsMax: 5_000,
+  retryPauseMsMax: 2_000,
   /** At a stop, how long calls that are being answered may go on. */
   openCallsMsMax: 3_000,
   /** Series of one metric of ours (combinations of labels); further ones are counted as `other`. */

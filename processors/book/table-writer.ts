@@ -155,7 +155,7 @@ class LaneWriter {
 
   async #run(): Promise<void> {
     const { signal } = this.#stopping;
-    let pauseMs = firstPauseMs;
+    let pauseMs = 0;
     while (this.#waiting.length > 0 && !signal.aborted) {
       await this.pace.turn(signal);
       if (signal.aborted) break;
@@ -163,15 +163,16 @@ class LaneWriter {
       try {
         await this.#writeNext();
         this.failure = null;
-        pauseMs = firstPauseMs;
+        // After a store was away, what was queued meanwhile follows at once.
+        if (pauseMs === 0) this.pace.ended(performance.now() - began);
+        pauseMs = 0;
       } catch (error) {
         this.failure = error;
         if (this.#isStopping) return this.#refuseAll(error);
         this.#report(error);
+        pauseMs = Math.min(Math.max(firstPauseMs, 2 * pauseMs), limits.retryPauseMsMax);
         await pause(pauseMs, undefined, { signal }).catch(() => undefined);
-        pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax);
       }
-      this.pace.ended(performance.now() - began);
     }
   }
 
