@@ -230,8 +230,10 @@ const settings = z.object({
   /** With Kafka: databases that hold the books instead, several with commas; then in this order. */
   STATE_DATABASE_URLS: z
     .string()
-    .transform((text) => text.split(","))
-    .pipe(z.array(postgres))
+    .refine(
+      (text) => text.split(",").every((one) => postgres.safeParse(one).success),
+      "must be URLs as postgres://user:password@host:5432/database, several with commas between",
+    )
     .optional(),
   SCHEMA_REGISTRY_URL: url.optional(),
   /** Identity providers for sign-in: an id and its secret, and where each one is. */

@@ -1,4 +1,7 @@
-/** Keeps whom events name (workspaces/customers/customers.ts). It adorns figures and is never in their way. */
+/**
+ * Keeps whom events name (workspaces/customers/customers.ts). It adorns figures and is never in
+ * their way.
+ */
 import { isStoreAway } from "../../stores/store-away.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";

@@ -1,7 +1,7 @@
 /**
- * What becomes of a record that its consumer fails on by itself (stores/log/suspects.ts): the raw event
- * behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it is
- * taken back; a replay books what is missing.
+ * What becomes of a record that its consumer fails on by itself (stores/log/suspects.ts): the raw
+ * event behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it
+ * is taken back; a replay books what is missing.
  */
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Message } from "../book/booked.js";

@@ -29,7 +29,7 @@ export async function checkServers(config: Config, use: LogUse, logger: Logger) 
     DATABASE_URL === undefined
       ? embedded("postgres")
       : reported(() => postgres(DATABASE_URL, "DATABASE_URL", logger)),
-    ...(config.STATE_DATABASE_URLS ?? []).map((url) =>
+    ...(config.STATE_DATABASE_URLS?.split(",") ?? []).map((url) =>
       reported(() => postgres(url, "STATE_DATABASE_URLS", logger)),
     ),
     ...(SCHEMA_REGISTRY_URL === undefined

@@ -25,12 +25,13 @@ interface Opening {
 /** @throws ConfigError when the books lie where these settings do not look for them */
 export async function openStateOnServers(opening: Opening): Promise<State> {
   const { config, postgres, readiness, releases, logger, stopping } = opening;
-  const { DATABASE_URL, STATE_DATABASE_URLS: urls } = config;
+  const { DATABASE_URL, STATE_DATABASE_URLS } = config;
   if (opening.isUnused) return new SpreadState([]);
-  if (urls === undefined) {
+  if (STATE_DATABASE_URLS === undefined) {
     await claimPlace(postgres, "DATABASE_URL", allBooks);
     return new PostgresState(postgres);
   }
+  const urls = STATE_DATABASE_URLS.split(",");
   const places = urls.length;
   if (!urls.some((url) => url === DATABASE_URL)) {
     await claimPlace(postgres, "DATABASE_URL", { place: -1, places });

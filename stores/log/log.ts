@@ -73,8 +73,9 @@ export interface ConsumeOptions {
   } | void>;
   /**
    * Called for a record that `handle` cannot handle by itself either, although no store is away
-   * (stores/log/suspects.ts, stores/store-away.ts). When this resolves the offset moves past it, else it
-   * is called again. Left out: such a record is given again and again, and all behind it wait.
+   * (stores/log/suspects.ts, stores/store-away.ts). When this resolves the offset moves past it,
+   * else it is called again. Left out: such a record is given again and again, and all behind it
+   * wait.
    */
   passOver?(record: LogRecord, error: unknown): Promise<void>;
 }

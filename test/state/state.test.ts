@@ -99,9 +99,9 @@ describe("The state in several databases", function () {
 
   it("should be opened as it was spread, and refused otherwise", async () => {
     const { postgres, urls } = databases;
-    const open = (STATE_DATABASE_URLS: string[] | undefined, isUnused = false) =>
+    const open = (list: string[] | undefined, isUnused = false) =>
       openStateOnServers({
-        config: { DATABASE_URL: urls[0], STATE_DATABASE_URLS },
+        config: { DATABASE_URL: urls[0], STATE_DATABASE_URLS: list?.join(",") },
         postgres,
         readiness: new Readiness(),
         releases,
