@@ -4,18 +4,12 @@
  */
 import { backlog } from "./bench/backlog.js";
 import { cost } from "./bench/cost.js";
-import { webhooks } from "./bench/webhooks.js";
 import { type Figure, tableOf } from "./bench/figures.js";
-import { growth } from "./bench/growth.js";
-import { ingest } from "./bench/ingest.js";
-import { kafka } from "./bench/kafka.js";
-import { latency } from "./bench/latency.js";
 import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
 import { movements } from "./bench/movements.js";
 import { peers } from "./bench/peers/peers.js";
 import { processors } from "./bench/processors.js";
-import { providers } from "./bench/providers.js";
 import { queries } from "./bench/queries.js";
 import { readers } from "./bench/readers.js";
 import { servers } from "./bench/servers.js";
@@ -27,22 +21,16 @@ import { countOf, readWords, refuseWords } from "./command-line.js";
 
 const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
-    latency,
     cost,
-    webhooks,
-    ingest,
     start,
     memory,
     queries,
     web,
     movements,
-    providers,
     processors,
-    kafka,
     servers,
     peers,
     backlog,
-    growth,
     sockets,
     soak,
     readers,
@@ -51,12 +39,10 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
 /** These need more than Node and run when they are named. */
 const onRequest = new Set([
   "cost",
-  "kafka",
   "servers",
   "web",
   "peers",
   "backlog",
-  "growth",
   "sockets",
   "soak",
   "readers",
@@ -78,9 +64,9 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load, in latency, cost and soak (60)
+  --seconds <n>   of load, in cost and soak (60)
   --rounds <n>    medians are over these (5)
-  --events <n>    in memory, processors, growth and backlog (7200)
+  --events <n>    in memory, processors and backlog (7200)
   --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
   --rate <n>      webhooks a second, in servers and soak (1000)
   --profile <folder>  for CPU profiles of the service
@@ -90,7 +76,7 @@ Results: docs/benchmarks.md
 const { values, positionals } = readWords(usage, {
   allowPositionals: true,
   options: {
-    /** Of load, in `latency`, `cost` and `soak`. */
+    /** Of load, in `cost` and `soak`. */
     seconds: { type: "string", default: "60" },
     /** Medians are over these. */
     rounds: { type: "string", default: "5" },

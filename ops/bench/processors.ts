@@ -32,7 +32,7 @@ export function processors({ events, profileFolder }: Options): Promise<Figure[]
   });
 }
 
-export interface Booked {
+interface Booked {
   /** Events a second until all transactions are there, and until MRR knows of all. */
   readonly money: number;
   readonly all: number;
@@ -41,7 +41,7 @@ export interface Booked {
 }
 
 /** Fills the topic of a service that is not running, starts it and waits until all is booked. */
-export async function bookTopic(
+async function bookTopic(
   folder: string,
   tenant: Tenant,
   { filling, profileFolder }: { filling: Filling; profileFolder: string | null },

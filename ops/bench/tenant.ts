@@ -35,8 +35,8 @@ export async function createTenant(service: Manager): Promise<Tenant> {
   };
 }
 
-/** One more integration. @returns the path of its webhooks */
-export async function addStripe(service: Manager, workspaceId: string): Promise<string> {
+/** @returns the path of its webhooks */
+async function addStripe(service: Manager, workspaceId: string): Promise<string> {
   const asked = {
     provider: "stripe",
     environment: "Production",
@@ -44,13 +44,6 @@ export async function addStripe(service: Manager, workspaceId: string): Promise<
   };
   const made = await manage(service, `/${workspaceId}/integrations`, asked, integration);
   return made.webhook_path;
-}
-
-/** @returns what its Authorization header says */
-export async function createIngestKey(service: Manager, workspaceId: string): Promise<string> {
-  const asked = { environment: "Production", scope: "Full Ingress" };
-  const { key } = await manage(service, `/${workspaceId}/keys`, asked, createdKey);
-  return `Bearer ${key}`;
 }
 
 /** A whole HTTP request as Stripe would send it now. */

@@ -21,20 +21,13 @@ export interface TestChainOptions {
 
 /** Root and intermediate are of P-384 and the leaf of P-256, as Apple's are. */
 export function makeTestChain(options: TestChainOptions = {}): Signer {
-  return makeTestRoot()(options)();
-}
-
-/** One root: each call makes another intermediate, each call of which another leaf under it. */
-export function makeTestRoot(): (options?: TestChainOptions) => () => Signer {
   const root = authority("Test Root CA", "P-384");
-  const certificate = certificateOf(root, root, { validFrom, validTo, mayIssue: true, marks: [] });
-  return (options = {}) => makeIssuer({ ...root, certificate }, options);
-}
-
-function makeIssuer(
-  root: Authority & { readonly certificate: Buffer },
-  options: TestChainOptions,
-): () => Signer {
+  const rootCertificate = certificateOf(root, root, {
+    validFrom,
+    validTo,
+    mayIssue: true,
+    marks: [],
+  });
   const intermediate = authority("Test Developer Relations", "P-384");
   const { leafValidFrom = validFrom, leafValidTo = validTo, intermediateMayIssue = true } = options;
   const above = [
@@ -44,18 +37,16 @@ function makeIssuer(
       mayIssue: intermediateMayIssue,
       marks: options.intermediateMarks ?? [intermediateMark],
     }),
-    root.certificate,
+    rootCertificate,
   ];
-  return () => {
-    const leaf = authority("Test Receipt Signing", options.leafCurve ?? "P-256");
-    const certificate = certificateOf(leaf, intermediate, {
-      validFrom: leafValidFrom,
-      validTo: leafValidTo,
-      mayIssue: false,
-      marks: options.leafMarks ?? [leafMark],
-    });
-    return { key: leaf.key, x5c: [certificate, ...above].map((der) => der.toString("base64")) };
-  };
+  const leaf = authority("Test Receipt Signing", options.leafCurve ?? "P-256");
+  const certificate = certificateOf(leaf, intermediate, {
+    validFrom: leafValidFrom,
+    validTo: leafValidTo,
+    mayIssue: false,
+    marks: options.leafMarks ?? [leafMark],
+  });
+  return { key: leaf.key, x5c: [certificate, ...above].map((der) => der.toString("base64")) };
 }
 
 const validFrom = Date.UTC(2020, 0, 1);
