@@ -72,7 +72,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
   }
 
   function reportFailure(ctx: Context, error: ApiError, thrown: unknown): void {
-    // Each mistake of ours is reported; of a server that is away each call would report the same.
+    // Each mistake of ours is reported; of a server that is away each call would log the same.
     const suppressed = error.type === "internal" ? 0 : outages.turn(error.code);
     if (suppressed === null) return;
     const more = suppressed > 0 ? { alike_before: suppressed } : {};

@@ -28,7 +28,7 @@ export class CallLimits {
   }
 
   /**
-   * What a refused caller is reported: the refusal itself, or 429 for an address that was refused
+   * What a refused caller gets: the refusal itself, or 429 for an address that was refused
    * too often. Only callers that proved nothing are counted, and only when they are refused anyway.
    */
   async refuse(ctx: Pick<Context, "ip" | "state">, error: ApiError): Promise<ApiError> {

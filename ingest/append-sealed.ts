@@ -46,10 +46,10 @@ export interface IngestEndpoint {
 const eventsAmongOthersMax = 100;
 
 /**
- * Resolves when every event is durable in the log; only then may a caller be reported 2xx.
+ * Resolves when every event is durable in the log; answer 2xx only after that.
  * @throws LogUnavailable, PostgresUnavailable
  */
-export async function take(
+export async function appendSealed(
   service: Pick<IngestService, "hashAccount" | "log" | "metrics" | "vault" | "watermark">,
   events: readonly Taken[],
 ): Promise<void> {

@@ -12,7 +12,7 @@ import { limits } from "../config.js";
 import { splitLines } from "./batch-lines.js";
 import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
 import type { Line, Source } from "./lines.js";
-import { type IngestEndpoint, take } from "./append-sealed.js";
+import { type IngestEndpoint, appendSealed } from "./append-sealed.js";
 
 /** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {
@@ -52,7 +52,7 @@ export async function ingestBatch(
   const taken = outcomes.filter((outcome) => "event" in outcome && outcome.append);
   const events = taken.flatMap((outcome) => ("event" in outcome ? [outcome.event] : []));
   if (events.length > 0) {
-    await take(
+    await appendSealed(
       service,
       events.map((event) => event.taken),
     );

@@ -16,7 +16,7 @@ import { batchSources, ingestBatch } from "./batch.js";
 import { claimOf, identityConflict, resume } from "./event.js";
 import type { Line, Source } from "./lines.js";
 import { stamped } from "./stamped.js";
-import { type IngestEndpoint, take } from "./append-sealed.js";
+import { type IngestEndpoint, appendSealed } from "./append-sealed.js";
 
 export function ingestRoute(endpoint: IngestEndpoint): Middleware {
   // Each batch is in memory until it is answered. One workspace has half of the room at most, so
@@ -88,7 +88,7 @@ async function ingestOne(
   key: string | null,
   planned: Line | undefined,
 ): Promise<{ readonly answer: IngestAnswer; readonly replayed: boolean }> {
-  // 1. It is read and its answer worked out. What is wrong is reported now, and claims nothing.
+  // 1. It is read and its answer worked out. What is wrong is answered now, and claims nothing.
   if (planned === undefined) throw new Error("a call without an event");
   if (planned instanceof ApiError) throw planned;
 
@@ -106,7 +106,7 @@ async function ingestOne(
   // 3. Durable in the log, before anything is promised. A claim that was never marked durable may
   //    have been appended or not: appending again is safe, booking takes the repeat out.
   if (claimed.outcome === "fresh" || !claimed.durable) {
-    await take(service, [event.taken]);
+    await appendSealed(service, [event.taken]);
     await receipts.markDurable(access, claim.identities);
   }
   service.metrics.ingested.inc({ verdict: replayed ? "replayed" : "taken" });

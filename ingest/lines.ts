@@ -8,7 +8,7 @@ import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from ".
 /** One event as it came. */
 export interface Source extends Pick<IngestCall, "ownIdentity"> {
   readonly bytes: Buffer;
-  /** What it is claimed by; nothing when it cannot be reported from another one. */
+  /** What it is claimed by; nothing when it cannot be told from another one. */
   readonly identitiesOf: (event: ReadEvent) => readonly string[];
 }
 

@@ -33,7 +33,7 @@ export function normalize(
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
   const own = quoteOf(named.currency, named.at);
-  // What moves no money needs no rate of its own; one that is known is reported.
+  // What moves no money needs no rate of its own; one that is known is shown.
   const reported = own === null && !movesMoney(event) ? nothing : named;
   const quote = own ?? quoteOf(reported.currency, reported.at);
   if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...reported }, event);

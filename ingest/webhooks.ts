@@ -30,11 +30,11 @@ import {
 import { LogThrottle } from "../runtime/log-throttle.js";
 import type { WebhookAnswer } from "../schemas/http/ingest.js";
 import { eventId } from "../schemas/ids.js";
-import { type IngestService, take } from "./append-sealed.js";
+import { type IngestService, appendSealed } from "./append-sealed.js";
 
 export type Providers = ReadonlyMap<string, Provider>;
 
-/** @param calls reported every call to a known URL; nobody counts when it is left out */
+/** @param calls counts every call to a known URL; left out: nobody counts */
 export function webhookRoute(
   service: IngestService,
   providers: Providers,
@@ -129,7 +129,7 @@ async function receive(
       verdict: verdict.verdict,
       rates_edition: service.rates.edition,
     };
-    return take(service, [{ meta, body, accountHint: heading.accountHint }]);
+    return appendSealed(service, [{ meta, body, accountHint: heading.accountHint }]);
   });
 
   // 7. Only now may the provider forget it.

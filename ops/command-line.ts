@@ -1,4 +1,4 @@
-/** The words of a program for developers: what is wrong with them is reported with how it goes. */
+/** The words of a program for developers: what is wrong with them is said, with how it goes. */
 import { type ParseArgsConfig, parseArgs } from "node:util";
 
 const wrongWords = 2;

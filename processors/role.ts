@@ -95,7 +95,7 @@ export async function start(service: Service): Promise<void> {
     group: string,
     batchRecordsMax: number,
     handle: ConsumeOptions["handle"],
-    haste: Haste = {},
+    pacing: Pacing = {},
   ) => {
     const health = new ConsumerHealth();
     service.readiness.add(`consumer ${group}`, () => health.check());
@@ -103,7 +103,7 @@ export async function start(service: Service): Promise<void> {
       topic,
       group,
       batchRecordsMax,
-      ...haste,
+      ...pacing,
       handle: async (records) => {
         await yieldToCallers(service.watermark);
         return health.watch(() => handle(records));
@@ -120,7 +120,7 @@ export async function start(service: Service): Promise<void> {
   const { bookBatchRecordsMax, enrichmentBatchRecordsMax, normalizeBatchRecordsMax } = limits;
   const keep = (records: readonly LogRecord[]): Promise<void> => keepJournal(enriching, records);
   if (service.log.shared) {
-    const { shareMax, lingerMs } = journalHaste;
+    const { shareMax, lingerMs } = journalPacing;
     const together = coalesced({ recordsMax: bookBatchRecordsMax, shareMax }, keep);
     consume(topics.raw, groups.journal, bookBatchRecordsMax, together, { lingerMs });
   } else {
@@ -153,13 +153,13 @@ export async function start(service: Service): Promise<void> {
  * A batch costs the engine much the same however large it is, so the journal rests between batches,
  * and under load they grow.
  */
-const journalHaste = { shareMax: 1 / 10, lingerMs: 250 };
+const journalPacing = { shareMax: 1 / 10, lingerMs: 250 };
 /** Where one process does everything on few cores. */
 const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 3_000 };
 
-type Haste = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;
+type Pacing = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;
 
-/** How long each event of a batch took, once however many facts it reported. */
+/** How long each event of a batch took, once however many facts it held. */
 function delays({
   bookingDelaySeconds,
 }: Service["metrics"]): NonNullable<BookingService["booked"]> {

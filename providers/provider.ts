@@ -103,7 +103,7 @@ export interface KeptObject {
   readonly object: unknown;
   /**
    * Its id was chosen by the merchant, so that it names other things in other accounts: known only
-   * to what the same integration is reported.
+   * to what the same integration sends.
    */
   readonly ownId?: true;
   /**

@@ -93,7 +93,7 @@ export function misdated(
   return [happenedAt].find(isOutside(latest)) ?? own.find(isOutside(last)) ?? null;
 }
 
-/** The steps of a subscription without those announced for later than can be reported. */
+/** The steps of a subscription without those announced for later than an event may name. */
 export function announcedSteps({ steps }: Pick<Subscription, "steps">): Subscription["steps"] {
   return steps.filter(({ at }, index) => index === 0 || !(at > announcedLatest));
 }

@@ -44,7 +44,7 @@ export function slugOf(name: string): string {
 const slugLengthMax = 200;
 const slugStart = /^.{1,80}/u;
 
-/** What is cut off is reported by its hash, so that long names that begin alike stay apart. */
+/** What is cut off is replaced by its hash, so that long names that begin alike stay apart. */
 function shortened(slug: string): string {
   const [start] = slugStart.exec(slug) ?? [""];
   return `${start}-${hash("sha256", slug)}`;

@@ -30,7 +30,7 @@ export interface DataFolder extends Secrets {
   readonly nextVaultKey: string | null;
   /** Absolute. */
   readonly path: string;
-  /** Files made by this start, for a person to be reported. */
+  /** Files made by this start, to be shown to the operator. */
   readonly made: readonly string[];
   /** Others could read it, until this start closed it to them. */
   readonly isClosed: boolean;

@@ -89,7 +89,7 @@ export async function migrateClickHouse(
 ): Promise<void> {
   const known = await readMigrations(files);
   try {
-    await clickhouse.cluster?.takePlaces();
+    await clickhouse.cluster?.claimShardIdentities();
     for (const node of clickhouse.nodes) await migrateNode(node, logger, known);
     await clickhouse.cluster?.joinTables();
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Audits as they are asked for, taken up and reported: one row each in Postgres. */
+/** Audits as they are asked for, run and listed: one row each in Postgres. */
 import { limits } from "../config.js";
 import { auditFinding, type AuditFinding } from "../schemas/audit.js";
 import type { ListPage } from "./list-page.js";

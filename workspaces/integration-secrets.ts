@@ -39,8 +39,9 @@ export interface SealedPrevious {
 }
 
 /**
- * What counts beside `next`, newest first: those from before that have not ended, and `current`,
- * from now on for `limits.rotatedCredentialsTtlMs`. The same ones are among them once.
+ * Old credentials that are still accepted beside `next`, newest first: those from before that have
+ * not ended, and `current`, from now on for `limits.rotatedCredentialsTtlMs`. The same ones are among
+ * them once.
  */
 export function withReplaced(
   previous: readonly PreviousCredentials[],

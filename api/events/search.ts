@@ -32,7 +32,7 @@ export interface FoundEvent {
 
 /**
  * @returns null when the workspace has no such event in that environment
- * @throws ApiError 503 when so much waits that it cannot be reported
+ * @throws ApiError 503 when so much waits that it cannot be answered
  */
 export async function findEvent(
   service: SearchService,

@@ -9,7 +9,7 @@ export interface ChangeRow {
   readonly revision: number;
   readonly void: number;
   readonly account: string;
-  /** Empty: the event reported no more of the account than where its customer is. */
+  /** Empty: the event says no more of the account than where its customer is. */
   readonly subscription: string;
   readonly phase: string;
   readonly currency: string;

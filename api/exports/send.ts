@@ -1,5 +1,5 @@
 /**
- * Exports (`docs/exports.md`). The number of rows is reported up front, in `X-Total-Count`; what is
+ * Exports (`docs/exports.md`). The number of rows is said up front, in `X-Total-Count`; what is
  * cut short ends without the last chunk of its body, so no client can take it for whole.
  */
 import { Readable } from "node:stream";

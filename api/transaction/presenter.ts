@@ -69,7 +69,7 @@ function isKnownBy(fact: Fact, version: VersionRow): boolean {
   );
 }
 
-/** The rate is that of one of the facts, reported first where several had the same one. */
+/** The rate is that of one of the facts, the first where several had the same one. */
 function editionOf(version: VersionRow, facts: readonly Fact[]): number | null {
   const teller = version.type === "refund" ? "Refund" : "Payment";
   const reported = facts.find(

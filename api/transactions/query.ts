@@ -30,7 +30,7 @@ export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> 
   readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
   readonly skus?: Several | undefined;
-  /** The status is wanted as of `at`, not as of now: any version may have reported another one. */
+  /** The status is wanted as of `at`, not as of now: any version may have another one. */
   readonly isPast: boolean;
 }
 type WantedName = "provider" | "from" | "to" | (typeof columnFilters)[number][0];

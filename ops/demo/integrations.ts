@@ -48,7 +48,7 @@ function signerOf({ credentials, applePrivateKey, appleCertificates }: Account):
   return { key: createPrivateKey(applePrivateKey), x5c: appleCertificates };
 }
 
-/** A chain nobody else trusts: the integration is reported its root. */
+/** A chain nobody else trusts: the integration is given its root. */
 function appleAccount(): Account {
   const { key, x5c } = makeTestChain();
   return {

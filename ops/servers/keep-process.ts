@@ -1,5 +1,5 @@
 /**
- * `keep-process.js <name> <folder>`: starts one server, keeps it company, and ends it when reported
+ * `keep-process.js <name> <folder>`: starts one server, keeps it company, and ends it when told
  * to by SIGTERM or SIGINT. It ends by itself when the server does.
  */
 import { once } from "node:events";

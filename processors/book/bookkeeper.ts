@@ -196,7 +196,7 @@ class PartitionBooks {
     end: bigint,
   ): Promise<Fact[]> {
     const { skus, booked } = this.service;
-    // Names come first: a payment may be the first reported of its SKU.
+    // Names come first: a payment may be the first to mention its SKU.
     await skus.name(batch.flatMap(skuNamed));
     const lists = new Lists(this.owned, this.#kept);
     const now = Date.now();

@@ -1,6 +1,6 @@
 /**
  * What answers of providers' APIs report the same to all events (a product's name), and was handed
- * on lately: until it is old no other event waits for it. Each environment is reported by itself,
+ * on lately: until it is old no other event waits for it. Each environment is told by itself,
  * since one integration may have events of both (`providers/provider.ts`, reportsBothEnvironments).
  */
 import { LRUCache } from "lru-cache";

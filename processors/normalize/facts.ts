@@ -156,7 +156,7 @@ export function nameOf(
   return JSON.stringify([workspace, environment, provider, key]);
 }
 
-/** With hashed accounts, and of what is announced only what can be reported. */
+/** With hashed accounts, and of what is announced only what lies within the bounds of facts. */
 function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   const hashed = (account: string | null) => (account === null ? null : hash(account));
   if ("Payment" in body) {

@@ -103,7 +103,7 @@ export async function conclude(
   if (decoded.outcome === "ignored") {
     return { kind: "ignored", record, event, reason: decoded.why, customers };
   }
-  // As of its first receipt: what waited as a reject is booked though the store came meanwhile.
+  // Decided at first receipt: for what waited as a reject, later integrations do not matter.
   const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
   if (await isMirrored(decoded.mirrorOf)) {
     return { kind: "ignored", record, event, reason: "mirrored", customers: [] };

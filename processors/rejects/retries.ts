@@ -67,7 +67,7 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
     if (await settleReplayed(service)) lookout.found();
   }
 
-  /** Who is reported more meanwhile has its turn the next time: others wait for theirs, too. */
+  /** Who is told more meanwhile has its turn the next time: others wait for theirs, too. */
   async function replayRequested(): Promise<void> {
     const reported = new Set(replayable);
     replayable.clear();

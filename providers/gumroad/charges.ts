@@ -1,5 +1,5 @@
 /**
- * What a membership's charges report its price. A plan's prices are in the currency of the
+ * A membership's price, from its charges. A plan's prices are in the currency of the
  * listing, which only a charge translates into dollars: so the first of each membership is kept,
  * and paired with the plan it paid for (`provider.ts`, KeptObject).
  */

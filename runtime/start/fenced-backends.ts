@@ -40,7 +40,7 @@ interface Backends {
   readonly postgres: Postgres;
 }
 
-/** What reads asks, too: it is not reported from what writes. */
+/** Reads ask, too: they cannot be told from writes. */
 function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
   const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
     query: async <T>(text: string, values?: readonly unknown[]) => {

@@ -49,7 +49,7 @@ import { fenceBackends } from "./fenced-backends.js";
 
 export interface OpenedService {
   readonly service: Service;
-  /** Files with secrets that this start made, for a person to be reported. */
+  /** Files with secrets that this start made, to be shown to the operator. */
   readonly made: readonly string[];
 }
 

@@ -31,7 +31,7 @@ interface Dated {
   readonly at: number;
 }
 
-/** @param fact its body, and when it was reported, ms since 1970 */
+/** @param fact its body, and when it was received, ms since 1970 */
 export function conversionOf(
   fact: { readonly happenedAt: number; readonly body: FactBody },
   by: ConversionBounds,

@@ -73,7 +73,7 @@ export interface ClickHouseCluster {
    * Before migrations: writes down which shard each node is.
    * @throws ConfigError when it was another one before: its rows belong to another database
    */
-  takePlaces(): Promise<void>;
+  claimShardIdentities(): Promise<void>;
   /** After migrations: what stands for the tables of all shards has their columns. */
   joinTables(): Promise<void>;
   /** Rejects while the servers do not reach each other, or when the shards have changed. */

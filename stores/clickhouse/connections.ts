@@ -15,7 +15,7 @@ export type ClickHouseOrigin = StatementLimits &
         readonly patienceMs?: number;
         /** Ends that waiting. */
         readonly stopping?: AbortSignal | undefined;
-        /** Is reported that. */
+        /** Is told so. */
         readonly logger?: Logger;
       }
   );

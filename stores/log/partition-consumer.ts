@@ -41,8 +41,8 @@ export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecor
   return taken;
 }
 
-/** A group's place in one partition, and the right to work there: one member at a time. */
-export interface Place {
+/** How far a group is in one partition, and the right to work there: one member at a time. */
+export interface GroupOffset {
   offset(): number;
   /** Records before it are shown; it goes back to `offset` when a run of batches fails. */
   handled: number;
@@ -54,7 +54,7 @@ export interface Place {
 
 export function consumePartition(
   source: Source,
-  place: Place,
+  group: GroupOffset,
   arrivals: Arrivals,
   options: ConsumeOptions,
   logger: Logger,
@@ -64,13 +64,13 @@ export function consumePartition(
     let failedAt: bigint | undefined;
     const suspects = new Suspects();
     while (!stop.aborted) {
-      if (place.offset() >= source.end) {
+      if (group.offset() >= source.end) {
         await arrivals.next(stop);
         continue;
       }
-      const run = new Run(source, place, arrivals, options, suspects, stop);
+      const run = new Run(source, group, arrivals, options, suspects, stop);
       try {
-        await place.alone(() => run.untilFinished());
+        await group.alone(() => run.untilFinished());
         pauseMs = firstPauseMs;
         await run.rest();
       } catch (error) {
@@ -129,7 +129,7 @@ class Run {
 
   constructor(
     private readonly source: Source,
-    private readonly place: Place,
+    private readonly group: GroupOffset,
     private readonly arrivals: Arrivals,
     private readonly options: ConsumeOptions,
     private readonly suspects: Suspects,
@@ -139,8 +139,8 @@ class Run {
   async untilFinished(): Promise<void> {
     await this.#passOver();
     // The member before may have handled these while this one waited.
-    this.#next = this.place.offset();
-    this.place.handled = this.#next;
+    this.#next = this.group.offset();
+    this.group.handled = this.#next;
     try {
       do {
         // Before reading: what comes meanwhile belongs to the next batch.
@@ -153,7 +153,7 @@ class Run {
           // A restore or retention may have left nothing before the end.
           const { end } = this.source;
           if (this.#unfinished > 0) await this.arrivals.next(this.stop);
-          else if (this.#next < end) await this.place.move((this.#next = end));
+          else if (this.#next < end) await this.group.move((this.#next = end));
           continue;
         }
         if (this.stop.aborted) break;
@@ -162,7 +162,7 @@ class Run {
     } finally {
       await this.#moved;
       this.#isOver = true;
-      this.place.handled = this.place.offset();
+      this.group.handled = this.group.offset();
     }
     const [first] = this.#failures.toSorted((one, other) => placeOf(one) - placeOf(other));
     if (first === undefined) return;
@@ -180,10 +180,10 @@ class Run {
 
   /** The record that was found to fail by itself; then the batches go on behind it. */
   async #passOver(): Promise<void> {
-    const found = this.suspects.foundAt(this.place.offset());
+    const found = this.suspects.foundAt(this.group.offset());
     if (found === null) return;
     await this.options.passOver?.(found.record, found.error);
-    await this.place.move(Number(found.record.offset) + 1);
+    await this.group.move(Number(found.record.offset) + 1);
   }
 
   async #handle(records: readonly LogRecord[], end: number): Promise<void> {
@@ -205,7 +205,7 @@ class Run {
   /** In their order, too. Why one is not shown is among the failures, by what it left to finish. */
   #showAfter(shown: Promise<void> | undefined, offset: number): void {
     const move = (): void => {
-      if (!this.#isOver) this.place.handled = Math.max(this.place.handled, offset);
+      if (!this.#isOver) this.group.handled = Math.max(this.group.handled, offset);
     };
     this.#shown = Promise.all([this.#shown, shown]).then(move);
     this.#shown.catch(() => undefined);
@@ -225,7 +225,7 @@ class Run {
     });
     this.#finished = Promise.all([before, own]).then(() => undefined);
     const move = (): Promise<unknown> =>
-      this.place
+      this.group
         .move(offset)
         .catch((error: unknown) => this.#failures.push({ records: [], error }));
     // What could not be finished is among the failures by then.

@@ -131,7 +131,7 @@ async function transaction<T>(
   { isUnhurried = false }: TransactionOptions = {},
 ): Promise<T> {
   const client = await connect(pool);
-  // Of a connection in use the pool hears nothing; the statement under way is reported as well.
+  // The pool hears nothing of a connection in use, but the statement under way fails, too.
   const listen = (error: Error): void => logger.warn({ err: error }, "a Postgres connection broke");
   client.on("error", listen);
   let broken: Error | undefined;

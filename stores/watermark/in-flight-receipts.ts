@@ -48,7 +48,7 @@ export interface InFlightReceipts {
 export class LocalReceipts implements InFlightReceipts {
   readonly #stamps = new Map<symbol, number>();
   /**
-   * ms since 1970: what was reported as earliest. Nothing is stamped below it if the clock is set.
+   * ms since 1970: the earliest moment given out. Nothing is stamped below it if the clock is set.
    */
   #reported = 0;
   readonly #late: LateStamps;

@@ -160,7 +160,7 @@ class SharedReceipts implements InFlightReceipts {
   async #promise(): Promise<boolean> {
     const begun = performance.now();
     const earliest = this.#own.earliestNow;
-    // From here on, so that no stamp slips below while Postgres is reported.
+    // From here on, so that no stamp slips below while Postgres is told.
     this.#promised = Math.max(this.#promised, earliest);
     const kept = await this.postgres.query(
       `UPDATE ingest_processes SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}

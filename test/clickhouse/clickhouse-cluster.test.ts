@@ -275,7 +275,7 @@ describe("A ClickHouse cluster", function suite() {
   it("should be migrated by several processes at once, and by one that was cut short", async () => {
     const three = await Promise.all([open("made_here"), open("made_here"), open("made_here")]);
     // As if another had ended there.
-    await three[0].cluster?.takePlaces();
+    await three[0].cluster?.claimShardIdentities();
     await Promise.all(three.map((one) => migrateClickHouse(one, testLogger)));
     for (const node of three[0].nodes) {
       const [row] = await node.rows<{ applied: string; files: string }>(

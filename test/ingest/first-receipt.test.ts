@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Watermark } from "../../stores/watermark/watermark.js";
 import { claimOf, type IngestCall, planEvent, resume } from "../../ingest/event.js";
 import { inClear } from "../harness/facts.js";
-import { take } from "../../ingest/append-sealed.js";
+import { appendSealed } from "../../ingest/append-sealed.js";
 import { createCustom } from "../../providers/custom/index.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
 import { salePing } from "../../ops/payloads/gumroad.js";
@@ -111,9 +111,10 @@ describe("What is booked late", () => {
     expect(resumed.answer).to.deep.equal(answered.answer);
     expect(resumed.taken.meta.received_at).to.equal(again.taken.meta.received_at);
     // Endpoints over servers take nothing that was stamped before they opened.
-    await take({ ...service, hashAccount: inClear, watermark: new Watermark(service.log) }, [
-      resumed.taken,
-    ]);
+    await appendSealed(
+      { ...service, hashAccount: inClear, watermark: new Watermark(service.log) },
+      [resumed.taken],
+    );
     const { ledger } = await delivered(answered.answer.event_id, 1, "booked");
     expect(ledger.map(timesOf)).to.deep.equal([[first, "2026-10-15T00:00:02.000Z"]]);
     expect(ledger[0].amount).to.equal(reported.amount_base);

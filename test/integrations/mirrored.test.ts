@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { hadIntegration } from "../../workspaces/integrations.js";
 import { inClear, metaOf } from "../harness/facts.js";
-import { take } from "../../ingest/append-sealed.js";
+import { appendSealed } from "../../ingest/append-sealed.js";
 import { type PurchaseInput, purchaseBody } from "../../ops/payloads/revenuecat.js";
 import { eventId } from "../../schemas/ids.js";
 import type { Environment } from "../../schemas/records/records.js";
@@ -184,7 +184,9 @@ describe("RevenueCat's copy of what a store sold", () => {
           rates_edition: service.rates.edition,
           first_received_at: firstReceivedAt,
         });
-        await take({ ...service, hashAccount: inClear }, [{ meta, body, accountHint: null }]);
+        await appendSealed({ ...service, hashAccount: inClear }, [
+          { meta, body, accountHint: null },
+        ]);
         receipt.settle();
       },
       /** What became of each delivery of it, once there are so many. */

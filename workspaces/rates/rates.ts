@@ -76,7 +76,7 @@ export async function openRates(given: Given): Promise<Rates> {
 export class Rates {
   readonly #given: Required<Given>;
   readonly #editions: Editions;
-  /** What listeners were reported. */
+  /** What listeners were told. */
   #reportedEdition: number;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(edition: number) => void>();

@@ -155,8 +155,8 @@ function outcomeOf(
       isHere(fact) &&
       subjects(fact.body).some((subject) => payment.keys.has(subject)),
   );
-  // A version made before of a later fact did not know the batch's facts: it is made again with a
-  // greater number, also where its document stays as the one before, or it would hide that one.
+  // A late fact outdates the versions of later facts: they are inserted again with greater numbers,
+  // also where the document stays as the one before, or the old version would hide that one.
   const inserted =
     first < 0
       ? []
@@ -165,7 +165,7 @@ function outcomeOf(
             version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
   // Only the last of them. A version from the middle, made by a fact that came late, may have the
-  // number of what was reported without that fact: the last is above all that was reported.
+  // number of what was published without that fact: the last is above all that was published.
   const published = inserted.slice(-1);
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published }];
 }

@@ -45,7 +45,7 @@ export function returnedTaxes(steps: readonly TaxedStep[], sale: TaxedSale): Spa
 /** Where each step ends. */
 function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
   const start: Anchor = { amount: 0n, tax: 0n };
-  // Nothing is reported most: all is in proportion.
+  // Mostly nothing is reported: all is in proportion.
   let after = 0n;
   if (steps.every(({ tax }) => tax === null)) {
     return steps.map(({ amount }) => ({ amount: (after += amount), anchor: start }));

@@ -18,7 +18,7 @@ import {
   reportedShards,
   usualUrls,
 } from "./layout.js";
-import { joinTables, type ShardNode, takePlaces } from "./shard-identity.js";
+import { joinTables, type ShardNode, claimShardIdentities } from "./shard-identity.js";
 import {
   appending,
   appendersMax,
@@ -79,7 +79,7 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
       files: serverFiles(client),
       shards: {
         nodes: connected.map(({ node }) => node),
-        takePlaces: () => takePlaces(connected, names),
+        claimShardIdentities: () => claimShardIdentities(connected, names),
         joinTables: () => joinTables(connected, names),
         check: () => watch.check(),
       },

@@ -25,7 +25,10 @@ const migrationsTable = "migrations";
  * among others without migrations a start that was cut short.
  * @throws ConfigError before anything is changed
  */
-export async function takePlaces(shards: readonly ShardNode[], names: ClusterNames): Promise<void> {
+export async function claimShardIdentities(
+  shards: readonly ShardNode[],
+  names: ClusterNames,
+): Promise<void> {
   await refuseLoneTables(shards, names);
   const states = await Promise.all(
     shards.map(async (shard) => ({ ...shard, ...(await stateOf(shard.node, names)) })),

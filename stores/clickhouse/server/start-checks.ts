@@ -109,7 +109,7 @@ async function makeDatabase(client: ClickHouseClient, database: string): Promise
   });
 }
 
-/** Reported as it is. */
+/** Shown as it is. */
 class Refused extends Error {}
 
 /** The server's codes of errors (`SELECT * FROM system.error_log`, ErrorCodes.cpp). */

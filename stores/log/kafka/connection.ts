@@ -86,7 +86,7 @@ export class KafkaConnection {
     return await answered("Kafka", work(), msMax, () => this.abandon());
   }
 
-  /** Connected and reported the topic. */
+  /** Connected, and knows the topic. */
   async ready(topic: string): Promise<Cluster> {
     await this.cluster.connect();
     await this.cluster.addTargetTopic(topic);

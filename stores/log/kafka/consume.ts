@@ -3,7 +3,7 @@ import type { Topic } from "../../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
 import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
 import { type Generation, type Work, beMember } from "./group.js";
-import { type Place, type Source, consumePartition, within } from "../partition-consumer.js";
+import { type GroupOffset, type Source, consumePartition, within } from "../partition-consumer.js";
 import { Arrivals, follow } from "../subscriptions.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
@@ -12,7 +12,7 @@ const kafkaBufferBytesMax = 2 * 1024 * 1024;
 
 /** This process's member of a group. */
 export class KafkaGroup implements Subscription {
-  #places: ReadonlyMap<number, GroupPlace> = new Map();
+  #places: ReadonlyMap<number, StoredOffset> = new Map();
   /**
    * Of a batch. One that takes longer than a rebalance waits is handled again, by a member that may
    * be as slow: halved each time, it comes to an end wherever it is handled.
@@ -49,11 +49,11 @@ export class KafkaGroup implements Subscription {
   async #begin(generation: Generation): Promise<Work> {
     const committed = await this.committed(Math.max(-1, ...generation.partitions) + 1);
     const room = new Arrivals();
-    const places = new Map<number, GroupPlace>();
+    const places = new Map<number, StoredOffset>();
     const followers: Buffered[] = [];
     const works = generation.partitions.map((partition) => {
       const offset = Number(committed[partition] ?? 0n);
-      const place = new GroupPlace(partition, offset, generation, () => this.#grow());
+      const place = new StoredOffset(partition, offset, generation, () => this.#grow());
       places.set(partition, place);
       const arrivals = new Arrivals();
       const recordsMax = 2 * this.options.batchRecordsMax;
@@ -101,7 +101,7 @@ export class KafkaGroup implements Subscription {
   }
 }
 
-class GroupPlace implements Place {
+class StoredOffset implements GroupOffset {
   handled: number;
   #offset: number;
 
@@ -147,7 +147,7 @@ class Buffered implements Source, Follower {
   constructor(
     private readonly named: NamedTopic,
     readonly number: number,
-    private readonly place: GroupPlace,
+    private readonly place: StoredOffset,
     private readonly recordsMax: number,
     private readonly arrivals: Arrivals,
     private readonly room: Arrivals,

@@ -22,7 +22,7 @@ export interface Fetched {
   readonly records: LogRecord[];
   /** Where to go on: Kafka's own marks have offsets, too. */
   next: bigint;
-  /** Where the partition ends; null: the broker reported nothing of it, as over a quota. */
+  /** Where the partition ends; null: the broker did not say, as over a quota. */
   end: bigint | null;
 }
 
@@ -31,7 +31,7 @@ export interface Follower {
   readonly number: number;
   /** The offset to go on from; null while there is no room for more. */
   wanted(): bigint | null;
-  /** @param asked what `wanted` reported: ignored when it wants something else by now */
+  /** @param asked what `wanted` returned: ignored when it wants something else by now */
   take(asked: bigint, fetched: Fetched): void;
   /** Retention has removed what was wanted, or the log was cut short. */
   outOfRange(asked: bigint, earliest: bigint): void;

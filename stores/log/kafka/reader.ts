@@ -45,7 +45,7 @@ export class KafkaReader {
       const asked = this.#ask(named, (cluster, connection) =>
         fetchOne(connection, cluster, named, { number, offset: next }, bytesMax),
       );
-      // Those there are lead the caller on, who asks again for the rest.
+      // Returns what there is; the caller asks again for the rest.
       const fetched = records.length === 0 ? await asked : await asked.catch(unreadable);
       if (fetched === null) break;
       next = fetched.next;
@@ -142,7 +142,7 @@ export class KafkaReader {
 }
 
 const pauseMs = 200;
-/** Between two questions to a broker that reported nothing. */
+/** Between two questions to a broker that had nothing. */
 const heldBackMs = 50;
 const outsideAnyGeneration = { groupGenerationId: -1, memberId: "" };
 

@@ -37,7 +37,7 @@ interface Met {
   readonly type: string | null;
   /** Of the operating system, of TLS, or ours. */
   readonly code: string;
-  /** Where the connection failed; null when that is not reported. */
+  /** Where the connection failed; null when the error does not say. */
   readonly broker: string | null;
   /** The topic that was to be made; null for other errors. */
   readonly topic: string | null;

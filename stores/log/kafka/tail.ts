@@ -10,7 +10,7 @@ export interface KafkaTail extends Subscription {
   readonly placed: Promise<void>;
 }
 
-/** @param ends asks where the partitions end; asked again until it is reported */
+/** @param ends asks where the partitions end; asked again until there is an answer */
 export function tailTopic(
   settings: KafkaSettings,
   named: NamedTopic,

@@ -12,7 +12,7 @@ import { limits } from "../../../config.js";
 import { Partition, assertKey, pageBytes } from "./partition.js";
 import { startRetention } from "./retention.js";
 import { Writer } from "./writer.js";
-import { type Place, consumePartition } from "../partition-consumer.js";
+import { type GroupOffset, consumePartition } from "../partition-consumer.js";
 import { partitionWithBulk } from "../bulk.js";
 import { Arrivals, Subscriptions, follow, giveTail, tailRecordsMax } from "../subscriptions.js";
 import type { Log, NewRecord, Position, TopicOptions } from "../log.js";
@@ -55,7 +55,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
   const logs = new Map(
     Object.values(topics).map((topic) => [topic, openTopic(topic, given.topics[topic])]),
   );
-  const places = new Map<string, GroupPlace>();
+  const places = new Map<string, StoredOffset>();
   const members = new Map<string, number>();
   const subscriptions = new Subscriptions();
   const writer = new Writer(root, path, pendingBytesMax, (durable) => {
@@ -113,11 +113,11 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     return partitionWithBulk(topic, key, topicLog(topic).partitions.length, spread);
   }
 
-  function placeOf(group: string, partition: Partition): GroupPlace {
+  function placeOf(group: string, partition: Partition): StoredOffset {
     const name = `${partition.topic}/${group}/${partition.number}`;
     const known = places.get(name);
     if (known) return known;
-    const place = new GroupPlace(name, groupOffsets, writer);
+    const place = new StoredOffset(name, groupOffsets, writer);
     places.set(name, place);
     return place;
   }
@@ -272,7 +272,7 @@ interface TopicLog {
   readonly arrivals: Arrivals;
 }
 
-class GroupPlace implements Place {
+class StoredOffset implements GroupOffset {
   handled: number;
   #offset: number;
   #turn: Promise<void> = Promise.resolve();

@@ -33,7 +33,7 @@ export class Writer {
     private readonly root: RootDatabase,
     private readonly path: string,
     private readonly pendingBytesMax: number,
-    /** After each transaction, before those who wait for it are reported. */
+    /** After each transaction, before waiting callers resolve. */
     private readonly ended: (durable: boolean) => void,
   ) {}
 
