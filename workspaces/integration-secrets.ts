@@ -40,8 +40,8 @@ export interface SealedPrevious {
 
 /**
  * Old credentials that are still accepted beside `next`, newest first: those from before that have
- * not ended, and `current`, from now on for `limits.rotatedCredentialsTtlMs`. The same ones are among
- * them once.
+ * not ended, and `current`, from now on for `limits.rotatedCredentialsTtlMs`. The same ones are
+ * among them once.
  */
 export function withReplaced(
   previous: readonly PreviousCredentials[],
