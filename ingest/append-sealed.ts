@@ -1,6 +1,7 @@
 /** Makes calls durable: seals what was checked and appends it to the raw topic. */
 import { bulkKey } from "../stores/log/bulk.js";
 import { sealRawEvent } from "../stores/log/raw-event.js";
+import { mapInTurns } from "../runtime/in-turns.js";
 import type { Provider } from "../providers/provider.js";
 import type { Service } from "../service.js";
 import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";
@@ -55,7 +56,7 @@ export async function appendSealed(
 ): Promise<void> {
   const { hashAccount, log, metrics, vault, watermark } = service;
   const isBulk = events.length > eventsAmongOthersMax;
-  const records = events.map(({ meta, body, accountHint }) => {
+  const records = await mapInTurns(events, ({ meta, body, accountHint }) => {
     const key = rawKey(hashAccount, meta, accountHint);
     const value = rawEventCodec.encode(sealRawEvent(vault, meta, body));
     return { key: isBulk ? bulkKey(key) : key, value };

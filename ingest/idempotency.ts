@@ -7,6 +7,7 @@
  * keeps an event from being taken, and a marked one is never taken twice. Marks are written behind
  * the answer, in order, many at once.
  */
+import { setImmediate as letOthersRun } from "node:timers/promises";
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import type { Logger } from "../runtime/logger.js";
@@ -47,7 +48,7 @@ export interface Receipts {
 
 const claimTriesMax = 5;
 const marksWaitingMax = 50_000;
-/** Rows of one statement: the embedded Postgres works in this thread, and others wait for it. */
+/** Of one statement: the embedded Postgres works in this thread, and all else waits for it. */
 const rowsAtOnceMax = 1_000;
 const purgeEveryMs = 60 * 60 * 1000;
 const purgeRowsMax = 50_000;
@@ -79,6 +80,7 @@ async function someAtOnce<One>(
 ): Promise<Claimed[]> {
   const outcomes: Claimed[] = [];
   for (let from = 0; from < all.length; from += rowsAtOnceMax) {
+    if (from > 0) await letOthersRun();
     outcomes.push(...(await ask(all.slice(from, from + rowsAtOnceMax))));
   }
   return outcomes;
@@ -237,6 +239,7 @@ class Marks {
         // Not marked is safe: a repeat appends again, and booking takes it out.
         this.logger.warn({ err: error, marks: marks.length }, "receipts not marked durable");
       }
+      await letOthersRun();
     }
     this.#writing = undefined;
   }

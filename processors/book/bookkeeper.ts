@@ -21,7 +21,7 @@ import {
 import type { NamedSku, Skus } from "../../workspaces/catalogue/skus.js";
 import type { Left } from "../batch-coalescer.js";
 import { isBookKey, matterOf } from "../normalize/facts.js";
-import { mapInTurns } from "../yield-to-event-loop.js";
+import { mapInTurns } from "../../runtime/in-turns.js";
 import { type BookedRows, bookedTableNames, bookedTables, type Message } from "./booked.js";
 import { readFacts } from "./fact-batch.js";
 import { KnownBooks } from "./known-books.js";

@@ -2,7 +2,7 @@
 import { type Fact, factRecords } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { SkuName } from "../../workspaces/catalogue/skus.js";
-import { mapInTurns } from "../yield-to-event-loop.js";
+import { mapInTurns } from "../../runtime/in-turns.js";
 
 /** In log order; a fact that was published twice is included once: as first reported. */
 export async function readFacts(records: readonly LogRecord[]): Promise<Fact[]> {

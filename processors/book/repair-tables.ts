@@ -18,7 +18,7 @@ import { insertChanges, subscriptionChange } from "./subscriptions/changes.js";
 import { countryChange } from "./subscriptions/countries.js";
 import { recordMovements } from "./subscriptions/movements.js";
 import { insertSides, nameOfPool, sideOf } from "./subscriptions/pools.js";
-import { mapInTurns } from "../yield-to-event-loop.js";
+import { mapInTurns } from "../../runtime/in-turns.js";
 
 interface Stores {
   readonly clickhouse: ClickHouse;

@@ -9,7 +9,7 @@ import { compare } from "../../../runtime/order.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
-import { inTurns, mapInTurns } from "../../yield-to-event-loop.js";
+import { inTurns, mapInTurns } from "../../../runtime/in-turns.js";
 import { newRows, recordedRows, type RecordedRow } from "../account/recorded.js";
 import { type Booked, type Message, publishedEvent } from "../booked.js";
 import { skusOf } from "../fact-batch.js";

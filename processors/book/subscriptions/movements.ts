@@ -14,7 +14,7 @@ import { bookedNow } from "../../../schemas/booked-at.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";
 import type { Fact, MovementRecord } from "../../../schemas/records/records.js";
-import { inTurns } from "../../yield-to-event-loop.js";
+import { inTurns } from "../../../runtime/in-turns.js";
 import { accountMovements, type MovementRow } from "../account/account-movements.js";
 import { differenceOf, movementDimensions, type RecordedRow } from "../account/recorded.js";
 import type { AccountName } from "./accounts.js";
