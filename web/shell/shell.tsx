@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect } from "preact/hooks";
 import { openLive } from "../api/live.js";
 import { awaited, forgetAnswers, refreshAnswers, useAnswer } from "../api/use-answer.js";
 import { bothMoments, day, zoneName } from "../format/dates.js";
+import { Copy } from "../parts/copy.js";
 import { tellWhole } from "../parts/cut.js";
 import { Icon } from "../parts/icon.js";
 import { Choice, Menu } from "../parts/menu.js";
@@ -175,6 +176,7 @@ function Notes({ view }: { readonly view: View }) {
           Frozen: as of {bothMoments(view.at ?? view.knownAt ?? "")}
           {view.knownAt === null ? "" : `, as known on ${bothMoments(view.knownAt)}`}. This link
           shows the same figures for ever.
+          <Copy name="link" text={location.origin + view.with({})} isShown isNamed />
           <a href={view.with({ at: null, known_at: null })}>Back to now</a>
         </p>
       ) : null}

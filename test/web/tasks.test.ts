@@ -1,0 +1,198 @@
+/** What people open the dashboard for: each in three clicks from the overview. */
+import { expect } from "chai";
+import type { BrowserContext, Locator, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
+
+const clicksMax = 3;
+
+const now = new Date();
+const monthStart = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+const thisMonth = new Date((monthStart + now.getTime()) / 2).toISOString();
+/** The tenth day of a month so many before this one. */
+const tenth = (back: number): string =>
+  new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - back, 10)).toISOString();
+
+describe("Tasks from the overview", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let workspace = "";
+  let clicks = 0;
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "At work");
+    await bookEvents(endpoints, workspace, "Production", [
+      event("subscription.new", "ada", 100, tenth(14), "DE"),
+      event("subscription.new", "grace", 60, tenth(3), "FR"),
+      event("subscription.new", "alan", 40, tenth(2), "US"),
+      event("subscription.churn", "grace", 60, thisMonth, "FR"),
+    ]);
+  });
+  after(() => context?.close());
+
+  const event = (type: string, id: string, amount: number, at: string, country: string) => ({
+    provider: "stripe",
+    event_type: type,
+    event_id: `${type}-${id}`,
+    amount,
+    currency: "USD",
+    subscription_id: `sub-${id}`,
+    customer_id: `cus_${id}`,
+    customer_name: id,
+    customer_email: `${id}@example.com`,
+    customer_country: country,
+    transaction_id: `pay_${id}`,
+    product_id: "plan",
+    product_name: "Plan",
+    occurred_at: at,
+  });
+
+  async function click(what: Locator): Promise<void> {
+    clicks += 1;
+    await what.click();
+    await looked.settle();
+  }
+  /** Into a field that is clicked into first. */
+  async function write(field: Locator, text: string): Promise<void> {
+    await click(field);
+    await field.fill(text);
+  }
+  /** Keys alone: opened, typed into, the first line taken. */
+  async function goTo(text: string): Promise<void> {
+    clicks += 1;
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill(text);
+    await page.keyboard.press("Enter");
+    await looked.settle();
+  }
+  const link = (name: string) => page.getByRole("link", { name, exact: true });
+  const button = (name: string | RegExp) => page.getByRole("button", { name });
+  const title = (name: string) => page.getByRole("heading", { level: 1, name }).waitFor();
+  const parameter = (name: string) => new URL(page.url()).searchParams.get(name);
+
+  const tasks: readonly (readonly [task: string, work: () => Promise<void>])[] = [
+    [
+      "see why MRR changed since last month, and open the event of the top loss",
+      async () => {
+        await click(link("All changes"));
+        const losses = page.getByRole("region", { name: "Top losses" });
+        await click(losses.getByRole("link", { name: "grace" }));
+        await click(page.locator(".timeline .bad").getByRole("link", { name: "webhook" }));
+        await title("Event");
+      },
+    ],
+    [
+      "sort accounts by MRR",
+      async () => {
+        await click(link("Accounts"));
+        await click(link("MRR").last());
+        const names = await page.locator("tbody th").allInnerTexts();
+        expect(names).to.deep.equal(["grace", "alan", "ada"]);
+      },
+    ],
+    [
+      "find a customer by e-mail",
+      async () => {
+        await goTo("alan@example.com");
+        await title("alan");
+      },
+    ],
+    [
+      "find a customer by an exact id",
+      async () => {
+        await goTo("cus_grace");
+        await title("grace");
+      },
+    ],
+    [
+      "compare revenue with a year ago",
+      async () => {
+        await click(link("Revenue").first());
+        await click(button("Compared with: "));
+        await click(link("Year before"));
+        await page.getByText("Compared with", { exact: false }).first().waitFor();
+        expect(parameter("compare")).to.equal("year");
+      },
+    ],
+    [
+      "see monthly churn as a series",
+      async () => {
+        const churn = page.locator(".figure-cell").filter({ hasText: "Customer churn" });
+        await click(churn.locator("a.value"));
+        expect(await page.locator(".chart a[data-column]").count()).to.equal(12);
+        expect(parameter("of")).to.equal("customerChurn");
+      },
+    ],
+    [
+      "filter by two countries",
+      async () => {
+        await click(button("Filter"));
+        await click(page.getByRole("checkbox", { name: "Germany" }));
+        await click(page.getByRole("checkbox", { name: "United States" }));
+        expect(parameter("country")).to.equal("DE,US");
+      },
+    ],
+    [
+      "see retention curves",
+      async () => {
+        await click(link("Retention"));
+        expect(await page.locator("figure .chart path.line").count()).to.be.at.least(3);
+      },
+    ],
+    [
+      "add an annotation",
+      async () => {
+        await click(button("Saved views and notes"));
+        await write(page.getByLabel("Note, shown in charts"), "Prices raised");
+        await click(button("Add"));
+        await page.getByRole("button", { name: "Delete the note Prices raised" }).waitFor();
+      },
+    ],
+    [
+      "copy a frozen link",
+      async () => {
+        await click(link("Freeze"));
+        await click(button("Copy link"));
+        const copied = String(await page.evaluate("navigator.clipboard.readText()"));
+        expect(copied).to.equal(page.url());
+        expect(new URL(copied).searchParams.get("known_at")).to.be.a("string");
+      },
+    ],
+    [
+      "open the signed event behind a transaction",
+      async () => {
+        await click(page.locator(".strip").last().getByRole("link", { name: "Plan" }).first());
+        await click(page.getByRole("dialog").locator(".timeline a[href*='/events/']").first());
+        await title("Event");
+      },
+    ],
+  ];
+  for (const [task, work] of tasks) {
+    it(`should ${task}`, async () => {
+      await page.goto(`/overview?workspace=${workspace}`);
+      await looked.settle();
+      clicks = 0;
+      await work();
+      expect(clicks).to.be.within(1, clicksMax);
+    });
+  }
+});
