@@ -118,6 +118,7 @@ describe("Questions", function () {
     for (const [screen, whole, germany] of [
       ["/mrr", ["Germany $100.00 71.4%", "United States $40.00 28.6%"], "$100.00"],
       ["/revenue", ["Germany $100.00 50.0%", "France $60.00 30.0%", "United States $40.00 20.0%"]],
+      ["/overview", ["Germany $100.00 71.4%", "United States $40.00 28.6%"]],
     ] as const) {
       await open(screen);
       expect(await shares("Countries"), screen).to.deep.equal(whole);
@@ -134,6 +135,43 @@ describe("Questions", function () {
       ]);
       await first.click();
       await page.waitForURL((url) => !url.searchParams.has("country"));
+    }
+  });
+
+  it("should say in the title of each chart what it shows", async () => {
+    const lastMonth = new Date(tenth(1));
+    const name = new Intl.DateTimeFormat("en-US", {
+      month: "long",
+      timeZone: "UTC",
+      ...(lastMonth.getUTCFullYear() === now.getUTCFullYear() ? {} : { year: "numeric" }),
+    }).format(lastMonth);
+    const short = new Intl.DateTimeFormat("en-US", {
+      month: "short",
+      year: "numeric",
+      timeZone: "UTC",
+    }).format(lastMonth);
+    for (const [screen, titles] of [
+      ["/overview", [`MRR fell 30.0% in ${name}`, `Net new MRR was -$60.00 in ${name}`]],
+      [
+        "/mrr?group_by=country",
+        [
+          "MRR grew from $0.00 to $140.00",
+          `Net new MRR was -$60.00 in ${name}`,
+          "Germany brings 71.4% of MRR",
+        ],
+      ],
+      ["/revenue", ["Net is $200.00 of $200.00 gross", `Revenue was $0.00 in ${name}`]],
+      ["/revenue?group_by=country", [undefined, "Germany brings 50.0% of revenue"]],
+      ["/rates", [`Customer churn was 33.33% in ${short}`]],
+      // One of two left in the second month of the two oldest; nobody is older than that.
+      ["/retention", ["Average retention is 62.5% after 2 months"]],
+    ] as const) {
+      await open(screen);
+      const shown = await page.locator("figure h2").allInnerTexts();
+      expect(shown.length, screen).to.equal(titles.length);
+      for (const [index, title] of titles.entries()) {
+        if (title !== undefined) expect(shown[index]?.trim(), screen).to.equal(title);
+      }
     }
   });
 

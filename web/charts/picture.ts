@@ -45,7 +45,7 @@ export function savePng(svg: SVGSVGElement, name: string): void {
   const context = canvas.getContext("2d");
   if (context === null) return;
   context.scale(pngScale, pngScale);
-  context.fillStyle = getComputedStyle(document.documentElement).backgroundColor;
+  context.fillStyle = getComputedStyle(svg.closest(".figure") ?? document.body).backgroundColor;
   context.fillRect(0, 0, width, height);
   for (const shape of svg.querySelectorAll<SVGElement>("path, line, rect, circle, text")) {
     drawShape(context, shape);

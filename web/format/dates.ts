@@ -3,7 +3,7 @@
  * of UTC, as all figures are; a moment is in the zone of the reader, who also finds it in UTC.
  */
 import type { Interval } from "../../schemas/http/series.js";
-import { dayBefore, type Range } from "../state/ranges.js";
+import { dayBefore, dayText, type Range } from "../state/ranges.js";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
@@ -130,6 +130,62 @@ export function intervalTick(from: string, interval: Interval): string {
   return date.getUTCMonth() === 0
     ? written(from, { month: "short", year: "2-digit" }, "UTC")
     : written(from, { month: "short" }, "UTC");
+}
+
+/**
+ * When something was: `in October`, `in November so far`, `on Oct 3, 2026`. An interval that its
+ * range cuts short is named by its days.
+ *
+ * @param to the day after its last, or the moment that it is shown up to
+ * @param end ms since 1970: now, or the moment that a frozen view is of
+ */
+export function inInterval(from: string, to: string, interval: Interval, end: number): string {
+  const [first, last] = [startOfInterval(from, interval), endOfInterval(from, interval)];
+  const isRunning = Date.parse(last) > end;
+  const until = to.slice(0, 10);
+  if (from.slice(0, 10) !== first || (!isRunning && until !== last)) {
+    return `over ${range({ from, to: until })}`;
+  }
+  const name = nameInSentence(first, interval, new Date(end).getUTCFullYear());
+  return isRunning ? `${name} so far` : name;
+}
+
+function nameInSentence(from: string, interval: Interval, thisYear: number): string {
+  if (interval === "day") return `on ${day(from)}`;
+  if (interval === "week") return `in the week of ${shortDay(from)}`;
+  if (interval !== "month") return `in ${intervalName(from, interval)}`;
+  const isThisYear = new Date(from).getUTCFullYear() === thisYear;
+  const year = isThisYear ? {} : ({ year: "numeric" } as const);
+  return `in ${written(from, { month: "long", ...year }, "UTC")}`;
+}
+
+/** The day that the interval around a day begins with; weeks begin on Mondays. */
+function startOfInterval(text: string, interval: Interval): string {
+  const date = new Date(text);
+  const [year, month, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  switch (interval) {
+    case "year":
+      return dayText(Date.UTC(year, 0, 1));
+    case "quarter":
+      return dayText(Date.UTC(year, month - (month % 3), 1));
+    case "month":
+      return dayText(Date.UTC(year, month, 1));
+    case "week":
+      return dayText(Date.UTC(year, month, on - ((date.getUTCDay() + 6) % 7)));
+    case "day":
+      return dayText(Date.UTC(year, month, on));
+    default:
+      return interval satisfies never;
+  }
+}
+
+/** The day after the last of the interval around a day. */
+export function endOfInterval(text: string, interval: Interval): string {
+  const date = new Date(startOfInterval(text, interval));
+  const [year, month, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const months = { day: 0, week: 0, month: 1, quarter: 3, year: 12 }[interval];
+  const days = { day: 1, week: 7, month: 0, quarter: 0, year: 0 }[interval];
+  return dayText(Date.UTC(year, month + months, on + days));
 }
 
 /** @param ms that passed */

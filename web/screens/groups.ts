@@ -67,6 +67,15 @@ export function breakdownOf<Row extends GroupFields & { readonly from: string }>
   };
 }
 
+/** The one with the most; the others together are no group. */
+export function largestOf<One extends { readonly key: string; readonly value: number }>(
+  groups: readonly One[],
+): One | undefined {
+  return groups
+    .filter(({ key }) => key !== "")
+    .toSorted((one, other) => other.value - one.value)[0];
+}
+
 /** The filter of a group; none of the others, which are no part that can be asked for. */
 export function filterOf(key: string, group: GroupName): Partial<Record<GroupName, string>> {
   return key === "" ? {} : { [group]: key };

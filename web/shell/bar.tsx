@@ -241,7 +241,7 @@ function CompleteBadge() {
       class={isLive ? "badge live" : "badge"}
       title={moment === null ? undefined : `All that came up to then is in: ${bothMoments(moment)}`}
     >
-      {moment === null ? "complete to –" : `complete to ${time(moment)}`}
+      <span class="unseen-in-little-room">complete to</span> {moment === null ? "–" : time(moment)}
     </span>
   );
 }

@@ -7,12 +7,12 @@ import { Figure } from "../../charts/figure.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
-import { Term } from "../../parts/term.js";
 import { useAnnotations } from "../../shell/annotations.js";
 import { useGoals } from "../../shell/goals.js";
 import { useView } from "../../state/view.js";
-import { type GroupName, breakdownOf, filterOf, groupKey } from "../groups.js";
+import { type GroupName, breakdownOf, filterOf, groupKey, largestOf } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
+import { ShareTitle } from "../titles.js";
 
 export function Balances(props: {
   readonly rows: readonly MovementsRow[];
@@ -31,9 +31,19 @@ export function Balances(props: {
   const columns = Map.groupBy(rows, (row) => row.from);
   const valueOf = (from: string, key: string): number =>
     columns.get(from)?.find((row) => groupKey(row, group).key === key)?.end_mrr ?? 0;
+  const [last = ""] = [...columns.keys()].slice(-1);
+  const ends = groups.map(({ key, label }) => ({ key, label, value: valueOf(last, key) }));
   return (
     <Figure
-      title={<Term of="mrr" label={`MRR by ${group}`} />}
+      title={
+        <ShareTitle
+          of="mrr"
+          name="MRR"
+          otherwise={`MRR by ${group}`}
+          largest={largestOf(ends)}
+          whole={ends.reduce((sum, { value }) => sum + value, 0)}
+        />
+      }
       name={`mrr-by-${group}`}
       isStale={props.isStale}
       legend={groups}

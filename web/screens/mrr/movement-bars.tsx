@@ -4,12 +4,13 @@ import type { Interval } from "../../../schemas/http/series.js";
 import type { Params } from "../../api/client.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
+import type { ChartHeight } from "../../charts/frame.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { shortMoney, signedMoney } from "../../format/numbers.js";
-import { Term } from "../../parts/term.js";
 import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
 import { SeriesExports } from "../series-exports.js";
+import { NetNewTitle } from "../titles.js";
 import { kindsIn } from "./kinds.js";
 import { MovementsTable } from "./movements-table.js";
 
@@ -19,6 +20,7 @@ export function MovementBars(props: {
   readonly currency: string;
   readonly isStale: boolean;
   readonly params: Params;
+  readonly height?: ChartHeight;
 }) {
   const view = useView();
   const { rows, interval, currency } = props;
@@ -26,7 +28,7 @@ export function MovementBars(props: {
   const noteOf = useAnnotations();
   return (
     <Figure
-      title={<Term of="netNew" label="Movements" />}
+      title={<NetNewTitle rows={rows} interval={interval} currency={currency} />}
       name="mrr-movements"
       legend={kinds.map(({ kind, label }) => ({ label, tone: kind }))}
       isStale={props.isStale}
@@ -34,6 +36,7 @@ export function MovementBars(props: {
       table={<MovementsTable rows={rows.toReversed()} interval={interval} currency={currency} />}
     >
       <BarChart
+        {...(props.height === undefined ? {} : { height: props.height })}
         label="Movements of MRR over time; the arrow keys move, Enter opens them"
         format={(value) => signedMoney(value, currency)}
         formatAxis={(value) => shortMoney(value, currency)}

@@ -16,6 +16,7 @@ import { GroupMenu } from "../group-menu.js";
 import { groupOf, groupsAsked } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { MrrShares } from "../shares.js";
+import { Title, fromTo } from "../titles.js";
 import { Balances } from "./balances.js";
 import { MovementBars } from "./movement-bars.js";
 import { kindsIn } from "./kinds.js";
@@ -62,7 +63,9 @@ export default function Mrr() {
       ) : null}
       <div class="pair">
         <Figure
-          title={<Term of="mrr" label="From start to end" />}
+          title={
+            <Title of="mrr">{totals && fromTo(totals.start_mrr, totals.end_mrr, currency)}</Title>
+          }
           name="mrr-waterfall"
           isStale={isStale}
           table={<MovementsTable rows={totals === undefined ? [] : [totals]} currency={currency} />}

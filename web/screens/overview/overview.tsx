@@ -1,4 +1,4 @@
-/** The first screen: eight figures, MRR over time, and what comes in now. */
+/** The first screen: figures, what changed and why, where MRR comes from, what comes in now. */
 import { useAnswer } from "../../api/use-answer.js";
 import { Figure } from "../../charts/figure.js";
 import { LineChart } from "../../charts/line.js";
@@ -6,14 +6,16 @@ import { intervalName, intervalTick } from "../../format/dates.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
-import { Term } from "../../parts/term.js";
 import { AttentionList } from "../../shell/attention.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { NoteList, useAnnotations } from "../../shell/annotations.js";
 import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
+import { MovementBars } from "../mrr/movement-bars.js";
 import { SeriesExports } from "../series-exports.js";
+import { MrrShares } from "../shares.js";
+import { MrrTitle } from "../titles.js";
 import { ChangedCard } from "./changed-card.js";
 import { Figures } from "./figures.js";
 import { Strip } from "./strip.js";
@@ -26,13 +28,15 @@ export default function Overview() {
   const summary = useAnswer("/v1/metrics/summary", compared);
   const revenue = useAnswer("/v1/metrics/revenue", compared);
   const rates = useAnswer("/v1/metrics/rates", { ...asked, ...filters, ...compareParams(view) });
+  const movements = useAnswer("/v1/metrics/mrr/movements", params);
   const noteOf = useAnnotations();
   const goalOf = useGoals("mrr");
   const data = summary.answer?.data;
   const then = data?.compare;
   const currency = data?.currency ?? "USD";
   const series = data?.series ?? [];
-  const error = summary.error ?? revenue.error ?? rates.error;
+  const moved = movements.answer?.data.movements ?? [];
+  const error = summary.error ?? revenue.error ?? rates.error ?? movements.error;
   return (
     <>
       <Bar
@@ -52,10 +56,9 @@ export default function Overview() {
         revenue={revenue.answer?.data}
         isStale={summary.isStale}
       />
-      <ChangedCard hasFailed={error !== null} />
-      <div class="overview-rest">
+      <div class="wide-and-narrow">
         <Figure
-          title={<Term of="mrr" label="MRR over time" />}
+          title={<MrrTitle rows={moved} interval={interval} currency={currency} />}
           name="mrr"
           isStale={summary.isStale}
           legend={[
@@ -108,8 +111,20 @@ export default function Overview() {
             formatAxis={(value) => shortMoney(value, currency)}
           />
         </Figure>
+        <ChangedCard hasFailed={error !== null} />
+      </div>
+      <div class="wide-and-narrow">
+        <MovementBars
+          rows={moved}
+          interval={interval}
+          currency={currency}
+          height="high"
+          isStale={movements.isStale}
+          params={params}
+        />
         <Strip />
       </div>
+      <MrrShares />
       <NoteList />
     </>
   );

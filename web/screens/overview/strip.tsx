@@ -7,7 +7,7 @@ import { Failure, Skeleton } from "../../parts/states.js";
 import { When } from "../../parts/when.js";
 import { useView } from "../../state/view.js";
 
-const shownMax = 9;
+const shownMax = 8;
 
 export function Strip() {
   const view = useView();

@@ -15,6 +15,7 @@ import { dayAfter } from "../../state/ranges.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
+import { Title } from "../titles.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
 
 const path = "/v1/metrics/rates";
@@ -74,7 +75,7 @@ export default function Rates() {
         ))}
       </section>
       <Figure
-        title={<Term of={shown.of} />}
+        title={<Title of={shown.of}>{answerOf(series, shown, currency)}</Title>}
         name={shown.of}
         isStale={isStale}
         legend={
@@ -171,6 +172,14 @@ function labelOf(row: MonthRates): string {
 function daysOf(row: MonthRates): { readonly from: string; readonly to: string } {
   const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);
   return { from: firstDay(row), to: dayAfter(last) };
+}
+
+/** `was 4.52% in October`: of the last month that is over, where there is one. */
+function answerOf(series: readonly MonthRates[], shown: Rate, currency: string): string | null {
+  const row = series.findLast((each) => each.is_whole) ?? series.at(-1);
+  const text = row && textOf(row[shown.field], shown.format, currency);
+  if (row === undefined || text === undefined) return null;
+  return `was ${text} in ${labelOf(row)}`;
 }
 
 function kindOf({ of }: Rate): { readonly kind?: string } {

@@ -7,9 +7,9 @@ import { vintageName } from "../../format/dates.js";
 import { words } from "../../format/names.js";
 import { percent } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
-import { Term } from "../../parts/term.js";
 import { comparisons } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
+import { Title } from "../titles.js";
 import type { Row } from "./retention.js";
 
 const shownMax = 6;
@@ -51,7 +51,7 @@ export function Curves(props: {
     age === 0 ? "At the beginning" : `${words(interval)} ${age}`;
   return (
     <Figure
-      title={<Term of="averageRetention" />}
+      title={<Title of="averageRetention">{answerOf(average, interval)}</Title>}
       name="retention"
       isStale={props.isStale}
       legend={curves.map(({ label, tone }) => ({ label, tone }))}
@@ -83,6 +83,16 @@ export function Curves(props: {
     </Figure>
   );
 }
+
+/** `is 98.4% after 12 months`: after a year, or as long as there is an average. */
+function answerOf(average: readonly number[], interval: keyof typeof inYear): string | null {
+  const age = Math.min(inYear[interval], average.length - 1);
+  const value = average[age];
+  if (value === undefined || age === 0) return null;
+  return `is ${textOf(value)} after ${age} ${interval}${age === 1 ? "" : "s"}`;
+}
+
+const inYear = { month: 12, quarter: 4, year: 1 } as const;
 
 function textOf(value: number | undefined): string {
   return value === undefined ? "–" : percent(value, 1);

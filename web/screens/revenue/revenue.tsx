@@ -6,7 +6,7 @@ import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
 import { Waterfall } from "../../charts/waterfall.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
-import { change, count, money, percent, shortMoney } from "../../format/numbers.js";
+import { change, count, money, percent, roundMoney, shortMoney } from "../../format/numbers.js";
 import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Delta } from "../../parts/delta.js";
 import { Empty, Failure } from "../../parts/states.js";
@@ -17,9 +17,10 @@ import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
-import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked } from "../groups.js";
+import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked, largestOf } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { RevenueShares } from "../shares.js";
+import { RevenueTitle, ShareTitle, Title } from "../titles.js";
 import { RevenueTable } from "./revenue-table.js";
 import { stepsOf } from "./steps.js";
 
@@ -68,7 +69,13 @@ export default function Revenue() {
       ) : null}
       <div class="pair">
         <Figure
-          title={<Term of="net" label="From gross to net" />}
+          title={
+            <Title of="net">
+              {data &&
+                `is ${roundMoney(data.totals.net, currency)} of ` +
+                  `${roundMoney(data.totals.gross, currency)} gross`}
+            </Title>
+          }
           name="gross-to-net"
           isStale={isStale}
           table={
@@ -112,7 +119,24 @@ export default function Revenue() {
     const columns = Map.groupBy(rows, (row) => row.from);
     return (
       <Figure
-        title={<Term of="revenue" label={group === null ? "Revenue" : `Revenue by ${group}`} />}
+        title={
+          group === null ? (
+            <RevenueTitle rows={intervals} interval={interval} currency={currency} />
+          ) : (
+            <ShareTitle
+              of="revenue"
+              name="revenue"
+              otherwise={`Revenue by ${group}`}
+              largest={largestOf(
+                (data?.group_totals ?? []).map((row) => ({
+                  ...groupKey(row, group),
+                  value: row.revenue,
+                })),
+              )}
+              whole={data?.totals.revenue ?? 0}
+            />
+          )
+        }
         name="revenue"
         isStale={isStale}
         legend={[
