@@ -25,25 +25,36 @@ export interface ProductFigures {
 /**
  * Every product of the catalogue, also those that sold nothing, and what the figures know of that
  * the catalogue does not (yet). In no order.
+ *
+ * @param providers whose SKUs are asked for; undefined: of all, and products without any SKU
  */
 export function productFigures(
   catalogue: Catalogue,
   revenues: readonly SkuRevenueRow[],
   subscriptions: readonly SkuSubscriptionsRow[],
+  providers?: readonly string[],
 ): ProductFigures[] {
   const skus = new Map<string, SkuFigures>();
   const add = (sku: Sku, more: Partial<Omit<SkuFigures, keyof Sku>>) => {
     const key = `${sku.provider}:${sku.externalId}`;
     skus.set(key, { ...nothing, ...skus.get(key), ...sku, ...more });
   };
-  for (const sku of catalogue.products.flatMap((product) => product.skus)) add(sku, {});
+  for (const sku of catalogue.products.flatMap((product) => product.skus)) {
+    if (providers?.includes(sku.provider) ?? true) add(sku, {});
+  }
   for (const row of revenues) {
     add(skuOf(row), { revenue: BigInt(row.amount), sales: Number(row.sales) });
   }
   for (const row of subscriptions) {
     add(skuOf(row), { mrr: mrrOf(row.mrr), subscriptions: Number(row.subscriptions) });
   }
-  return groupByProduct(catalogue, [...skus.values()]);
+  const all = groupByProduct(catalogue, [...skus.values()]);
+  return providers === undefined ? all : all.filter((each) => each.skus.length > 0);
+}
+
+/** Whether it sold or sells anything in the part that is asked for. */
+export function hasFigures({ skus }: ProductFigures): boolean {
+  return !skus.every(isNothing);
 }
 
 /** Whether one subscription may be counted more than once. */

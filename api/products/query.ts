@@ -1,8 +1,8 @@
 /** Revenue, sales, MRR and active subscriptions by SKU. */
 import type { AsOf } from "../reading/as-of.js";
 import { ledgerPartsSql } from "../reading/ledger.js";
-import { skuSql } from "../reading/metric-filters.js";
-import { sumMovementsSql } from "../reading/movements.js";
+import { type Cell, skuSql } from "../reading/metric-filters.js";
+import { sumMovementsSql, wholesOf } from "../reading/movements.js";
 import { type Query, asOfParams, given, sumSettingsSql } from "../reading/query.js";
 
 interface SkuRow {
@@ -18,17 +18,22 @@ export interface SkuRevenueRow extends SkuRow {
 
 const skuColumns = ["provider", "external_id"];
 
-/** @param from 00:00 of the period's first day, ms since 1970; null: from the beginning */
-export function skuRevenueQuery(asOf: AsOf, from: number | null): Query {
+/** Sums of all time know no currency and no country; those of days do. */
+const firstDayMs = 0;
+
+/** @param since 00:00 of the period's first day, ms since 1970; null: from the beginning */
+export function skuRevenueQuery(asOf: AsOf, since: number | null, cell: Cell): Query {
+  const from = since ?? (cell.isOfSkus ? null : firstDayMs);
   const parts = ledgerPartsSql(asOf, {
     columnsOf: () => skuColumns,
     measures: ["amount", "sales"],
+    condition: cell.condition,
     since: from === null ? "ever" : "day",
   });
   return {
     sql: `SELECT provider, external_id, sum(amount) AS amount, sum(sales) AS sales FROM ${parts}
 GROUP BY provider, external_id ORDER BY provider, external_id ${sumSettingsSql}`,
-    params: given({ ...asOfParams(asOf), from }),
+    params: given({ ...asOfParams(asOf), ...cell.params, from }),
   };
 }
 
@@ -39,12 +44,13 @@ export interface SkuSubscriptionsRow extends SkuRow {
   readonly subscriptions: string;
 }
 
-export function skuSubscriptionsQuery(asOf: AsOf): Query {
+export function skuSubscriptionsQuery(asOf: AsOf, cell: Cell): Query {
   const measures = ["mrr", "subscriptions"] as const;
-  const sums = sumMovementsSql(skuColumns, "by_month_and_sku", asOf, { measures });
+  const { condition } = cell;
+  const sums = sumMovementsSql(skuColumns, wholesOf(cell), asOf, { condition, measures });
   return {
     sql: `${sums} ORDER BY provider, external_id ${sumSettingsSql}`,
-    params: asOfParams(asOf),
+    params: { ...asOfParams(asOf), ...cell.params },
   };
 }
 
@@ -64,13 +70,14 @@ export function productSubscriptionsQuery(
     readonly externalId: string;
     readonly product: string;
   }[],
+  cell: Cell,
 ): Query {
   const product = `transform(${skuSql}, {skus:Array(String)}, {products:Array(String)}, '')`;
   const sums = sumMovementsSql(
     [`${product} AS product`, "account", "provider", "subscription"],
     "none",
     asOf,
-    { condition: `${skuSql} IN {skus:Array(String)}`, measures: ["mrr"] },
+    { condition: `${skuSql} IN {skus:Array(String)} AND ${cell.condition}`, measures: ["mrr"] },
   );
   return {
     sql: `SELECT product, count() AS subscriptions FROM (
@@ -78,6 +85,7 @@ ${sums}
 ) WHERE mrr > 0 GROUP BY product ${sumSettingsSql}`,
     params: {
       ...asOfParams(asOf),
+      ...cell.params,
       skus: skus.map(({ provider, externalId }) => `${provider}:${externalId}`),
       products: skus.map(({ product: id }) => id),
     },

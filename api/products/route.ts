@@ -1,13 +1,13 @@
 /** `GET /v1/products`: unified products, in pages. */
-import type { Service } from "../../service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
+import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { type ReadApi, readRoute } from "../reading/routes.js";
 import { checkComparison } from "../summary/period.js";
-import { type ProductFigures, hasRepeats, productFigures } from "./figures.js";
+import { type ProductFigures, hasFigures, hasRepeats, productFigures } from "./figures.js";
 import { productPosition, productPositionOf, productsAfter } from "./order.js";
 import { type ProductsTime, comparedTime, timeOf } from "./period.js";
 import { presentProduct, presentProductTotals, presentThen } from "./presenter.js";
@@ -32,27 +32,31 @@ export function productsRoute(api: ReadApi): void {
     const walk = openWalk({ ...asked, endpoint: path, parameters, clocks, cursors, position });
     const { asOf } = walk;
     const { period = "30d", category, sort = "-total_revenue" } = walk.query;
+    const { provider, currency: paidIn, country } = walk.query;
     const { compare, compare_known_at: knownAt = null } = walk.query;
     checkComparison(walk.query, clocks);
     const catalogue = await asked.catalogue();
+    const cell = cellOf({ provider, currency: paidIn, country }, catalogue);
     const read = async (time: ProductsTime) => {
       const [revenues, subscriptions] = await Promise.all([
-        rowsOf<SkuRevenueRow>(service, skuRevenueQuery(time.asOf, time.since)),
-        rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(time.asOf)),
+        rowsOf<SkuRevenueRow>(service, skuRevenueQuery(time.asOf, time.since, cell)),
+        rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(time.asOf, cell)),
       ]);
-      return productFigures(catalogue, revenues, subscriptions).filter(
+      return productFigures(catalogue, revenues, subscriptions, provider).filter(
         ({ product }) => category?.includes(product.category) ?? true,
       );
     };
     const time = timeOf(period, asOf);
     const other = compare === undefined ? null : comparedTime(period, asOf, compare, knownAt);
-    const [wanted, then] = await Promise.all([read(time), other && read(other)]);
+    const [all, then] = await Promise.all([read(time), other && read(other)]);
+    // Of the other time all are kept: what sold nothing there then is compared with 0.
+    const wanted = cell.isOfSkus ? all : all.filter(hasFigures);
     // Only an order by subscriptions needs them counted of what is not shown.
     const isBySubscriptions = sort.endsWith("active_subscriptions");
-    const sorted = isBySubscriptions ? await countedOnce(service, asOf, wanted) : wanted;
+    const sorted = isBySubscriptions ? await countedOnce(asOf, wanted, cell) : wanted;
     const rest = productsAfter(walk.after, sorted, sort);
     const page = format === null ? rest.slice(0, walk.limit) : rest;
-    const shown = isBySubscriptions ? page : await countedOnce(service, asOf, page);
+    const shown = isBySubscriptions ? page : await countedOnce(asOf, page, cell);
     const products = shown.map((figures) => presentProduct(figures, access.baseCurrency));
     const last = rest.length > page.length ? shown.at(-1) : undefined;
     if (format !== null) {
@@ -64,7 +68,7 @@ export function productsRoute(api: ReadApi): void {
       period: { name: period, ...presentTime(time) },
       ...(compare === undefined
         ? { data: products }
-        : await besideThose(products, then, other, currency)),
+        : await besideThose(products, then, other, cell, currency)),
       totals: presentProductTotals(wanted, currency),
       pagination: walk.pagination(last === undefined ? null : productPositionOf(last, sort)),
       complete_to: completeText(clocks),
@@ -76,6 +80,7 @@ export function productsRoute(api: ReadApi): void {
     products: readonly Product[],
     then: readonly ProductFigures[] | null,
     time: ProductsTime | null,
+    cell: Cell,
     currency: string,
   ) {
     if (then === null || time === null) {
@@ -83,7 +88,7 @@ export function productsRoute(api: ReadApi): void {
     }
     const ids = new Set(products.map(({ id }) => id));
     const shown = then.filter(({ product }) => ids.has(product.id));
-    const counted = await countedOnce(service, time.asOf, shown);
+    const counted = await countedOnce(time.asOf, shown, cell);
     const byId = new Map(counted.map((each) => [each.product.id, each]));
     return {
       data: products.map((each) => {
@@ -93,6 +98,25 @@ export function productsRoute(api: ReadApi): void {
       compare: { ...presentTime(time), totals: presentProductTotals(then, currency) },
     };
   }
+
+  /** Active subscriptions of each product counted once. */
+  async function countedOnce(
+    asOf: PinnedAsOf,
+    figures: readonly ProductFigures[],
+    cell: Cell,
+  ): Promise<readonly ProductFigures[]> {
+    const repeated = figures.filter(hasRepeats);
+    if (repeated.length === 0) return figures;
+    const skus = repeated.flatMap((each) =>
+      each.skus.map((sku) => ({ ...sku, product: each.product.id })),
+    );
+    const query = productSubscriptionsQuery(asOf, skus, cell);
+    const rows = await rowsOf<ProductSubscriptionsRow>(service, query);
+    const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
+    return figures.map((each) =>
+      hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
+    );
+  }
 }
 
 function presentTime({ since, asOf }: ProductsTime) {
@@ -100,25 +124,4 @@ function presentTime({ since, asOf }: ProductsTime) {
     since: since === null ? null : new Date(since).toISOString(),
     until: new Date(asOf.at).toISOString(),
   };
-}
-
-/** Active subscriptions of each product counted once. */
-async function countedOnce(
-  service: Service,
-  asOf: PinnedAsOf,
-  figures: readonly ProductFigures[],
-): Promise<readonly ProductFigures[]> {
-  const repeated = figures.filter(hasRepeats);
-  if (repeated.length === 0) return figures;
-  const skus = repeated.flatMap((each) =>
-    each.skus.map((sku) => ({ ...sku, product: each.product.id })),
-  );
-  const rows = await rowsOf<ProductSubscriptionsRow>(
-    service,
-    productSubscriptionsQuery(asOf, skus),
-  );
-  const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
-  return figures.map((each) =>
-    hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
-  );
 }

@@ -4,12 +4,15 @@ import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { severalNote, severalOf } from "../../schemas/http/several.js";
+import { cellQuery } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import { compareQuery } from "../summary/schema.js";
 import { categories } from "../../schemas/products.js";
 
 const periods = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
 export type Period = (typeof periods)[number];
+
+const ofPart = "Figures of what customers there pay, and products that have any.";
 
 const productSorts = [
   "-total_revenue",
@@ -33,6 +36,9 @@ export const productsQueryParameters = z.object({
         "at 00:00 of the same day. Default: `30d`.",
     }),
   category: severalOf(categories).optional().meta({ description: severalNote }),
+  provider: cellQuery.provider.describe(`Only SKUs of these, and what they sold. ${severalNote}`),
+  currency: cellQuery.currency.describe(`${ofPart} ${severalNote}`),
+  country: cellQuery.country.describe(`${ofPart} ${severalNote}`),
   sort: z
     .enum(productSorts)
     .optional()

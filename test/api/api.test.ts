@@ -543,7 +543,14 @@ describe("The read interface", () => {
       await insertLedger(clickhouse, mine, [
         { ...sale, payment: "1", external_id: "base", amount: 1000 },
         { ...sale, payment: "2", external_id: "seats", amount: 500, sales: 0 },
-        { ...sale, payment: "3", external_id: "pro", provider: "apple", amount: 250 },
+        {
+          ...sale,
+          payment: "3",
+          external_id: "pro",
+          provider: "apple",
+          amount: 250,
+          country: "FR",
+        },
         { ...sale, payment: "4", external_id: "unheard", amount: 300 },
         { ...sale, payment: "5", external_id: "", provider: "gumroad", amount: 20 },
         {
@@ -599,6 +606,29 @@ describe("The read interface", () => {
       expect(await names("category=Digital Asset")).to.deep.equal([]);
       expect(await names("category=Digital Asset,Mobile App")).to.deep.equal(["Pro"]);
       expect(await names("category=Desktop App&period=lifetime")).to.deep.equal(["Never sold"]);
+      for (const period of ["30d", "lifetime"]) {
+        const { json: french } = await get(
+          `/v1/products?country=FR&period=${period}`,
+          fresh.readKey,
+        );
+        expect(french.data.map(({ name }: { name: string }) => name)).to.deep.equal(["Pro"]);
+        expect(french.totals).to.deep.equal({ total_revenue: 2.5, total_sales: 1, mrr: 0 });
+      }
+      const { json: sold } = await get("/v1/products?provider=apple", fresh.readKey);
+      expect(sold.data).to.have.length(1);
+      expect(sold.data[0]).to.deep.include({
+        name: "Pro",
+        total_revenue: 2.5,
+        active_subscriptions: 0,
+        mrr: 0,
+        providers: [{ provider: "apple", external_id: "pro", revenue: 2.5, sales_count: 1 }],
+      });
+      // What it is compared with is of the same part: nothing was sold there before.
+      const { json: beside } = await get(
+        "/v1/products?country=FR&compare=previous_period",
+        fresh.readKey,
+      );
+      expect(beside.data[0].compare.total_revenue).to.equal(0);
       const lifetime = await get("/v1/products?period=lifetime&limit=1", fresh.readKey);
       expect(lifetime.json.data[0].total_revenue).to.equal(116.5);
       const next = await get(

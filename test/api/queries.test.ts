@@ -202,7 +202,8 @@ describe("the queries of the metrics and lists", () => {
         [mrrPairQuery(asOf(tenant, day("2025-02-20T12:00")), 0), "by_month_and_sku"],
         [cohortsQuery(asOf(tenant, at)), "by_vintage"],
         [mrrPairQuery(asOf(tenant, at, at), 0), "by_month_and_sku"],
-        [skuSubscriptionsQuery(asOf(tenant, at)), "by_month_and_sku"],
+        [skuSubscriptionsQuery(asOf(tenant, at), cell({})), "by_month_and_sku"],
+        [skuSubscriptionsQuery(asOf(tenant, at), cell({ country: some("DE") })), "by_month"],
         [
           movementKindsQuery(asOf(tenant, at), 0, cell({ provider: ["apple"] })),
           "by_month_and_sku",
@@ -554,16 +555,31 @@ describe("the queries of the metrics and lists", () => {
       const [year] = await rowsOf<RevenueSumsRow>(revenueQuery(series, all, undefined, 100));
       expect([year?.gross, year?.tax, year?.fees]).to.deep.equal([total, total, total]);
       for (const from of [null, day("2026-01-01T00:00")]) {
-        const [sku] = await rowsOf<SkuRevenueRow>(skuRevenueQuery(now, from));
+        const [sku] = await rowsOf<SkuRevenueRow>(skuRevenueQuery(now, from, all));
         expect(sku?.amount).to.equal(total);
       }
     });
   });
 
   describe("revenue by SKU", () => {
-    const entries = scatteredEntries(600);
+    const entries = scatteredEntries(600).map((entry, index) => ({
+      ...entry,
+      country: index % 5 === 0 ? "DE" : "US",
+    }));
     const tenant = newTenant();
     before(() => insertLedger(clickhouse, tenant, entries));
+    const catalogue = catalogueOf([], tenant.workspace, "live");
+    const cells = [
+      { cell: cellOf({}, catalogue), isIn: () => true },
+      {
+        cell: cellOf({ country: some("DE") }, catalogue),
+        isIn: ({ country }: (typeof entries)[number]) => country === "DE",
+      },
+      {
+        cell: cellOf({ provider: ["gumroad"] }, catalogue),
+        isIn: ({ provider }: (typeof entries)[number]) => provider === "gumroad",
+      },
+    ];
 
     for (const period of ["today", "7d", "30d", "3m", "12m", "lifetime"] as const) {
       it(`should be the sum of the ledger over ${period}, as known then`, async () => {
@@ -573,16 +589,19 @@ describe("the queries of the metrics and lists", () => {
           known.map((each) => [moment, each] as const),
         )) {
           const from = periodStart(period, at);
-          const rows = await rowsOf<SkuRevenueRow>(
-            skuRevenueQuery({ ...tenant, at, knownAt }, from),
-          );
-          const counted = entries.filter(
-            (entry) =>
-              entry.happened_at <= at &&
-              entry.happened_at >= (from ?? 0) &&
-              entry.recorded_at <= (knownAt ?? Number.MAX_SAFE_INTEGER),
-          );
-          expect(nonZero(rows)).to.deep.equal(bySku(counted));
+          for (const { cell, isIn } of cells) {
+            const rows = await rowsOf<SkuRevenueRow>(
+              skuRevenueQuery({ ...tenant, at, knownAt }, from, cell),
+            );
+            const counted = entries.filter(
+              (entry) =>
+                isIn(entry) &&
+                entry.happened_at <= at &&
+                entry.happened_at >= (from ?? 0) &&
+                entry.recorded_at <= (knownAt ?? Number.MAX_SAFE_INTEGER),
+            );
+            expect(nonZero(rows)).to.deep.equal(bySku(counted));
+          }
         }
       });
     }
@@ -591,6 +610,8 @@ describe("the queries of the metrics and lists", () => {
   describe("subscriptions by SKU", () => {
     it("should count each subscription of a product once, and only active ones", async () => {
       const tenant = newTenant();
+      const catalogue = catalogueOf([], tenant.workspace, "live");
+      const everything = cellOf({}, catalogue);
       const at = day("2025-06-02T10:00");
       const movement = (
         subscription: string,
@@ -616,7 +637,9 @@ describe("the queries of the metrics and lists", () => {
         movement("s3", "seats", "-5", -1),
         movement("s4", "other", "1", 1),
       ]);
-      const bySkus = await rowsOf<SkuSubscriptionsRow>(skuSubscriptionsQuery(asOf(tenant, at)));
+      const bySkus = await rowsOf<SkuSubscriptionsRow>(
+        skuSubscriptionsQuery(asOf(tenant, at), everything),
+      );
       expect(
         bySkus.map((row) => [row.external_id, micros(row.mrr), Number(row.subscriptions)]),
       ).to.deep.equal([
@@ -630,7 +653,7 @@ describe("the queries of the metrics and lists", () => {
         { provider: "stripe", externalId: "other", product: "two" },
       ];
       const byProduct = await rowsOf<ProductSubscriptionsRow>(
-        productSubscriptionsQuery(asOf(tenant, at), skus),
+        productSubscriptionsQuery(asOf(tenant, at), skus, everything),
       );
       expect(byProduct.map((row) => [row.product, Number(row.subscriptions)])).to.have.deep.members(
         [
@@ -639,9 +662,17 @@ describe("the queries of the metrics and lists", () => {
         ],
       );
       const before = await rowsOf<ProductSubscriptionsRow>(
-        productSubscriptionsQuery(asOf(tenant, at, at - 1), skus),
+        productSubscriptionsQuery(asOf(tenant, at, at - 1), skus, everything),
       );
       expect(before).to.deep.equal([]);
+      const elsewhere = await rowsOf<ProductSubscriptionsRow>(
+        productSubscriptionsQuery(
+          asOf(tenant, at),
+          skus,
+          cellOf({ provider: ["apple"] }, catalogue),
+        ),
+      );
+      expect(elsewhere).to.deep.equal([]);
     });
   });
 });

@@ -258,6 +258,24 @@ describe("Questions", function () {
     await page.getByRole("button", { name: "Kind: not New, Churn" }).waitFor();
   });
 
+  it("should show products of one country, and what remains when nothing does", async () => {
+    await open("/products?period=lifetime");
+    expect(await page.locator("tbody tr").allInnerTexts()).to.have.length(1);
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("checkbox", { name: "France" }).check();
+    await page.waitForURL(/country=FR/);
+    await looked.settle();
+    expect(await page.locator("tbody tr").innerText()).to.match(/^Plan\s.*\$60\.00/s);
+    await page.getByRole("button", { name: "Custom", exact: true }).click();
+    await page.waitForURL(/provider=custom/);
+    await page.getByRole("heading", { name: "No products here" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Remove all filters" }).click();
+    await page.waitForURL((url) => !url.search.includes("country"));
+    await looked.settle();
+    expect(await page.locator("tbody tr").count()).to.equal(1);
+  });
+
   it("should compare products with another time, and say which", async () => {
     await open("/products?period=3m");
     // Of three months before there was nothing; a year before neither.

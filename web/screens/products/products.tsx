@@ -48,7 +48,9 @@ export default function Products() {
   const category = view.get("category");
   const open = view.get("open");
   const order = orderIn(view, sorts);
-  const params = { period, category, sort: order.sort, limit: "200", ...compareParams(view) };
+  const { product: _product, ...filters } = view.filters;
+  const shownParams = { period, category, ...filters, sort: order.sort };
+  const params = { ...shownParams, limit: "200", ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<ComparedProduct>(
     path,
@@ -82,11 +84,15 @@ export default function Products() {
               ),
           },
         ];
+  const isFiltered = category !== null || Object.keys(filters).length > 0;
   const currency = list.rows[0]?.currency ?? "USD";
   const shown = list.rows.find(({ id }) => id === open);
   return (
     <>
-      <Bar title="Products" controls={{ compare: true }}>
+      <Bar
+        title="Products"
+        controls={{ compare: true, filters: ["provider", "country", "currency"] }}
+      >
         <Menu name="Period" label={periods[period]}>
           {Object.entries(periods).map(([name, label]) => (
             <Choice key={name} href={view.with({ period: name })} isCurrent={name === period}>
@@ -100,16 +106,22 @@ export default function Products() {
           all="All categories"
           options={categories.map((value) => ({ value, label: value }))}
         />
-        <ExportMenu path={path} params={{ period, category, sort: order.sort }} />
+        <ExportMenu path={path} params={shownParams} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={12} columns={6} /> : null}
       {answer?.data.length === 0 ? (
         <Empty
-          title="No products yet"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
+          title={isFiltered ? "No products here" : "No products yet"}
+          action={
+            isFiltered
+              ? { href: view.with(nothing), label: "Remove all filters" }
+              : { href: view.to("/settings"), label: "Connect a provider" }
+          }
         >
-          A product appears with the first event that names it.
+          {isFiltered
+            ? "None has these categories and sold or sells anything with these filters."
+            : "A product appears with the first event that names it."}
         </Empty>
       ) : null}
       {then === undefined ? null : (
@@ -216,6 +228,8 @@ export default function Products() {
     </>
   );
 }
+
+const nothing = { category: null, provider: null, country: null, currency: null };
 
 function daysText(since: string, until: string): string {
   return rangeText({ from: since.slice(0, 10), to: dayAfter(until.slice(0, 10)) });
