@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { forbidden } from "../../schemas/http/errors.js";
 import type { ExportRow } from "../exports/columns.js";
-import { seesCustomers } from "../customers/names.js";
+import { seesCustomers, withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";
 import { cellOf, monthsOf } from "../reading/metric-filters.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
@@ -10,7 +10,7 @@ import { readAccounts, readAllAccounts } from "./pages.js";
 import { presentAccount } from "./presenter.js";
 import type { AccountRow } from "./query.js";
 import { accountsQueryParameters } from "./schema.js";
-import { accountsNamed } from "./search.js";
+import { accountsNamed, accountsWithoutMrr } from "./search.js";
 
 export function accountsRoute(api: ReadApi): void {
   const { clickhouse } = api.service;
@@ -26,24 +26,44 @@ export function accountsRoute(api: ReadApi): void {
     // With this search an API key could test whether somebody is a customer.
     if (search !== undefined && ctx.state.caller?.kind !== "member") throw membersOnly();
     const names = seesCustomers({ ctx, access }) ? api.customers : null;
+    const found =
+      search === undefined
+        ? undefined
+        : await accountsNamed({ clickhouse, hash: api.hashAccount, names }, asOf, search);
+    const isNarrowed = [active, vintage, ...cellNames.map((name) => query[name])].some(
+      (each) => each !== undefined,
+    );
     const wanted = {
       // An account has one vintage: which movements to read, not which of them to count.
       cell: cellOf({ ...query, vintage: undefined }, await asked.catalogue()),
       vintages: vintage && monthsOf(vintage),
       isActive: active === undefined ? undefined : active === "true",
-      accounts:
-        search === undefined
-          ? undefined
-          : await accountsNamed({ clickhouse, hash: api.hashAccount, names }, asOf, search),
+      accounts: found,
+    };
+    const others = async () => {
+      if (found === undefined || isNarrowed) return {};
+      const rows = await accountsWithoutMrr({ clickhouse }, asOf, found);
+      const shown = rows.map(({ account: id, provider }) => ({ id, provider }));
+      return {
+        without_mrr: await withCustomers(api.customers, { ctx, access }, shown, ({ id }) => id),
+      };
     };
     const list = { clickhouse, asOf, wanted, sort };
     return {
       present: (row: AccountRow) => presentAccount(row, access.baseCurrency),
-      page: (after, limit) => readAccounts(list, after, limit),
+      async page(after, limit) {
+        const [page, more] = await Promise.all([
+          readAccounts(list, after, limit),
+          after === null ? others() : {},
+        ]);
+        return { ...page, more };
+      },
       all: () => readAllAccounts(list),
     };
   });
 }
+
+const cellNames = ["provider", "product", "currency", "country"] as const;
 
 function membersOnly() {
   return forbidden("session_required", "Only members may search for customers.");

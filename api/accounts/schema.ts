@@ -62,6 +62,14 @@ export const accountsAnswer = completeAnswer("AccountsAnswer", {
       "Those that ever had MRR in the part that is asked for. `mrr_exact` of all of them adds " +
       "up to its MRR.",
   }),
+  without_mrr: z
+    .array(z.object({ id: account.shape.id, provider: providerToken, ...customerField }))
+    .optional()
+    .meta({
+      description:
+        "Of the first page of a `search` that nothing else narrows: who was found and never had " +
+        "MRR, such as somebody who bought once or is on trial.",
+    }),
   pagination,
 });
 export type AccountsAnswer = z.output<typeof accountsAnswer>;

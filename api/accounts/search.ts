@@ -4,9 +4,10 @@ import { type CustomerReader, accountsCalled } from "../../workspaces/customers/
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { PinnedAsOf } from "../reading/pages.js";
-import { type Query, asOfParams, knownAtSql, tenantSql } from "../reading/query.js";
+import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
 import { rowsOf } from "../reading/reading.js";
 import { transactionsNamed } from "../transactions/search.js";
+import { everBegan } from "./query.js";
 
 interface Searched {
   readonly clickhouse: Pick<ClickHouse, "rows">;
@@ -37,6 +38,53 @@ export async function accountsNamed(
     payersQuery(asOf, transactions),
   );
   return [...new Set([text, ...ids, ...called, ...payers.map(({ account }) => account)])];
+}
+
+export interface OtherAccountRow {
+  readonly account: string;
+  readonly provider: string;
+}
+
+/**
+ * Those of the accounts that paid something or have a subscription, but never had MRR: who bought
+ * once, or is still on trial. No list of MRR has them.
+ */
+export async function accountsWithoutMrr(
+  { clickhouse }: Pick<Searched, "clickhouse">,
+  asOf: PinnedAsOf,
+  accounts: readonly string[],
+): Promise<OtherAccountRow[]> {
+  const [known, withMrr] = await Promise.all([
+    rowsOf<OtherAccountRow>({ clickhouse }, knownAccountsQuery(asOf, accounts)),
+    rowsOf<{ readonly account: string }>({ clickhouse }, mrrAccountsQuery(asOf, accounts)),
+  ]);
+  const others = new Set(withMrr.map(({ account }) => account));
+  return known.filter(({ account }) => !others.has(account));
+}
+
+function knownAccountsQuery(asOf: PinnedAsOf, accounts: readonly string[]): Query {
+  const ofAccounts = `${tenantSql} AND account IN {accounts:Array(String)}
+    AND recorded_at <= ${knownAtSql}`;
+  return {
+    sql: `SELECT account, any(owner) AS provider FROM (
+  SELECT account, provider AS owner FROM subscription_changes
+  WHERE ${ofAccounts} AND at <= ${atSql}
+  UNION ALL
+  SELECT account, provider AS owner FROM transactions
+  WHERE ${ofAccounts} AND timestamp <= ${atSql}
+) GROUP BY account ORDER BY account`,
+    params: { ...asOfParams(asOf), accounts },
+  };
+}
+
+function mrrAccountsQuery(asOf: PinnedAsOf, accounts: readonly string[]): Query {
+  return {
+    sql: `SELECT account FROM mrr_movements
+WHERE ${tenantSql} AND account IN {accounts:Array(String)} AND at <= ${atSql}
+  AND recorded_at <= ${knownAtSql}
+GROUP BY account HAVING ${everBegan}`,
+    params: { ...asOfParams(asOf), accounts },
+  };
 }
 
 /** A guest has no account. */

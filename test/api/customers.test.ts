@@ -1,5 +1,6 @@
 /** Who accounts are, in answers: to members of the workspace as it says, and never to a key. */
 import { expect } from "chai";
+import { accountsAnswer } from "../../api/accounts/schema.js";
 import type { Role } from "../../workspaces/members/roles.js";
 import { createUser } from "../../workspaces/members/users.js";
 import { join } from "../../workspaces/members/memberships.js";
@@ -204,6 +205,31 @@ describe("Customers in answers", function suite() {
     expect(await shown()).to.deep.equal(nobody);
     const { json } = await read(viewer, "/v1/accounts?search=ada@example.com");
     expect(json.data).to.deep.equal([]);
+  });
+
+  it("should be found by whoever never had MRR, where nothing else narrows the search", async () => {
+    const sale = { event_type: "transaction.sale", subscription_id: undefined };
+    await sell("once", { ...sale, customer_email: "once@example.com" });
+    await shop.booked();
+    for (const search of ["once@example.com", "once"]) {
+      const { json } = await read(viewer, `/v1/accounts?search=${search}`);
+      expect(json.data).to.deep.equal([]);
+      accountsAnswer.parse(json);
+      const [found, ...more] = json.without_mrr;
+      expect(more).to.deep.equal([]);
+      expect(found).to.deep.include({ provider: "custom" });
+      expect(found.customer).to.include({ id: "once", email: "once@example.com" });
+      const opened = await read(viewer, `/v1/accounts/${found.id}`);
+      expect(opened.status, opened.text).to.equal(200);
+      const before = await read(viewer, `/v1/accounts?search=${search}&at=2026-05-31T00:00:00Z`);
+      expect(before.json.without_mrr, "before its sale").to.deep.equal([]);
+    }
+    const withMrr = await read(viewer, "/v1/accounts?search=c2");
+    expect([withMrr.json.data.length, withMrr.json.without_mrr]).to.deep.equal([1, []]);
+    for (const narrowed of ["search=once&active=true", "search=once&provider=custom", "limit=1"]) {
+      const { json } = await read(viewer, `/v1/accounts?${narrowed}`);
+      expect(json, narrowed).not.to.have.property("without_mrr");
+    }
   });
 
   it("should be nowhere once the workspace keeps nothing", async () => {

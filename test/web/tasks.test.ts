@@ -45,6 +45,7 @@ describe("Tasks from the overview", function () {
       event("subscription.new", "grace", 60, tenth(3), "FR"),
       event("subscription.new", "alan", 40, tenth(2), "US"),
       event("subscription.churn", "grace", 60, thisMonth, "FR"),
+      event("transaction.sale", "linus", 25, tenth(1), "FI"),
     ]);
   });
   after(() => context?.close());
@@ -121,6 +122,15 @@ describe("Tasks from the overview", function () {
       async () => {
         await goTo("cus_grace");
         await title("grace");
+      },
+    ],
+    [
+      "find a customer who paid once, whatever part of the figures is shown",
+      async () => {
+        await click(button("Filter"));
+        await click(page.getByRole("checkbox", { name: "Germany" }));
+        await goTo("linus@example.com");
+        await title("linus");
       },
     ],
     [

@@ -78,7 +78,8 @@ function lookups(view: View, text: string): readonly Command[] {
   if (/^[0-9A-Za-z]{32}$/.test(text)) {
     return [open("Open the account", view.to(`/accounts/${text}`))];
   }
-  const found = { search: text, open: "only" };
+  // Whoever has it is meant, whatever part of the figures is shown.
+  const found = { ...noFilters, search: text, open: "only" };
   const what = text.includes("@") ? "an e-mail" : "a provider's id";
   const customers = open(`Customers by ${what}`, view.to("/accounts", found));
   const payments = open(
@@ -88,6 +89,8 @@ function lookups(view: View, text: string): readonly Command[] {
   return /^(cus|ctm)_|@/.test(text) ? [customers, payments] : [payments, customers];
 }
 
+const noFilters = Object.fromEntries(mrrFilterNames.map((name) => [name, null]));
+
 function withoutFilters(view: View): string {
-  return view.with(Object.fromEntries(mrrFilterNames.map((name) => [name, null])));
+  return view.with(noFilters);
 }

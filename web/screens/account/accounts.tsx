@@ -33,7 +33,9 @@ export default function Accounts() {
   const { route } = useLocation();
   // The palette was given an exact id or e-mail: who alone has it is opened. What is still shown of
   // another search is not meant.
-  const rows = view.get("open") === "only" && !isStale ? (answer?.data ?? []) : [];
+  const others = answer?.without_mrr ?? [];
+  const found = [...(answer?.data ?? []), ...others];
+  const rows = view.get("open") === "only" && !isStale ? found : [];
   const only = rows.length === 1 ? rows[0] : undefined;
   useEffect(() => {
     if (only) route(view.to(`/accounts/${encodeURIComponent(only.id)}`), true);
@@ -58,7 +60,7 @@ export default function Accounts() {
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={14} columns={6} /> : null}
-      {answer?.data.length === 0 && search !== null ? (
+      {answer !== null && found.length === 0 && search !== null ? (
         <Empty
           title="Nobody found"
           action={{
@@ -66,8 +68,8 @@ export default function Accounts() {
             label: "Open it as the id of an account",
           }}
         >
-          No customer with MRR, in the part and of the state chosen, has this id or e-mail, and none
-          paid anything with it. Name is not searched: exact id or e-mail.
+          No customer has this id or e-mail, and none paid anything with it. Name is not searched:
+          exact id or e-mail. With filters or a state, only those with MRR there are found.
         </Empty>
       ) : null}
       {answer?.data.length === 0 && search === null ? (
@@ -132,6 +134,26 @@ export default function Accounts() {
           />
           <More of={list} />
         </div>
+      )}
+      {others.length === 0 ? null : (
+        <>
+          <h2 class="table-title">Never had MRR</h2>
+          <Table
+            caption="Never had MRR"
+            rows={others}
+            rowKey={({ id }) => id}
+            columns={[
+              {
+                key: "id",
+                head: "Account",
+                cell: ({ id, customer }) => (
+                  <AccountLink account={id} customer={customer} isWhole />
+                ),
+              },
+              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+            ]}
+          />
+        </>
       )}
     </>
   );
