@@ -1,7 +1,13 @@
 /** From rows to the answer, in whichever thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { Presented } from "../exports/send.js";
-import { accountCohortsRows, cohortsRows, cohortsTable, tables } from "../exports/tables.js";
+import {
+  accountCohortsRows,
+  accountCohortsTable,
+  cohortsRows,
+  cohortsTable,
+  withCompared,
+} from "../exports/tables.js";
 import {
   presentAccountAverage,
   presentAccountCohorts,
@@ -48,19 +54,33 @@ export function cohortsAnswer(given: {
     isOfAccounts
       ? presentAccountAverage(rows, at, interval, vintages)
       : presentAverage(rows, at, currency, interval, gross, vintages);
+  const then = compared && read(compared);
+  const isCompared = then !== undefined;
   const averages = {
     ...(given.hasAverage ? { average: averageOf(wanted) } : {}),
-    ...(compared === undefined ? {} : { compare: compared && averageOf(read(compared)) }),
+    ...(then === undefined ? {} : { compare: then && averageOf(then) }),
   };
-  const { rows, gross, vintages } = wanted;
   if (isOfAccounts) {
-    const cohorts = presentAccountCohorts(rows, at, interval, vintages);
+    const present = ({ rows, vintages }: CohortsRead) =>
+      presentAccountCohorts(rows, at, interval, vintages);
+    const cohorts = present(wanted);
     return {
       data: { cohorts, ...averages },
-      table: () => [tables.accountCohorts, accountCohortsRows(cohorts)],
+      table: () => [
+        accountCohortsTable(isCompared),
+        withCompared(accountCohortsRows(cohorts), then && accountCohortsRows(present(then))),
+      ],
     };
   }
-  const cohorts = presentCohorts(rows, at, currency, interval, gross, vintages);
-  const table = () => [cohortsTable(gross !== null), cohortsRows(cohorts, currency)] as const;
-  return { data: { cohorts, ...averages }, table };
+  const present = ({ rows, gross, vintages }: CohortsRead) =>
+    presentCohorts(rows, at, currency, interval, gross, vintages);
+  const cohorts = present(wanted);
+  const rowsOf = (some: typeof cohorts) => cohortsRows(some, currency);
+  return {
+    data: { cohorts, ...averages },
+    table: () => [
+      cohortsTable(wanted.gross !== null, isCompared),
+      withCompared(rowsOf(cohorts), then && rowsOf(present(then))),
+    ],
+  };
 }

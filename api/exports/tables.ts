@@ -37,14 +37,6 @@ const special: Readonly<Record<string, Partial<Column>>> = {
 /** Of the workspace. */
 const currency = z.string();
 
-const accountCohortRow = z.object({
-  vintage: accountCohort.shape.vintage,
-  /** Intervals since the vintage. */
-  period: z.int(),
-  retention_percentage: z.number(),
-  starting_accounts: accountCohort.shape.starting_accounts,
-});
-
 export const tables = {
   mrr: {
     name: "mrr",
@@ -61,7 +53,6 @@ export const tables = {
     name: "mrr-movements-recorded",
     columns: columnsOf(recordedMovement, special),
   },
-  products: { name: "products", columns: columnsOf(product) },
   transactions: { name: "transactions", columns: columnsOf(transaction, special) },
   versions: {
     name: "transaction-versions",
@@ -70,13 +61,31 @@ export const tables = {
   accounts: { name: "accounts", columns: columnsOf(account, special) },
   countries: { name: "countries", columns: columnsOf(countryRow) },
   timeline: { name: "account", columns: columnsOf(timelineItem) },
-  accountCohorts: { name: "cohorts", columns: columnsOf(accountCohortRow) },
 } as const satisfies Readonly<Record<string, Table>>;
 
 /** Of each provider that has MRR. */
 export function mrrRows(data: MrrAnswer["data"]): ExportRow[] {
   const { breakdown_by_provider: parts, currency: of } = data;
   return Object.entries(parts).map(([provider, mrr]) => ({ provider, mrr, currency: of }));
+}
+
+/** Rows of the time compared with. Null: there is no such time. Undefined: not asked for. */
+type Compared<Row> = readonly Row[] | null | undefined;
+
+const reading = { reading: z.enum(["asked", "compared"]) };
+
+/** With `compare` the first column says which time a row is of. */
+function columnsWith(isCompared: boolean, shape: z.ZodRawShape): readonly Column[] {
+  return columnsOf(z.object({ ...(isCompared ? reading : {}), ...shape }));
+}
+
+/** The rows asked for; with `compare` those compared with follow. */
+export function withCompared(asked: readonly ExportRow[], compared: Compared<ExportRow>) {
+  if (compared === undefined) return [...asked];
+  return [
+    ...asked.map((row) => ({ reading: "asked", ...row })),
+    ...(compared ?? []).map((row) => ({ reading: "compared", ...row })),
+  ];
 }
 
 /** Without the totals: they would be counted twice. Last the rows of the other groups. */
@@ -89,51 +98,41 @@ export function revenueRows({ currency: of, revenue, others }: RevenueAnswer["da
 }
 
 /** With the columns of the group that was asked for. */
-export function revenueTable(group: CellGroup | undefined): Table {
-  return groupTable("revenue", columnsOf(revenueRow.extend({ currency })), group);
+export function revenueTable(group: CellGroup | undefined, isCompared: boolean): Table {
+  const columns = columnsWith(isCompared, { ...revenueRow.shape, currency });
+  return groupTable("revenue", columns, group);
 }
 
-export function movementsTable(group: MovementGroup | undefined): Table {
-  return groupTable("mrr-movements", columnsOf(movementsRow.extend({ currency })), group);
+export function movementsTable(group: MovementGroup | undefined, isCompared: boolean): Table {
+  const columns = columnsWith(isCompared, { ...movementsRow.shape, currency });
+  return groupTable("mrr-movements", columns, group);
 }
 
-/** @param isCompared whether another time was asked for, too */
+export function productsTable(isCompared: boolean): Table {
+  return { name: "products", columns: columnsWith(isCompared, product.shape) };
+}
+
 export function summaryTable(isCompared: boolean): Table {
-  const reading = isCompared ? { reading: z.enum(["asked", "compared"]) } : {};
-  return {
-    name: "summary",
-    columns: columnsOf(z.object({ ...reading, ...summaryFigures.shape, currency })),
-  };
+  const columns = columnsWith(isCompared, { ...summaryFigures.shape, currency });
+  return { name: "summary", columns };
 }
 
-/** One row, or one for each interval where they were asked for; then those compared with. */
-export function summaryRows(data: SummaryAnswer["data"]): ExportRow[] {
-  const { compare, currency: of, ...asked } = data;
-  const rowsOf = ({ series, ...whole }: Omit<typeof asked, "currency">, more: ExportRow = {}) =>
-    (series ?? [whole]).map((row) => ({ ...more, currency: of, ...row }));
-  if (compare === undefined) return rowsOf(asked);
-  const compared = compare === null ? [] : rowsOf(compare, { reading: "compared" });
-  return [...rowsOf(asked, { reading: "asked" }), ...compared];
+/** One row, or one for each interval where they were asked for. */
+export function summaryRows({ compare, currency: of, ...asked }: SummaryAnswer["data"]) {
+  const rowsOf = ({ series, ...whole }: Omit<typeof asked, "currency">) =>
+    (series ?? [whole]).map((row) => ({ currency: of, ...row }));
+  return withCompared(rowsOf(asked), compare && rowsOf(compare));
 }
 
-/** @param isCompared whether other months were asked for, too */
 export function ratesTable(isCompared: boolean): Table {
-  const reading = isCompared ? { reading: z.enum(["asked", "compared"]) } : {};
-  return {
-    name: "rates",
-    columns: columnsOf(z.object({ ...reading, ...monthRates.shape, currency })),
-  };
+  const columns = columnsWith(isCompared, { ...monthRates.shape, currency });
+  return { name: "rates", columns };
 }
 
-/** One for each month; then those of the months compared with. */
+/** One for each month. */
 export function ratesRows({ series, compare, currency: of }: RatesAnswer["data"]): ExportRow[] {
-  const rowsOf = (rows: readonly MonthRates[], more: ExportRow = {}) =>
-    rows.map((row) => ({ ...more, currency: of, ...row }));
-  if (compare === undefined) return rowsOf(series);
-  return [
-    ...rowsOf(series, { reading: "asked" }),
-    ...rowsOf(compare?.series ?? [], { reading: "compared" }),
-  ];
+  const rowsOf = (rows: readonly MonthRates[]) => rows.map((row) => ({ currency: of, ...row }));
+  return withCompared(rowsOf(series), compare && rowsOf(compare.series));
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {
@@ -141,8 +140,8 @@ function groupTable(name: string, columns: readonly Column[], group: string | un
 }
 
 /** One row for each vintage and interval since. @param isGross whether that was asked for */
-export function cohortsTable(isGross: boolean): Table {
-  const row = z.object({
+export function cohortsTable(isGross: boolean, isCompared: boolean): Table {
+  const columns = columnsWith(isCompared, {
     vintage: cohort.shape.vintage,
     period: z.int(),
     retention_percentage: z.number(),
@@ -150,7 +149,18 @@ export function cohortsTable(isGross: boolean): Table {
     starting_mrr: cohort.shape.starting_mrr,
     currency,
   });
-  return { name: "cohorts", columns: columnsOf(row) };
+  return { name: "cohorts", columns };
+}
+
+export function accountCohortsTable(isCompared: boolean): Table {
+  const columns = columnsWith(isCompared, {
+    vintage: accountCohort.shape.vintage,
+    /** Intervals since the vintage. */
+    period: z.int(),
+    retention_percentage: z.number(),
+    starting_accounts: accountCohort.shape.starting_accounts,
+  });
+  return { name: "cohorts", columns };
 }
 
 export function cohortsRows(cohorts: readonly Cohort[], of: string): ExportRow[] {

@@ -2,12 +2,11 @@
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { Presented } from "../exports/send.js";
-import { movementsRows, movementsTable } from "../exports/tables.js";
+import { movementsRows, movementsTable, withCompared } from "../exports/tables.js";
 import type { Groups } from "../reading/groups.js";
 import { type Series, tooLong } from "../reading/series.js";
 import { presentMovements } from "./presenter.js";
 import type { MovementSeriesRow } from "./query.js";
-import type { MovementsAnswer } from "./schema.js";
 
 export interface MovementsTexts {
   readonly series: Series;
@@ -30,9 +29,13 @@ export function movementsAnswer(given: {
     if (rows.length > limits.seriesRowsMax) throw tooLong(series.interval, "rows");
     return presentMovements(rows, series, given, some, currency);
   };
-  const data: MovementsAnswer["data"] = {
-    ...present(asked),
-    ...(compared === undefined ? {} : { compare: compared && present(compared).totals }),
+  const data = present(asked);
+  const then = compared && present(compared);
+  return {
+    data: { ...data, ...(then === undefined ? {} : { compare: then && then.totals }) },
+    table: () => [
+      movementsTable(groups?.by, then !== undefined),
+      withCompared(movementsRows(data), then && movementsRows(then)),
+    ],
   };
-  return { data, table: () => [movementsTable(groups?.by), movementsRows(data)] };
 }

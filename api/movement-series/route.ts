@@ -26,18 +26,21 @@ export function movementsRoute(api: ReadApi): void {
     const catalogue = await asked.catalogue();
     const cell = cellOf(query, catalogue);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
-    const readGroups = async () => {
+    const readGroups = async (of: Series) => {
       if (group === undefined) return undefined;
-      const sizes = movementSizesQuery(series.asOf, series, cell, group);
+      const sizes = movementSizesQuery(of.asOf, of, cell, group);
       return largestGroups(group, await rowsOf<MemberSize>(service, sizes), groupsMax, catalogue);
     };
     const read = async (of: Series, groups: Groups | undefined): Promise<MovementsTexts> => {
       const sums = movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax);
       return { series: of, groups, sums: await textOf(service, sums) };
     };
+    const readGrouped = async (of: Series) => read(of, await readGroups(of));
+    // JSON has the other time's totals only; a table has all its rows.
+    const isTable = asked.format !== null;
     const [asWanted, compared] = await Promise.all([
-      readGroups().then((groups) => read(series, groups)),
-      other ? read(other, undefined) : null,
+      readGrouped(series),
+      other ? (isTable ? readGrouped(other) : read(other, undefined)) : null,
     ]);
     return {
       answer: "movementsAnswer",

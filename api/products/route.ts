@@ -1,7 +1,7 @@
 /** `GET /v1/products`: unified products, in pages. */
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
-import { tables } from "../exports/tables.js";
+import { productsTable, withCompared } from "../exports/tables.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
@@ -59,45 +59,31 @@ export function productsRoute(api: ReadApi): void {
     const shown = isBySubscriptions ? page : await countedOnce(asOf, page, cell);
     const products = shown.map((figures) => presentProduct(figures, access.baseCurrency));
     const last = rest.length > page.length ? shown.at(-1) : undefined;
+    const currency = access.baseCurrency;
+    const ids = new Set(products.map(({ id }) => id));
+    const beside = other && {
+      time: other,
+      all: then ?? [],
+      shown: await countedOnce(
+        other.asOf,
+        (then ?? []).filter(({ product }) => ids.has(product.id)),
+        cell,
+      ),
+    };
     if (format !== null) {
-      sendTable(ctx, format, tables.products, products, clocks);
+      const compared = beside?.shown.map((figures) => presentProduct(figures, currency)) ?? null;
+      const rows = withCompared(products, compare && compared);
+      sendTable(ctx, format, productsTable(compare !== undefined), rows, clocks);
       return null;
     }
-    const currency = access.baseCurrency;
     return {
       period: { name: period, ...presentTime(time) },
-      ...(compare === undefined
-        ? { data: products }
-        : await besideThose(products, then, other, cell, currency)),
+      ...(compare === undefined ? { data: products } : besideThose(products, beside, currency)),
       totals: presentProductTotals(wanted, currency),
       pagination: walk.pagination(last === undefined ? null : productPositionOf(last, sort)),
       complete_to: completeText(clocks),
     };
   });
-
-  /** The products of a page with their figures of another time, and what all of that come to. */
-  async function besideThose(
-    products: readonly Product[],
-    then: readonly ProductFigures[] | null,
-    time: ProductsTime | null,
-    cell: Cell,
-    currency: string,
-  ) {
-    if (then === null || time === null) {
-      return { data: products.map((each) => ({ ...each, compare: null })), compare: null };
-    }
-    const ids = new Set(products.map(({ id }) => id));
-    const shown = then.filter(({ product }) => ids.has(product.id));
-    const counted = await countedOnce(time.asOf, shown, cell);
-    const byId = new Map(counted.map((each) => [each.product.id, each]));
-    return {
-      data: products.map((each) => {
-        const figures = byId.get(each.id);
-        return { ...each, compare: figures ? presentThen(figures, currency) : null };
-      }),
-      compare: { ...presentTime(time), totals: presentProductTotals(then, currency) },
-    };
-  }
 
   /** Active subscriptions of each product counted once. */
   async function countedOnce(
@@ -117,6 +103,29 @@ export function productsRoute(api: ReadApi): void {
       hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
     );
   }
+}
+
+interface Beside {
+  readonly time: ProductsTime;
+  readonly all: readonly ProductFigures[];
+  /** Those of the products that are shown. */
+  readonly shown: readonly ProductFigures[];
+}
+
+/** Products with their figures of another time, and what all of that come to. */
+function besideThose(products: readonly Product[], beside: Beside | null, currency: string) {
+  if (beside === null) {
+    return { data: products.map((each) => ({ ...each, compare: null })), compare: null };
+  }
+  const { time, all, shown } = beside;
+  const byId = new Map(shown.map((each) => [each.product.id, each]));
+  return {
+    data: products.map((each) => {
+      const figures = byId.get(each.id);
+      return { ...each, compare: figures ? presentThen(figures, currency) : null };
+    }),
+    compare: { ...presentTime(time), totals: presentProductTotals(all, currency) },
+  };
 }
 
 function presentTime({ since, asOf }: ProductsTime) {

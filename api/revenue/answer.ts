@@ -3,12 +3,11 @@ import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import type { Presented } from "../exports/send.js";
-import { revenueRows, revenueTable } from "../exports/tables.js";
+import { revenueRows, revenueTable, withCompared } from "../exports/tables.js";
 import type { Groups } from "../reading/groups.js";
 import { type Series, tooLong } from "../reading/series.js";
 import { presentRevenue } from "./presenter.js";
 import type { ReportedRow, RevenueSumsRow } from "./query.js";
-import type { RevenueAnswer } from "./schema.js";
 
 /** Rows of `revenueQuery` and `reportedQuery`, as text. */
 export interface RevenueTexts {
@@ -32,9 +31,13 @@ export function revenueAnswer(given: {
     const reported = parsedRows<ReportedRow>(texts.reported);
     return presentRevenue(sums, reported, series, groups, currency);
   };
-  const data: RevenueAnswer["data"] = {
-    ...present(asked),
-    ...(compared === undefined ? {} : { compare: compared && present(compared).totals }),
+  const data = present(asked);
+  const then = compared && present(compared);
+  return {
+    data: { ...data, ...(then === undefined ? {} : { compare: then && then.totals }) },
+    table: () => [
+      revenueTable(group, then !== undefined),
+      withCompared(revenueRows(data), then && revenueRows(then)),
+    ],
   };
-  return { data, table: () => [revenueTable(group), revenueRows(data)] };
 }

@@ -25,9 +25,9 @@ export function revenueRoute(api: ReadApi): void {
     const period = periodOf(series, asOf.at);
     const days = { ...query, interval: series.interval };
     const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
-    const readGroups = async () => {
+    const readGroups = async (of: Series) => {
       if (group === undefined) return undefined;
-      const sizes = await rowsOf<MemberSize>(service, revenueSizesQuery(series, cell, group));
+      const sizes = await rowsOf<MemberSize>(service, revenueSizesQuery(of, cell, group));
       return largestGroups(group, sizes, groupsMax, catalogue);
     };
     const read = async (of: Series, groups: Groups | undefined): Promise<RevenueTexts> => {
@@ -37,9 +37,12 @@ export function revenueRoute(api: ReadApi): void {
       ]);
       return { series: of, groups, sums, reported };
     };
+    const readGrouped = async (of: Series) => read(of, await readGroups(of));
+    // JSON has the other time's totals only; a table has all its rows.
+    const isTable = asked.format !== null;
     const [asWanted, compared] = await Promise.all([
-      readGroups().then((groups) => read(series, groups)),
-      other ? read(other, undefined) : null,
+      readGrouped(series),
+      other ? (isTable ? readGrouped(other) : read(other, undefined)) : null,
     ]);
     return {
       answer: "revenueAnswer",

@@ -248,6 +248,42 @@ describe("Exports", () => {
       });
     }
 
+    const february = "from=2026-02-01&to=2026-03-01";
+    const january = "from=2026-01-01&to=2026-02-01";
+    const knownThen = "2026-03-01T00:00:00Z";
+    const readingThen = `compare=known_then&compare_known_at=${knownThen}`;
+    const comparedTables: readonly (readonly [path: string, compared: string])[] = [
+      ...["/v1/metrics/revenue?", "/v1/metrics/revenue?group_by=country&"].map(
+        (path) =>
+          [
+            `${path}compare=previous_period&${february}&${march}`,
+            `${path}${january}&${march}`,
+          ] as const,
+      ),
+      [
+        `/v1/metrics/mrr/movements?group_by=provider&compare=previous_period&${february}&${march}`,
+        `/v1/metrics/mrr/movements?group_by=provider&${january}&${march}`,
+      ],
+      ...[
+        "/v1/metrics/cohorts?",
+        "/v1/metrics/cohorts?basis=accounts&",
+        "/v1/products?period=lifetime&",
+      ].map(
+        (path) =>
+          [`${path}${readingThen}&${march}`, `${path}at=${at}&known_at=${knownThen}`] as const,
+      ),
+    ];
+    for (const [path, compared] of comparedTables) {
+      it(`should have the rows that ${path} compares with, in every format`, async () => {
+        const rowsOf = async (of: string, reading: string): Promise<Row[]> =>
+          jsonLines((await get(of, ndjson)).text).map((row) => Object.assign({ reading }, row));
+        const asked = path.replace(/compare=[^&]*&(compare_known_at=[^&]*&)?/, "");
+        const then = await rowsOf(compared, "compared");
+        expect(then).not.to.deep.equal([]);
+        await expectExported(path, [...(await rowsOf(asked, "asked")), ...then]);
+      });
+    }
+
     const accepted: [accept: string, type: string][] = [
       ["*/*", "application/json"],
       ["application/json; charset=utf-8", "application/json"],

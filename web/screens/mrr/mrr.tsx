@@ -26,10 +26,9 @@ export default function Mrr() {
   const view = useView();
   const { range, interval, mrrFilters: filters } = view;
   const group = groupOf(view.get("group_by"));
-  const params = { ...view.asked, interval, ...filters };
+  const params = { ...view.asked, interval, ...filters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
-    ...compareParams(view),
     group_by: group,
     groups: group && groupsAsked,
   });

@@ -72,7 +72,7 @@ export default function Overview() {
               ? [{ label: "Goal", tone: "goal" as const }]
               : []),
           ]}
-          exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
+          exports={<SeriesExports path="/v1/metrics/mrr/movements" params={compared} />}
           table={
             <Table
               caption="MRR over time"
@@ -120,7 +120,7 @@ export default function Overview() {
           currency={currency}
           height="high"
           isStale={movements.isStale}
-          params={params}
+          params={compared}
         />
         <Strip />
       </div>

@@ -49,8 +49,8 @@ export default function Products() {
   const open = view.get("open");
   const order = orderIn(view, sorts);
   const { product: _product, ...filters } = view.filters;
-  const shownParams = { period, category, ...filters, sort: order.sort };
-  const params = { ...shownParams, limit: "200", ...compareParams(view) };
+  const wanted = { period, category, ...filters, sort: order.sort, ...compareParams(view) };
+  const params = { ...wanted, limit: "200" };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<ComparedProduct>(
     path,
@@ -106,7 +106,7 @@ export default function Products() {
           all="All categories"
           options={categories.map((value) => ({ value, label: value }))}
         />
-        <ExportMenu path={path} params={shownParams} />
+        <ExportMenu path={path} params={wanted} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={12} columns={6} /> : null}

@@ -41,8 +41,9 @@ export default function Retention() {
     ...filters,
     basis: basis === "accounts" ? "accounts" : null,
     gross: basis === "gross" ? "true" : null,
+    ...compareParams(view),
   };
-  const { answer, error, isStale } = useAnswer(path, { ...params, ...compareParams(view) });
+  const { answer, error, isStale } = useAnswer(path, params);
   const average = averageOf(answer?.data.average, basis);
   const then = averageOf(answer?.data.compare ?? undefined, basis);
   const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";

@@ -32,10 +32,9 @@ export default function Revenue() {
   const noteOf = useAnnotations();
   const goalOf = useGoals("revenue");
   const group = groupOf(view.get("group_by"));
-  const params = { ...asked, interval, ...filters };
+  const params = { ...asked, interval, ...filters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, {
     ...params,
-    ...compareParams(view),
     group_by: group,
     groups: group && groupsAsked,
   });
