@@ -1,8 +1,10 @@
 /** What people open the dashboard for: each in three clicks from the overview. */
+import { statSync } from "node:fs";
 import { expect } from "chai";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { projectFile } from "../../runtime/project-root.js";
 import { LookedAt, openBrowser } from "./browser.js";
 import { bookEvents, createWorkspace } from "./workspace.js";
 
@@ -196,6 +198,25 @@ describe("Tasks from the overview", function () {
       },
     ],
   ];
+  it("should be on the overview after 70 KB of scripts and styles, gzipped", async () => {
+    const fresh = await context.browser()?.newContext({
+      baseURL: endpoints.base,
+      storageState: await context.storageState(),
+    });
+    if (fresh === undefined) return expect.fail("no browser");
+    const first = await fresh.newPage();
+    const paths = new Set<string>();
+    first.on("response", (answer) => paths.add(new URL(answer.url()).pathname));
+    await first.goto(`/overview?workspace=${workspace}`);
+    await new LookedAt(first).settle();
+    await first.locator("figure .chart path.line").first().waitFor();
+    await fresh.close();
+    const files = [...paths].filter((path) => path.startsWith("/assets/"));
+    expect(files.length).to.be.greaterThan(3);
+    const sizes = files.map((path) => statSync(projectFile("dist", "web", `${path}.gz`)).size);
+    expect(sizes.reduce((sum, size) => sum + size)).to.be.at.most(70_000);
+  });
+
   for (const [task, work] of tasks) {
     it(`should ${task}`, async () => {
       await page.goto(`/overview?workspace=${workspace}`);

@@ -13,14 +13,11 @@ import { dayBefore } from "../../state/ranges.js";
 import { type View, mrrFilterNames, useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { AgainstMenu } from "./against.js";
-import { type Period, periodOf, periodText } from "./period.js";
+import { type Period, path, periodOf, periodText, rowsAsked } from "./period.js";
 import { ChangedRows } from "./rows.js";
 import { sentenceOf } from "./sentence.js";
 import { type Tab, Tabs, tabOf } from "./tabs.js";
 
-export const path = "/v1/metrics/mrr/what-changed";
-/** All that one answer has room for. */
-export const rowsAsked = "200";
 const shownMax = 10;
 
 export default function Changed() {

@@ -3,6 +3,11 @@ import { day } from "../../format/dates.js";
 import { type Range, comparedRange, dayBefore, isDay } from "../../state/ranges.js";
 import type { View } from "../../state/view.js";
 
+// Here and not in the screen, which the overview would load with them.
+export const path = "/v1/metrics/mrr/what-changed";
+/** All that one answer has room for. */
+export const rowsAsked = "200";
+
 export interface Period {
   /** Days, half-open: movements of these make the difference. */
   readonly days: Range;

@@ -5,8 +5,7 @@ import { signedMoney } from "../../format/numbers.js";
 import { Failure, Skeleton } from "../../parts/states.js";
 import { rangeOf } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
-import { path, rowsAsked } from "../changed/changed.js";
-import { periodIn, periodText } from "../changed/period.js";
+import { path, periodIn, periodText, rowsAsked } from "../changed/period.js";
 import { Kinds, Name } from "../changed/rows.js";
 import { sentenceOf } from "../changed/sentence.js";
 
