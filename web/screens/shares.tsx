@@ -22,27 +22,32 @@ type SharedBy = (typeof groups)[number];
 
 const shownMax = 8;
 
-export function MrrShares() {
+interface Props {
+  /** The screen says already what went wrong. */
+  readonly hasFailed: boolean;
+}
+
+export function MrrShares({ hasFailed }: Props) {
   return (
     <section class="shares" aria-label="Shares of MRR at the end of the range">
       {groups.map((group) => (
-        <MrrShare key={group.by} {...group} />
+        <MrrShare key={group.by} {...group} hasFailed={hasFailed} />
       ))}
     </section>
   );
 }
 
-export function RevenueShares() {
+export function RevenueShares({ hasFailed }: Props) {
   return (
     <section class="shares" aria-label="Shares of revenue in the range">
       {groups.map((group) => (
-        <RevenueShare key={group.by} {...group} />
+        <RevenueShare key={group.by} {...group} hasFailed={hasFailed} />
       ))}
     </section>
   );
 }
 
-function MrrShare({ by, title }: SharedBy) {
+function MrrShare({ by, title, hasFailed }: SharedBy & Props) {
   const view = useView();
   const last = [dayBefore(view.range.to), dayText(view.end)].sort()[0];
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
@@ -66,12 +71,13 @@ function MrrShare({ by, title }: SharedBy) {
       whole={data?.totals.end_mrr ?? 0}
       currency={data?.currency ?? "USD"}
       error={error}
+      hasFailed={hasFailed}
       isStale={isStale}
     />
   );
 }
 
-function RevenueShare({ by, title }: SharedBy) {
+function RevenueShare({ by, title, hasFailed }: SharedBy & Props) {
   const view = useView();
   const { answer, error, isStale } = useAnswer("/v1/metrics/revenue", {
     ...view.range,
@@ -92,6 +98,7 @@ function RevenueShare({ by, title }: SharedBy) {
       whole={data?.totals.revenue ?? 0}
       currency={data?.currency ?? "USD"}
       error={error}
+      hasFailed={hasFailed}
       isStale={isStale}
     />
   );
@@ -106,6 +113,7 @@ function ShareList(props: {
   readonly whole: number;
   readonly currency: string;
   readonly error: CallError | null;
+  readonly hasFailed: boolean;
   readonly isStale: boolean;
 }) {
   const view = useView();
@@ -122,7 +130,7 @@ function ShareList(props: {
       <h2>
         {props.title} <span class="soft small">{props.figure}</span>
       </h2>
-      {props.error === null ? null : <Failure error={props.error} />}
+      {props.error === null || props.hasFailed ? null : <Failure error={props.error} />}
       <ul>
         {shown.map(({ key, label, value }) => {
           const isChosen = filter.values.includes(key);

@@ -162,7 +162,7 @@ export default function Mrr() {
         />
       )}
       <NoteList />
-      <MrrShares />
+      <MrrShares hasFailed={error !== null} />
       <h2 class="table-title">By {interval}</h2>
       <MovementsTable
         rows={movements.toReversed()}

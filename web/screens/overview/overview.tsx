@@ -124,7 +124,7 @@ export default function Overview() {
         />
         <Strip />
       </div>
-      <MrrShares />
+      <MrrShares hasFailed={error !== null} />
       <NoteList />
     </>
   );

@@ -95,7 +95,7 @@ export default function Revenue() {
       </div>
       {revenueBars()}
       <NoteList />
-      <RevenueShares />
+      <RevenueShares hasFailed={error !== null} />
       <h2 class="table-title">By {interval}</h2>
       <RevenueTable
         rows={intervals.toReversed()}
