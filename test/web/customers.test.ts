@@ -118,6 +118,7 @@ describe("Customers in the dashboard", function () {
     await page.getByRole("button", { name: "Keep nothing" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Keep nothing" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
+    await looked.settle();
     const setting = page.getByLabel("Customers’ names and e-mails");
     expect(await setting.inputValue()).to.equal("off");
     await open("/accounts");
