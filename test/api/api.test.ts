@@ -624,11 +624,11 @@ describe("The read interface", () => {
         providers: [{ provider: "apple", external_id: "pro", revenue: 2.5, sales_count: 1 }],
       });
       // What it is compared with is of the same part: nothing was sold there before.
-      const { json: beside } = await get(
+      const { json: earlier } = await get(
         "/v1/products?country=FR&compare=previous_period",
         fresh.readKey,
       );
-      expect(beside.data[0].compare.total_revenue).to.equal(0);
+      expect(earlier.data[0].compare.total_revenue).to.equal(0);
       const lifetime = await get("/v1/products?period=lifetime&limit=1", fresh.readKey);
       expect(lifetime.json.data[0].total_revenue).to.equal(116.5);
       const next = await get(

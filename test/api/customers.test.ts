@@ -207,7 +207,7 @@ describe("Customers in answers", function suite() {
     expect(json.data).to.deep.equal([]);
   });
 
-  it("should be found by whoever never had MRR, where nothing else narrows the search", async () => {
+  it("should be found without MRR, where nothing else narrows the search", async () => {
     const sale = { event_type: "transaction.sale", subscription_id: undefined };
     await sell("once", { ...sale, customer_email: "once@example.com" });
     await shop.booked();

@@ -203,7 +203,7 @@ describe("Tasks from the overview", function () {
       baseURL: endpoints.base,
       storageState: await context.storageState(),
     });
-    if (fresh === undefined) return expect.fail("no browser");
+    if (fresh === undefined) throw new Error("There is no browser.");
     const first = await fresh.newPage();
     const paths = new Set<string>();
     first.on("response", (answer) => paths.add(new URL(answer.url()).pathname));

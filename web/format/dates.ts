@@ -162,18 +162,18 @@ function nameInSentence(from: string, interval: Interval, thisYear: number): str
 /** The day that the interval around a day begins with; weeks begin on Mondays. */
 function startOfInterval(text: string, interval: Interval): string {
   const date = new Date(text);
-  const [year, month, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const [year, monthIndex, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   switch (interval) {
     case "year":
       return dayText(Date.UTC(year, 0, 1));
     case "quarter":
-      return dayText(Date.UTC(year, month - (month % 3), 1));
+      return dayText(Date.UTC(year, monthIndex - (monthIndex % 3), 1));
     case "month":
-      return dayText(Date.UTC(year, month, 1));
+      return dayText(Date.UTC(year, monthIndex, 1));
     case "week":
-      return dayText(Date.UTC(year, month, on - ((date.getUTCDay() + 6) % 7)));
+      return dayText(Date.UTC(year, monthIndex, on - ((date.getUTCDay() + 6) % 7)));
     case "day":
-      return dayText(Date.UTC(year, month, on));
+      return dayText(Date.UTC(year, monthIndex, on));
     default:
       return interval satisfies never;
   }
@@ -182,10 +182,10 @@ function startOfInterval(text: string, interval: Interval): string {
 /** The day after the last of the interval around a day. */
 export function endOfInterval(text: string, interval: Interval): string {
   const date = new Date(startOfInterval(text, interval));
-  const [year, month, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  const [year, monthIndex, on] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
   const months = { day: 0, week: 0, month: 1, quarter: 3, year: 12 }[interval];
   const days = { day: 1, week: 7, month: 0, quarter: 0, year: 0 }[interval];
-  return dayText(Date.UTC(year, month + months, on + days));
+  return dayText(Date.UTC(year, monthIndex + months, on + days));
 }
 
 /** @param ms that passed */
