@@ -150,6 +150,11 @@ describe("Questions", function () {
       year: "numeric",
       timeZone: "UTC",
     }).format(lastMonth);
+    // Which spaces stand in a range of days is the browser's choice.
+    const plain = (text: string) => text.trim().replaceAll(/\s+/g, " ");
+    const cut = tenth(2).slice(0, 7);
+    const days = new Intl.DateTimeFormat("en-US", { dateStyle: "medium", timeZone: "UTC" });
+    const over = days.formatRange(new Date(`${cut}-01`), new Date(`${cut}-14`));
     for (const [screen, titles] of [
       ["/overview", [`MRR fell 30.0% in ${name}`, `Net new MRR was -$60.00 in ${name}`]],
       [
@@ -162,6 +167,11 @@ describe("Questions", function () {
       ],
       ["/revenue", ["Net is $200.00 of $200.00 gross", `Revenue was $0.00 in ${name}`]],
       ["/revenue?group_by=country", [undefined, "Germany brings 50.0% of revenue"]],
+      // An interval that the range cuts short is named by its days.
+      [
+        `/overview?from=${cut}-01&to=${cut}-15&interval=month`,
+        [`MRR grew 25.0% over ${over}`, `Net new MRR was +$40.00 over ${over}`],
+      ],
       ["/rates", [`Customer churn was 33.33% in ${short}`]],
       // One of two left in the second month of the two oldest; nobody is older than that.
       ["/retention", ["Average retention is 62.5% after 2 months"]],
@@ -170,7 +180,7 @@ describe("Questions", function () {
       const shown = await page.locator("figure h2").allInnerTexts();
       expect(shown.length, screen).to.equal(titles.length);
       for (const [index, title] of titles.entries()) {
-        if (title !== undefined) expect(shown[index]?.trim(), screen).to.equal(title);
+        if (title !== undefined) expect(plain(shown[index] ?? ""), screen).to.equal(plain(title));
       }
     }
   });
