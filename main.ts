@@ -3,12 +3,14 @@
  * settings as understood, without secrets, and what answers at their servers. `node dist/main.js
  * ops …` runs a command while the service is stopped (ops/operate.ts). `--help` reports all that.
  */
-import { join, relative } from "node:path";
+import { join } from "node:path";
+import { isatty } from "node:tty";
 import { BackupRefused } from "./stores/backup/manifest.js";
 import { DataFolderRefused, tokenFile } from "./stores/data-folder.js";
 import { FolderLocked } from "./stores/folder-lock.js";
 import { LogUnreadable } from "./stores/log/log.js";
 import { checkServers } from "./runtime/start/check.js";
+import { greeting, saySteps } from "./runtime/start/greeting.js";
 import { createLogger } from "./runtime/logger.js";
 import { RowsLost } from "./runtime/start/lost-rows.js";
 import { MigrationRefused } from "./stores/migrations.js";
@@ -28,7 +30,6 @@ import {
   embeddedBackends,
 } from "./config.js";
 import { mistypedSettings } from "./ops/mistyped-settings.js";
-import { baseCurrency } from "./schemas/http/manage.js";
 import {
   type RoleName,
   type Started,
@@ -94,7 +95,10 @@ async function main(words: readonly string[]): Promise<void> {
   }
   const roles = rolesOf(words);
   const role = roles.length === roleNames.length ? "all" : roles.join(",");
-  const logger = createLogger(config.LOG_LEVEL, { role });
+  const atTerminal = isatty(1);
+  // What goes well is said to a person in the greeting; collectors of logs get every line.
+  const level = atTerminal && !process.env.LOG_LEVEL ? "warn" : config.LOG_LEVEL;
+  const logger = createLogger(level, { role });
   const fail = (error: unknown): never => {
     logger.fatal({ err: error }, "ended by an unexpected error");
     process.exit(1);
@@ -114,6 +118,7 @@ async function main(words: readonly string[]): Promise<void> {
     }
     stoppingSince = performance.now();
     logger.info({ signal }, "stopping");
+    if (atTerminal) process.stderr.write("\nStopping…\n");
     stopping.abort();
     setTimeout(() => {
       logger.error("stopping took too long; accepted events are in the log for the next start");
@@ -132,7 +137,10 @@ async function main(words: readonly string[]): Promise<void> {
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
-  const starting = start(config, roles, logger, stopping.signal);
+  const address = config.PORT === 0 ? {} : { url: `http://localhost:${config.PORT}` };
+  logger.info({ ...address, roles }, "starting");
+  const onStep = saySteps(config, (text) => process.stderr.write(text));
+  const starting = start(config, roles, logger, stopping.signal, onStep);
   const started = await starting.catch((error: unknown) => {
     if (stopping.signal.aborted) return null;
     throw error;
@@ -176,35 +184,12 @@ function describe(config: Config): string {
     .join("\n");
 }
 
-/** For the person at the terminal; the log's JSON lines go to standard output. */
+/** For the person at the terminal; where that is none, the log's lines go to standard output. */
 function welcome(config: Config, roles: readonly RoleName[], started: Started): string {
   const { url, made, setupToken } = started;
-  const where = embeddedBackends(config).length > 0 ? `data in ${config.DATA_DIR}` : "on servers";
-  if (!roles.includes("api")) return `\nRunning at ${url}, ${where}: ${roles.join(", ")}\n`;
-  const setup =
-    setupToken === null
-      ? ""
-      : `\nBecome the owner of the dashboard (this link counts once, for an hour):\n
-  ${url}/setup#${setupToken}\n`;
-  if (made.length === 0) {
-    return `\nRunning at ${url}, ${where}; all calls: ${url}/docs\n${setup}`;
-  }
+  const dataFolder = embeddedBackends(config).length > 0 ? config.DATA_DIR : null;
+  if (!roles.includes("api")) return `\nRunning at ${url}, on servers: ${roles.join(", ")}\n`;
   const token = join(config.DATA_DIR, tokenFile);
-  return `
-Running at ${url}
-Data       ${config.DATA_DIR}
-${made.map((file) => `Made       ${relative(".", file)} (mode 0600; back it up)`).join("\n")}
-${setup}
-Or create a workspace from here:
-
-  curl -s ${url}/v1/manage/workspaces \\
-    -H "Authorization: Bearer ${config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`}" \\
-    -H "Content-Type: application/json" \\
-    -d '{"name": "My company", "base_currency": "USD"}'
-
-The base currency is what all its figures are in, for good: ${baseCurrency.options.join(", ")}.
-
-All calls: ${url}/docs
-
-`;
+  const adminToken = config.ADMIN_TOKEN ? "$ADMIN_TOKEN" : `$(cat ${token})`;
+  return greeting({ url, dataFolder, made, setupToken, adminToken });
 }

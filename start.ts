@@ -16,6 +16,7 @@ import { type LogUse, LogUnavailable, LogUnreadable } from "./stores/log/log.js"
 import type { Logger } from "./runtime/logger.js";
 import { drawSetupLink } from "./workspaces/members/first-run.js";
 import { openService } from "./runtime/start/open.js";
+import type { StartStep } from "./runtime/start/greeting.js";
 import { PostgresUnavailable } from "./stores/postgres/postgres.js";
 import { Releases } from "./runtime/releases.js";
 import type { Service } from "./service.js";
@@ -57,17 +58,19 @@ export interface Started {
  * What cannot start has released what it had opened when this rejects. A server that goes away
  * amid a start is waited for as one that does not answer yet: the start begins again.
  * @param stopping ends the start at its next step, which rejects then
+ * @param onStep hears what the start is about to do
  */
 export async function start(
   config: Config,
   names: readonly RoleName[],
   logger: Logger,
   stopping?: AbortSignal,
+  onStep: (step: StartStep) => void = () => undefined,
 ): Promise<Started> {
   const until = performance.now() + limits.startPatienceMsMax;
   for (;;) {
     try {
-      return await startOnce(config, names, logger, stopping);
+      return await startOnce(config, names, logger, stopping, onStep);
     } catch (error) {
       if (stopping?.aborted) throw error;
       const isServer = embeddedBackends(config).length === 0 && isServerAway(error);
@@ -91,6 +94,7 @@ async function startOnce(
   names: readonly RoleName[],
   logger: Logger,
   stopping: AbortSignal | undefined,
+  onStep: (step: StartStep) => void,
 ): Promise<Started> {
   const embedded = embeddedBackends(config);
   if (embedded.length > 0 && names.length < roleNames.length) {
@@ -101,18 +105,21 @@ async function startOnce(
   }
   await refuseBusyPort("PORT", config.PORT);
   await refuseBusyPort("METRICS_PORT", config.METRICS_PORT ?? 0);
+  onStep("port");
   const releases = new Releases(logger);
   try {
     const withoutClickHouse = names.every((name) => name === "ingest");
     const loaded = await Promise.all(names.map((name) => roles[name]()));
     const logUse = together(loaded);
     const withoutState = !names.includes("processors");
-    const options = { logger, releases, withoutClickHouse, withoutState, logUse, stopping };
+    const use = { withoutClickHouse, withoutState, logUse };
+    const options = { logger, releases, ...use, stopping, onStep };
     const { service, made } = await openService(config, options);
     healthRoutes(service.router, service);
     ratesGauge(service);
     if (embedded.length > 0) diskGauge(service.metrics, config);
     await service.rates.catchUp();
+    onStep("roles");
     for (const role of loaded) {
       stopping?.throwIfAborted();
       await role.start(service);

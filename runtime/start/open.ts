@@ -22,6 +22,7 @@ import type { Processes } from "../../stores/log/kafka/connection.js";
 import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import type { Log, LogUse } from "../../stores/log/log.js";
 import type { Logger } from "../logger.js";
+import type { StartStep } from "./greeting.js";
 import { refuseLostRows } from "./lost-rows.js";
 import { openSessions } from "../../workspaces/members/sessions.js";
 import { createMetrics } from "../metrics.js";
@@ -72,6 +73,8 @@ interface OpenOptions {
   readonly logUse?: LogUse | undefined;
   /** The process is to stop: what was not begun yet is not opened any more. */
   readonly stopping?: AbortSignal | undefined;
+  /** Hears what is opened next. */
+  readonly onStep?: (step: StartStep) => void;
 }
 
 /**
@@ -86,10 +89,13 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   const vault = openVault(vaultKey, config.VAULT_ENCRYPTION_KEY_PREVIOUS);
   if (nextVaultKey !== null) vault.learn(nextVaultKey);
   const opening = { config, logger, releases, stopping };
+  const onStep = given.onStep ?? (() => undefined);
+  onStep("database");
   const postgres = await openMetadata(opening);
   stopping?.throwIfAborted();
   const own = randomBase62(processNameLength);
   const processes = { own, silent: () => silentProcesses(postgres, own) };
+  onStep("log");
   const log = await openLog(opening, processes, given.logUse);
   releases.push("log", () => log.close());
   stopping?.throwIfAborted();
@@ -107,12 +113,14 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
     ? await openSharedReceipts({ ...here, config, now: Date.now })
     : await openLocalReceipts({ postgres, logger, config }, releases);
   await learnPreviousKeys(postgres, vault);
+  onStep("tables");
   const clickhouse = withoutClickHouse ? noClickHouse : await openStore(opening, postgres);
   stopping?.throwIfAborted();
   if (!restoring) {
     const stores = { config, log, postgres, clickhouse: withoutClickHouse ? null : clickhouse };
     await refuseLostRows({ ...stores, replaying: given.replaying ?? false });
   }
+  onStep("rates");
   const rates = await openRates({ postgres, config, logger, releases, shared: log.shared });
   const { SCHEMA_REGISTRY_URL: registryUrl } = config;
   const registry = registryUrl === undefined ? null : new Registry(registryUrl, logger);

@@ -53,6 +53,12 @@ describe("The program", () => {
     expect(first.said).to.match(/Made .*vault\.key \(mode 0600/);
     expect(first.said).to.contain(`curl -s ${base}/v1/manage/workspaces`);
     expect(first.said + first.logged).to.not.contain(token);
+    // Before the address answers, a person knows what is going on.
+    expect(first.said).to.match(
+      /^A free port opens in a moment; the first start can take half a minute\.\nPreparing the d/,
+    );
+    expect(first.said).to.match(/Sign in +http:\S+\/setup#\S+\n +makes you the owner;/);
+    expect(first.logged).to.match(/^\{.*"msg":"starting"\}\n/);
     expect((await fetch(`${base}/readyz`)).status).to.equal(200);
 
     const second = run();
@@ -92,6 +98,40 @@ describe("The program", () => {
     await whenReady(npm.child, port);
     expect(await npm.ctrlC()).to.equal(0);
     expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+  });
+
+  it("should greet a person at a terminal with one block and no lines of the log", async function () {
+    this.timeout(120_000);
+    const port = String(await freePort());
+    const data = join(folder, "terminal");
+    await placeDatabase(data);
+    const command = [process.execPath, ...process.execArgv, program].join(" ");
+    const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
+      env: {
+        PATH: process.env.PATH,
+        UV_THREADPOOL_SIZE: "16",
+        PORT: port,
+        DATA_DIR: data,
+        RATES_REFRESH: "off",
+      },
+      // A session of its own, for which `script` makes the terminal.
+      detached: true,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const one = new Run(terminal);
+    running.push(one);
+    await one.until(() => one.logged.includes("Ctrl-C"));
+    const shown = one.logged.replaceAll("\r\n", "\n");
+    expect(shown).to.match(
+      new RegExp(
+        `^http://localhost:${port} opens in a moment\\.\nPreparing the database…\n[^]*\n\n` +
+          `Revenue is ready\\. Running at http://localhost:${port}\n\n  Sign in  `,
+      ),
+    );
+    expect(shown).to.match(/\n {2}Data +\S+terminal\n[^]*\n {2}Next +open the link, name a /);
+    expect(shown).to.not.match(/"level"|INFO/);
+    terminal.kill("SIGTERM");
+    await one.ended();
   });
 
   // In one folder: what one start left half made the next one goes on with.
