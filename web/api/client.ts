@@ -65,6 +65,8 @@ type Method = "GET" | "POST" | "PATCH" | "DELETE";
 interface Options {
   readonly body?: object;
   readonly signal?: AbortSignal;
+  /** An API key, for calls that sessions may not make. */
+  readonly key?: string;
 }
 
 /** @returns the JSON answer as it came. @throws CallError */
@@ -83,12 +85,13 @@ export async function call<Answer>(
 }
 
 async function answerOf<Answer>(method: Method, url: string, options: Options): Promise<Answer> {
-  const { body, signal } = options;
+  const { body, signal, key } = options;
   const response = await fetch(url, {
     method,
-    credentials: "same-origin",
+    credentials: key === undefined ? "same-origin" : "omit",
     headers: {
       Accept: "application/json",
+      ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { "Content-Type": "application/json" }),
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),

@@ -18,6 +18,7 @@ import { MrrShares } from "../shares.js";
 import { MrrTitle } from "../titles.js";
 import { ChangedCard } from "./changed-card.js";
 import { Figures } from "./figures.js";
+import { FirstSteps, useIsEmpty } from "./first-steps.js";
 import { Strip } from "./strip.js";
 
 export default function Overview() {
@@ -37,6 +38,16 @@ export default function Overview() {
   const series = data?.series ?? [];
   const moved = movements.answer?.data.movements ?? [];
   const error = summary.error ?? revenue.error ?? rates.error ?? movements.error;
+  const isEmpty = useIsEmpty(data?.mrr === 0 && revenue.answer?.data.totals.revenue === 0);
+  if (isEmpty) {
+    return (
+      <>
+        <Bar title="Overview" controls={{}} />
+        <AttentionList />
+        <FirstSteps currency={currency} />
+      </>
+    );
+  }
   return (
     <>
       <Bar

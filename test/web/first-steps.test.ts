@@ -1,0 +1,77 @@
+/** What a new workspace shows in place of figures, in a real browser. */
+import { expect } from "chai";
+import type { Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { createWorkspace } from "./workspace.js";
+
+describe("An empty overview", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let looked: LookedAt;
+  let page: Page;
+  let workspace = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    const context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "New here");
+  });
+  after(() => page?.context().close());
+
+  const overview = (): string => `${endpoints.base}/overview?workspace=${workspace}`;
+
+  it("should offer three ways to begin, and nothing that is zero", async () => {
+    await looked.findNothingWrong(overview());
+    const steps = page.locator(".first-steps h3");
+    expect(await steps.allTextContents()).to.deep.equal([
+      "Connect a provider",
+      "Send a test event",
+      "Open the demo",
+    ]);
+    expect(await page.locator(".figure-cell").count()).to.equal(0);
+    await page.getByRole("link", { name: "Connect a provider" }).click();
+    await page.getByRole("link", { name: /^Stripe/ }).waitFor();
+  });
+
+  it("should send a real event into Test, and keep no key that works", async () => {
+    await page.goto(overview());
+    await page.getByRole("button", { name: "Send a test event" }).click();
+    await page.getByText(/^Taken, as \$\d/).waitFor();
+    await page.getByRole("link", { name: "See it in Test" }).click();
+    await page.locator(".figure-cell").first().waitFor();
+    await page.locator(".figure-cell a.value", { hasText: "$" }).first().waitFor();
+    expect(await page.locator(".first-steps").count()).to.equal(0);
+    const { json } = await endpoints.manage("GET", `/workspaces/${workspace}/keys`);
+    expect(json.data).to.have.length(1);
+    expect(json.data[0]).to.include({ environment: "Test", name: "Test event of the dashboard" });
+    expect(json.data[0].revoked_at).to.be.a("string");
+    // Real figures are as empty as before.
+    await page.goto(overview());
+    await page.locator(".first-steps").waitFor();
+    expect(looked.complaints).to.deep.equal([]);
+  });
+
+  it("should say which provider is waited for, once one is connected", async () => {
+    const { status } = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: "whsec_of_the_first_steps" },
+    });
+    expect(status).to.equal(201);
+    await page.goto(overview());
+    await page.getByRole("link", { name: "Check the connection" }).click();
+    await page.getByText("Waiting for the first event").waitFor();
+  });
+});
