@@ -94,6 +94,14 @@ async function receive(
   const provider = providers.get(integration.provider);
   if (provider === undefined) throw new Error(`no adapter for ${integration.provider}`);
 
+  if (integration.credentials.length === 0) {
+    throw unauthenticated(
+      "credentials_missing",
+      "The signing secret of this webhook is not entered yet. Enter it in the dashboard, then " +
+        "send the event again.",
+    );
+  }
+
   // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
   const body = await bytesOf(provider, ctx);
 

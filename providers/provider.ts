@@ -201,6 +201,27 @@ export interface ProviderApi<Credentials> {
   readonly absentStatus?: number;
 }
 
+/** How a provider's API makes the webhook endpoint itself. Pure: the caller makes the call. */
+export interface EndpointMaker<Credentials> {
+  /** Scheme and host; a setting `<TOKEN>_API_URL` replaces it. */
+  readonly baseUrl: string;
+  /** Of an API key; null where its text does not say. */
+  environmentOf(key: string): Environment | null;
+  /** A POST of a form. @param url of the webhook */
+  request(
+    url: string,
+    key: string,
+  ): {
+    readonly path: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly form: URLSearchParams;
+  };
+  /** What the integration is given; null: the answer holds no secret. */
+  credentialsOf(answer: unknown, key: string): Credentials | null;
+  /** The provider's words for a person; null: it gave none. */
+  refusalOf(answer: unknown): string | null;
+}
+
 /** Event types that a figure rests on. Any of them is enough. */
 export interface NeededTypes {
   readonly for: NeededEvents["for"];
@@ -294,6 +315,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
    * that are not answered or found unanswerable, at most `limits.enrichmentRoundsMax` times.
    */
   readonly asks?: (body: unknown, known: Known) => readonly Question[];
+  /** Left out where a person has to add the endpoint at the provider. */
+  readonly endpoint?: EndpointMaker<Credentials>;
   /** How its history is read through its API; left out where it cannot be. */
   readonly backfill?: Backfill;
   /** Left out where one event reports both what was bought and its payment. */

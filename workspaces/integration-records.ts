@@ -26,15 +26,20 @@ export interface IntegrationRecord {
   /** The last part of the webhook URL. */
   readonly token: string;
   readonly created_at: Date;
+  /** Without them its URL is known and every call to it is refused. */
+  readonly has_credentials: boolean;
   /** When the last of its old credentials ends. */
   readonly previous_valid_until: Date | null;
 }
 
-interface Row extends Omit<IntegrationRecord, "token"> {
+interface Row extends Omit<IntegrationRecord, "token" | "has_credentials"> {
   readonly token_sealed: Buffer;
+  readonly credentials_sealed: Buffer;
 }
 
-const columns = "id, provider, environment, name, token_sealed, created_at, previous_valid_until";
+const columns =
+  "id, provider, environment, name, token_sealed, credentials_sealed, created_at, " +
+  "previous_valid_until";
 const tokenLength = 32;
 
 export async function createIntegration(
@@ -42,6 +47,7 @@ export async function createIntegration(
   vault: Vault,
   workspace: string,
   given: Pick<IntegrationRecord, "provider" | "environment" | "name"> & {
+    /** Null: the provider shows them only when it knows the URL. */
     readonly credentials: unknown;
   },
   now: Date,
@@ -62,7 +68,9 @@ export async function createIntegration(
       created_at: now,
     }),
   );
-  return { id, provider, environment, name, token, created_at: now, previous_valid_until: null };
+  const has_credentials = given.credentials !== null;
+  const made = { id, provider, environment, name, token, has_credentials, created_at: now };
+  return { ...made, previous_valid_until: null };
 }
 
 export async function listIntegrations(
@@ -157,7 +165,11 @@ async function rotate(
   const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
   if (areSameCredentials(current, change.credentials)) return true;
   const before = openPrevious(vault, id, row);
-  const old = change.expireOld ? [] : withReplaced(before, current, change.credentials, change.now);
+  const isFirst = current === null;
+  const old =
+    change.expireOld || isFirst
+      ? []
+      : withReplaced(before, current, change.credentials, change.now);
   if (old.length > limits.oldCredentialsMax) return false;
   const previous = sealPrevious(vault, id, old);
   await sql.query(
@@ -184,6 +196,10 @@ export async function deleteIntegration(postgres: Postgres, id: string, now: Dat
 }
 
 function recordOf(vault: Vault, row: Row): IntegrationRecord {
-  const { token_sealed, ...record } = row;
-  return { ...record, token: openSecret(vault, row.id, "token", token_sealed) };
+  const { token_sealed, credentials_sealed, ...record } = row;
+  const credentials: unknown = JSON.parse(
+    openSecret(vault, row.id, "credentials", credentials_sealed),
+  );
+  const token = openSecret(vault, row.id, "token", token_sealed);
+  return { ...record, token, has_credentials: credentials !== null };
 }

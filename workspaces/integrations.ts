@@ -20,7 +20,10 @@ export interface Integration {
   readonly workspace: string;
   readonly provider: string;
   readonly environment: Environment;
-  /** As the provider's adapter wants them: the current ones, then old ones that still count. */
+  /**
+   * As the provider's adapter wants them: the current ones, then old ones that still count. None
+   * while they are not entered yet.
+   */
   readonly credentials: readonly unknown[];
 }
 
@@ -56,9 +59,10 @@ export function openIntegrations(options: {
       const old = counting.map(({ credentials }) => credentials);
       return { ...found.integration, credentials: [...found.integration.credentials, ...old] };
     },
-    /** Null also for a deleted one. Only the current credentials; cached alike. */
+    /** Null also for one deleted or without credentials. Only the current ones; cached alike. */
     async byId(id: string): Promise<Integration | null> {
-      return (await cacheById.get(id))?.integration ?? null;
+      const found = (await cacheById.get(id))?.integration;
+      return found === undefined || found.credentials.length === 0 ? null : found;
     },
     /** After a change made by this process. */
     forget(): void {
@@ -120,7 +124,13 @@ async function findIntegration(
   const { id, workspace, provider, environment } = row;
   const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
   return {
-    integration: { id, workspace, provider, environment, credentials: [current] },
+    integration: {
+      id,
+      workspace,
+      provider,
+      environment,
+      credentials: current === null ? [] : [current],
+    },
     previous: openPrevious(vault, id, row),
   };
 }

@@ -55,6 +55,16 @@ function ofWorkspace(): Operation[] {
       manage.changedIntegration,
       manage.createdIntegration,
     ),
+    {
+      ...create(
+        "/integrations/{integration}/endpoint",
+        "Make the webhook endpoint at the provider",
+        manage.newEndpoint,
+        manage.integration,
+      ),
+      status: 200,
+      errors: [404, 409, 413, 415, 422],
+    },
     remove("/integrations/{integration}", "Disconnect a provider account", manage.integration),
     {
       ...create(

@@ -17,7 +17,7 @@ export async function healthOf(
   { postgres, clickhouse }: Pick<Service, "postgres" | "clickhouse">,
   neededOf: NeededOf,
   workspace: string,
-  integrations: readonly { readonly id: string }[],
+  integrations: readonly { readonly id: string; readonly has_credentials: boolean }[],
   now: number,
 ): Promise<(integration: string) => IntegrationHealth> {
   const ids = integrations.map(({ id }) => id);
@@ -27,13 +27,16 @@ export async function healthOf(
     openRejectsOf(clickhouse, workspace, ids),
     neededOf(workspace),
   ]);
-  return (id) =>
-    health(
+  return (id) => {
+    const found = health(
       calls.filter(({ integration }) => integration === id),
       rejects.find(({ integration }) => integration === id),
       needed.get(id) ?? [],
       now,
     );
+    const isFinished = integrations.some((one) => one.id === id && one.has_credentials);
+    return isFinished ? found : { ...found, state: "unfinished" };
+  };
 }
 
 function health(
@@ -75,7 +78,7 @@ function stateOf(
   refused: CallsRow | undefined,
   needed: readonly NeededEvents[],
   now: number,
-): IntegrationHealth["state"] {
+): Exclude<IntegrationHealth["state"], "unfinished"> {
   if (refused !== undefined && (taken === undefined || timeOf(refused) > timeOf(taken))) {
     return "refused";
   }

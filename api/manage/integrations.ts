@@ -19,8 +19,14 @@ import { callerOf } from "../../http/state.js";
 import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
 import type { Provider } from "../../providers/provider.js";
-import { changedIntegration, listQuery, newIntegration } from "../../schemas/http/manage.js";
+import {
+  changedIntegration,
+  listQuery,
+  newEndpoint,
+  newIntegration,
+} from "../../schemas/http/manage.js";
 import type { Cursors } from "../reading/cursors.js";
+import { endpointMade } from "./make-endpoint.js";
 import { healthOf } from "./integration-health.js";
 import type { Calls } from "./calls.js";
 import { markOf, openList, pageOf } from "./lists.js";
@@ -57,7 +63,10 @@ export function integrationRoutes(
   calls.write("POST", path, connected, async (ctx, workspace) => {
     const given = readJson(ctx, newIntegration);
     const provider = providerOf(providers, given.provider);
-    const { made, credentials } = credentialsOf(provider, given.credentials);
+    const { made, credentials } =
+      given.credentials === undefined && mustBeEntered(provider)
+        ? { made: {}, credentials: null }
+        : credentialsOf(provider, given.credentials ?? {});
     const created = await createIntegration(
       postgres,
       vault,
@@ -97,6 +106,26 @@ export function integrationRoutes(
     return { ...view(ctx)(changed), ...shownOnce(made) };
   });
 
+  calls.write(
+    "POST",
+    `${one}/endpoint`,
+    { right, action: "integration.changed" },
+    async (ctx, workspace) => {
+      const found = await integrationOf(ctx, service, workspace);
+      const { api_key: key } = readJson(ctx, newEndpoint);
+      const provider = providerOf(providers, found.provider);
+      const shown = view(ctx);
+      const url = shown(found).webhook_url;
+      const credentials = await endpointMade(service.config, provider, found, { url, key });
+      const change = { credentials, expireOld: false };
+      if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
+        throw rotatedOften();
+      }
+      service.integrations.forget();
+      return shown(await integrationOf(ctx, service, workspace));
+    },
+  );
+
   calls.write("DELETE", one, { right, action: "integration.deleted" }, async (ctx, workspace) => {
     const found = await integrationOf(ctx, service, workspace);
     await deleteIntegration(postgres, found.id, new Date());
@@ -115,6 +144,11 @@ export async function integrationOf(
   const found = await findIntegrationRecord(postgres, vault, workspace.id, id);
   if (found === null) throw notFound("integration_unknown", "There is no such integration.");
   return found;
+}
+
+/** Whether there is a secret that only the provider can show. */
+function mustBeEntered({ credentials, makes = {} }: Provider): boolean {
+  return Object.keys(makes).length === 0 && !credentials.safeParse({}).success;
 }
 
 /** @throws ApiError 422 */

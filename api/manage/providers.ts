@@ -21,6 +21,7 @@ function providerView(provider: Provider): ProviderView {
     credentials: fieldsOf(provider),
     subscribe_to: [...provider.subscribeTo],
     asks_api: provider.api !== undefined,
+    makes_endpoint: provider.endpoint !== undefined,
     history: provider.backfill !== undefined,
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,

@@ -21,6 +21,8 @@ export class ApiRefusal extends Error {
   constructor(
     message: string,
     readonly status: number,
+    /** The answer, where the caller wants to read it. */
+    readonly text = "",
   ) {
     super(message);
   }
@@ -30,6 +32,8 @@ export interface CallLimits {
   readonly answerMsMax: number;
   readonly bytesMax: number;
   readonly signal: AbortSignal;
+  /** The text of a refusal is kept, for a person. */
+  readonly readsRefusals?: boolean;
 }
 
 /**
@@ -47,8 +51,9 @@ export async function callApi(
       // A redirected call would take the credentials along to where they do not belong.
       const response = await fetch(url, { ...init, signal, redirect: "error" });
       if (response.ok) return await readText(response, limits.bytesMax);
+      const text = limits.readsRefusals ? await readText(response, limits.bytesMax) : "";
       await response.body?.cancel();
-      return withoutAnswer(response);
+      return withoutAnswer(response, text);
     } catch (error) {
       if (error instanceof ApiRefusal || error instanceof ApiTrouble) throw error;
       const why = signal.aborted ? "no answer in time" : `no connection: ${reason(error)}`;
@@ -57,12 +62,12 @@ export async function callApi(
   });
 }
 
-function withoutAnswer({ status, headers }: Response): null {
+function withoutAnswer({ status, headers }: Response, text: string): null {
   if (status === 404 || status === 410) return null;
   const sentence = `answered ${status}`;
   if (status === 429) throw new ApiTrouble(sentence, retryAfter(headers), false);
   if (status >= 500 || status === 408) throw new ApiTrouble(sentence, retryAfter(headers));
-  throw new ApiRefusal(sentence, status);
+  throw new ApiRefusal(sentence, status, text);
 }
 
 async function readText(response: Response, bytesMax: number): Promise<string> {

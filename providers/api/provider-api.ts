@@ -96,7 +96,7 @@ function nameOf({ path, headers }: Pick<Asking, "path" | "headers">): string {
 }
 
 /** Scheme and host of the setting `<TOKEN>_API_URL`; absent: as the credentials say. */
-function apiUrl(config: Config, token: ProviderToken): string | undefined {
+export function apiUrl(config: Config, token: ProviderToken): string | undefined {
   const urls: Partial<Record<ProviderToken, string | undefined>> = {
     stripe: config.STRIPE_API_URL,
     paddle: config.PADDLE_API_URL,

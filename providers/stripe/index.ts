@@ -6,6 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
+import { stripeEndpoint } from "./endpoint.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { stripePaymentLookup } from "./history/payments.js";
 import { customerUrl } from "./customers.js";
@@ -60,6 +61,7 @@ export function createStripe(settings: {
     needs,
     api: stripeApi,
     asks,
+    endpoint: stripeEndpoint(knownTypes),
     backfill: stripeBackfill,
     paymentLookup: stripePaymentLookup,
     decode,

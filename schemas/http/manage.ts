@@ -83,8 +83,22 @@ export const createdKey = key.extend({ key: z.string().describe("Shown only here
 export const newIntegration = z.strictObject({
   provider: z.string(),
   environment: writtenEnvironment,
-  credentials: z.record(z.string(), z.unknown()),
+  credentials: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      "Left out: entered later, for a provider that shows them only when it knows the URL; " +
+        "until then its calls are refused",
+    ),
   name: name.optional(),
+});
+export const newEndpoint = z.strictObject({
+  api_key: z
+    .string()
+    .trim()
+    .min(1)
+    .max(500)
+    .describe("May make webhook endpoints at the provider; kept as the integration's `api_key`"),
 });
 export const changedIntegration = z.strictObject({
   credentials: z.record(z.string(), z.unknown()).optional(),
@@ -107,10 +121,11 @@ export const integration = z.object({
 export type IntegrationView = z.infer<typeof integration>;
 const integrationHealth = z.object({
   state: z
-    .enum(["waiting", "receiving", "refused", "incomplete", "quiet"])
+    .enum(["unfinished", "waiting", "receiving", "refused", "incomplete", "quiet"])
     .describe(
-      "waiting: no call yet; refused: the last call was refused; incomplete: event types that " +
-        "figures need evidently do not come; quiet: no call for a week",
+      "unfinished: its credentials are not entered yet; waiting: no call yet; refused: the last " +
+        "call was refused; incomplete: event types that figures need evidently do not come; " +
+        "quiet: no call for a week",
     ),
   deliveries: z.int().describe("Calls taken, redeliveries too; up to a minute behind"),
   last_delivery_at: timestamp.nullable(),
@@ -173,6 +188,9 @@ export const provider = z.object({
     .describe("What an integration is given"),
   subscribe_to: z.array(z.string()).describe("Events to choose at the provider, by its names"),
   asks_api: z.boolean().describe("Whether the provider's API is asked, given credentials for it"),
+  makes_endpoint: z
+    .boolean()
+    .describe("Whether the webhook endpoint can be made through the provider's API"),
   history: z.boolean().describe("Whether a backfill can read what was before"),
   fetches_payments: z
     .boolean()

@@ -198,6 +198,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "PATCH /workspaces/:workspace/integrations/:integration": "admin",
   "DELETE /workspaces/:workspace/integrations/:integration": "admin",
   "POST /workspaces/:workspace/integrations/:integration/backfill": "admin",
+  "POST /workspaces/:workspace/integrations/:integration/endpoint": "admin",
   "GET /workspaces/:workspace/integrations/:integration/backfill": "viewer",
   "GET /workspaces/:workspace/products": "viewer",
   "PATCH /workspaces/:workspace/products/:product": "admin",

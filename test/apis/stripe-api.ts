@@ -1,8 +1,10 @@
 /**
- * A real HTTP server that speaks the part of Stripe's API this service reads: single objects, and
- * lists as documented (newest first, `limit`, `starting_after`, `created[gte]`, `has_more`).
+ * A real HTTP server that speaks the part of Stripe's API this service uses: single objects, lists
+ * as documented (newest first, `limit`, `starting_after`, `created[gte]`, `has_more`), and new
+ * webhook endpoints.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
 import { serveHttp } from "../harness/loopback.js";
 
@@ -14,18 +16,39 @@ export interface StripeApi {
   readonly objects: Map<string, JsonObject>;
   /** Objects of a list by path, `/v1/charges`, in any order. */
   readonly lists: Map<string, JsonObject[]>;
+  /** Those made, by their idempotency keys. */
+  readonly webhookEndpoints: Map<string, WebhookEndpoint>;
   /** Answers instead, while it returns true. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
 
+export interface WebhookEndpoint {
+  readonly id: string;
+  readonly object: "webhook_endpoint";
+  readonly url: string;
+  readonly enabled_events: readonly string[];
+  readonly secret: string;
+  readonly livemode: boolean;
+  readonly status: "enabled";
+}
+
 export const apiKey = "rk_of_the_tests";
+/** May make webhook endpoints, and nothing else. */
+export const endpointKey = "rk_live_of_the_tests";
 
 export async function openStripeApi(): Promise<StripeApi> {
   const url = await serveHttp("stripe api", (request, response) => {
     const path = request.url ?? "";
     api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;
-    if (request.headers.authorization !== `Bearer ${apiKey}`) return send(response, 401, {});
+    const { authorization } = request.headers;
+    if (request.method === "POST" && path === "/v1/webhook_endpoints") {
+      if (authorization === `Bearer ${apiKey}`) return send(response, 403, {});
+      if (authorization !== `Bearer ${endpointKey}`) return send(response, 401, {});
+      void makeEndpoint(api, request, response);
+      return;
+    }
+    if (authorization !== `Bearer ${apiKey}`) return send(response, 401, {});
     const { pathname, searchParams } = new URL(path, "http://stripe.test");
     const object = api.objects.get(pathname);
     if (object !== undefined) return send(response, 200, object);
@@ -41,9 +64,33 @@ export async function openStripeApi(): Promise<StripeApi> {
     calls: [],
     objects: new Map(),
     lists: new Map(),
+    webhookEndpoints: new Map(),
     misbehave: null,
   };
   return api;
+}
+
+async function makeEndpoint(
+  { webhookEndpoints }: StripeApi,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const form = new URLSearchParams(await text(request));
+  const [url, events] = [form.get("url"), form.getAll("enabled_events[]")];
+  if (url === null || events.length === 0) return send(response, 400, missing("url"));
+  const repeated = String(request.headers["idempotency-key"]);
+  const number = webhookEndpoints.size + 1;
+  const made = webhookEndpoints.get(repeated) ?? {
+    id: `we_${number}`,
+    object: "webhook_endpoint",
+    url,
+    enabled_events: events,
+    secret: `whsec_made_${number}`,
+    livemode: true,
+    status: "enabled",
+  };
+  webhookEndpoints.set(repeated, made);
+  send(response, 200, made);
 }
 
 export function send(response: ServerResponse, status: number, body: unknown, headers = {}): void {

@@ -100,7 +100,7 @@ describe("The program", () => {
     expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
   });
 
-  it("should greet a person at a terminal with one block and no lines of the log", async function () {
+  it("should greet a person at a terminal with one block, without its log", async function () {
     this.timeout(120_000);
     const port = String(await freePort());
     const data = join(folder, "terminal");

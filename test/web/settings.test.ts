@@ -50,14 +50,22 @@ describe("The settings", function () {
     workspace = new URL(page.url()).searchParams.get("workspace") ?? "";
 
     await page.getByRole("link", { name: /^Stripe/ }).click();
+    await button("Get the webhook URL").click();
+    await page.getByText("Secret not entered yet").waitFor();
     await page.getByText("customer.subscription.created").waitFor({ state: "attached" });
+    const url = await page.getByText(/\/v1\/webhooks\/\w{32}$/).textContent();
+    const early = await fetch(url ?? "", { method: "POST", body: "{}" });
+    expect(early.status).to.equal(401);
+    await looked.findNothingWrong(page.url());
     await button("Connect").click();
-    expect(await page.locator("input:invalid").count(), "the secret is asked for").to.equal(1);
+    expect(
+      await page.locator("input[name=signing_secret]:invalid").count(),
+      "the secret is asked for",
+    ).to.equal(1);
     await page.getByLabel("Signing secret").fill(secret);
     await button("Connect").click();
-    await page.getByText("Waiting for the first event").waitFor();
+    await page.getByText("A call came before the secret was entered").waitFor();
     integration = new URL(page.url()).pathname.split("/").at(-1) ?? "";
-    const url = await page.getByText(/\/v1\/webhooks\/\w{32}$/).textContent();
 
     const { body, headers } = stripe.sign(charge(), { signing_secret: secret }, Date.now());
     const wrong = await fetch(url ?? "", { method: "POST", body: "{}", headers });

@@ -64,12 +64,17 @@ function ConnectStep() {
   const waiting = rows.find(({ health }) => health.last_delivery_at === null);
   if (waiting !== undefined) {
     const name = waiting.name ?? providerName(waiting.provider);
+    const isUnfinished = waiting.health.state === "unfinished";
     return (
-      <Step title="Wait for the first event">
-        <p>{name} is connected and has sent nothing yet.</p>
+      <Step title={isUnfinished ? "Finish connecting" : "Wait for the first event"}>
+        <p>
+          {isUnfinished
+            ? `The secret of ${name} is not entered yet.`
+            : `${name} is connected and has sent nothing yet.`}
+        </p>
         <p>
           <a class="button primary" href={view.to(`/settings/integrations/${waiting.id}`)}>
-            Check the connection
+            {isUnfinished ? "Finish connecting" : "Check the connection"}
           </a>
         </p>
       </Step>

@@ -3,6 +3,7 @@ import type { ListedIntegration } from "../../../api/manage-answers.js";
 import { words } from "../../../format/names.js";
 
 const states = {
+  unfinished: { name: "Secret not entered yet", mark: "waiting" },
   waiting: { name: "Waiting for the first event", mark: "waiting" },
   receiving: { name: "Receiving", mark: "good" },
   refused: { name: "Last call refused", mark: "bad" },
@@ -16,6 +17,7 @@ export function Health({ of: { health } }: { readonly of: ListedIntegration }) {
 }
 
 const refusals: Readonly<Record<string, string>> = {
+  credentials_missing: "A call came before the secret was entered, and was refused.",
   signature_missing: "The call carried no signature. Is it the provider that called?",
   signature_malformed: "The signature header could not be read.",
   signature_stale: "The signature was too old or from the future. Check the clock of this machine.",

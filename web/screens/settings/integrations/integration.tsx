@@ -27,6 +27,7 @@ import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
 import { MissingEvents, NeededEvents } from "./needed-events.js";
 import { madeFor, showOnce } from "./shown-once.js";
+import { Unfinished } from "./unfinished.js";
 
 interface Props {
   readonly integration: ListedIntegration;
@@ -78,7 +79,8 @@ export function Integration(props: Props) {
       <section class={`arrival ${state}`} aria-live="polite">
         <Arrival {...props} />
       </section>
-      {isManager ? (
+      {isManager && state === "unfinished" ? <Unfinished {...props} /> : null}
+      {isManager && state !== "unfinished" ? (
         <section>
           <h3>Webhook URL</h3>
           <Copy text={integration.webhook_url} name="webhook URL" />
@@ -89,8 +91,12 @@ export function Integration(props: Props) {
         </section>
       ) : null}
       <Facts {...props} />
-      <NeededEvents of={integration} />
-      {provider.history ? <Backfill path={props.path} /> : null}
+      {state === "unfinished" ? null : (
+        <>
+          <NeededEvents of={integration} />
+          {provider.history ? <Backfill path={props.path} /> : null}
+        </>
+      )}
       {isManager ? <Changes {...props} /> : null}
     </div>
   );
@@ -186,9 +192,11 @@ function Changes({ integration, provider, path }: Props) {
     <section>
       <h3>Changes</h3>
       <p class="row-form">
-        <button type="button" class="button" onClick={() => setRotating(true)}>
-          Rotate credentials
-        </button>
+        {integration.health.state === "unfinished" ? null : (
+          <button type="button" class="button" onClick={() => setRotating(true)}>
+            Rotate credentials
+          </button>
+        )}
         <Confirm
           label="Delete"
           of={name}

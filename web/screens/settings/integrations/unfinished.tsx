@@ -1,0 +1,117 @@
+/** The second half of connecting: the URL is known, the provider's secret is not. */
+import { call } from "../../../api/client.js";
+import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
+import { Copy } from "../../../parts/copy.js";
+import { fieldOf } from "../../../parts/field.js";
+import { Failure } from "../../../parts/states.js";
+import { useAction } from "../../../parts/use-action.js";
+import { CredentialFields, credentialsOf } from "./credentials.js";
+import { EventsToChoose } from "./events-to-choose.js";
+
+interface Props {
+  readonly integration: ListedIntegration;
+  readonly provider: ProviderView;
+  readonly path: string;
+}
+
+export function Unfinished(props: Props) {
+  const { integration, provider } = props;
+  return (
+    <>
+      {provider.makes_endpoint ? <ByApiKey {...props} /> : null}
+      <section>
+        <h3>{provider.makes_endpoint ? "Or by hand" : "Two steps"}</h3>
+        <ol class="steps">
+          <li>
+            <p>
+              Add a webhook endpoint at {provider.name} with this URL.{" "}
+              <a href={provider.docs_path}>Step by step</a>
+            </p>
+            <Copy text={integration.webhook_url} name="webhook URL" />
+            {isLocal(integration.webhook_url) ? (
+              <p class="small loss">
+                {provider.name} cannot reach this address: set <code>PUBLIC_URL</code> to one that
+                it can.
+              </p>
+            ) : null}
+            <EventsToChoose provider={provider} />
+          </li>
+          <li>
+            <p>Enter here what {provider.name} shows for it. Until then its calls are refused.</p>
+            <Secret {...props} />
+          </li>
+        </ol>
+      </section>
+    </>
+  );
+}
+
+function isLocal(url: string): boolean {
+  return /^(localhost|127\.|\[::1\])/.test(new URL(url).host);
+}
+
+function ByApiKey({ integration, provider, path }: Props) {
+  const action = useAction();
+  const mode = integration.environment === "Test" ? "test mode" : "live mode";
+  return (
+    <section>
+      <h3>With an API key</h3>
+      <p class="soft">
+        The endpoint is made at {provider.name} with the right events, and its secret kept. The key
+        must be of {mode} and may write webhook endpoints; it is kept too, to complete events and
+        read history.
+      </p>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const key = fieldOf(event.currentTarget, "endpoint-key");
+          action.run(() => call("POST", `${path}/endpoint`, { body: { api_key: key } }));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <div class="field">
+          <label for="endpoint-key">API key</label>
+          <input
+            type="text"
+            id="endpoint-key"
+            name="endpoint-key"
+            required
+            spellcheck={false}
+            autocomplete="off"
+          />
+        </div>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Make the endpoint
+          </button>
+        </p>
+      </form>
+    </section>
+  );
+}
+
+function Secret({ provider, path }: Props) {
+  const action = useAction();
+  const { credentials } = provider;
+  return (
+    <form
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const { currentTarget: form } = event;
+        action.run(() =>
+          call("PATCH", path, { body: { credentials: credentialsOf(form, credentials) } }),
+        );
+      }}
+    >
+      {action.error === null ? null : <Failure error={action.error} />}
+      <CredentialFields fields={credentials} wrong={action.error?.param ?? null} />
+      <p>
+        <button type="submit" class="button primary" disabled={action.isBusy}>
+          Connect
+        </button>
+      </p>
+    </form>
+  );
+}
