@@ -21,26 +21,79 @@ export interface KeyRecord {
 const columns =
   "id, prefix, environment, scope, name, created_at, expires_at, revoked_at, last_used_at";
 
-/** @returns the key itself too: it can be shown now and never again */
+interface CreatedKey {
+  /** The key itself: it can be shown now and never again. */
+  readonly key: string;
+  readonly record: KeyRecord;
+}
+
 export async function createKey(
   postgres: Postgres,
   workspace: string,
   given: Pick<KeyRecord, "environment" | "scope" | "name" | "expires_at">,
   now: Date,
-): Promise<{ readonly key: string; readonly record: KeyRecord }> {
+): Promise<CreatedKey> {
+  return postgres.transaction((sql) => insertKey(sql, workspace, given, now));
+}
+
+async function insertKey(
+  sql: Pick<Postgres, "query">,
+  workspace: string,
+  given: Pick<KeyRecord, "environment" | "scope" | "name" | "expires_at">,
+  now: Date,
+): Promise<CreatedKey> {
   const key = drawKey(given.environment);
+  const { environment, scope, name, expires_at } = given;
   const record: KeyRecord = {
     id: `key_${randomBase62(20)}`,
     prefix: keyPrefix(key),
-    ...given,
+    environment,
+    scope,
+    name,
     created_at: now,
+    expires_at,
     revoked_at: null,
     last_used_at: null,
   };
-  await postgres.transaction((sql) =>
-    insertRow(sql, "api_keys", { ...record, workspace, key_hash: hashKey(key) }),
-  );
+  await insertRow(sql, "api_keys", { ...record, workspace, key_hash: hashKey(key) });
   return { key, record };
+}
+
+/**
+ * A new key of the same rights and lifetime; the old one goes on for a while, so that every program
+ * can change over.
+ * @param overlapMs 0: the old one is revoked at once
+ * @returns null when there is no such key; `ended` when it counts no more
+ */
+export async function rollKey(
+  postgres: Postgres,
+  workspace: string,
+  id: string,
+  overlapMs: number,
+  now: Date,
+): Promise<CreatedKey | "ended" | null> {
+  return postgres.transaction(async (sql) => {
+    const [old] = await sql.query<KeyRecord>(
+      `SELECT ${columns} FROM api_keys WHERE workspace = $1 AND id = $2 FOR UPDATE`,
+      [workspace, id],
+    );
+    if (old === undefined) return null;
+    const { created_at, expires_at, revoked_at } = old;
+    if (revoked_at !== null || (expires_at !== null && expires_at <= now)) return "ended";
+    const livesMs = expires_at === null ? null : expires_at.getTime() - created_at.getTime();
+    const expires = livesMs === null ? null : new Date(now.getTime() + livesMs);
+    const made = await insertKey(sql, workspace, { ...old, expires_at: expires }, now);
+    if (overlapMs === 0) {
+      await sql.query("UPDATE api_keys SET revoked_at = $2 WHERE id = $1", [id, now]);
+    } else {
+      // Never longer than it would have lasted.
+      await sql.query("UPDATE api_keys SET expires_at = least(expires_at, $2) WHERE id = $1", [
+        id,
+        new Date(now.getTime() + overlapMs),
+      ]);
+    }
+    return made;
+  });
 }
 
 export function listKeys(

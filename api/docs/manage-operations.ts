@@ -41,6 +41,10 @@ function ofWorkspace(): Operation[] {
   return [
     create("/keys", "Make an API key", manage.newKey, manage.createdKey),
     list("/keys", "API keys, masked", manage.key),
+    {
+      ...create("/keys/{key}/roll", "Replace a key", manage.rolledKey, manage.createdKey),
+      errors: [404, 409, 413, 415, 422],
+    },
     remove("/keys/{key}", "Revoke a key", manage.key),
     create(
       "/integrations",

@@ -1,8 +1,8 @@
 import { readJson } from "../../http/body.js";
-import { notFound, unprocessable } from "../../schemas/http/errors.js";
-import { createKey, listKeys, revokeKey } from "../../workspaces/key-records.js";
+import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
+import { createKey, listKeys, revokeKey, rollKey } from "../../workspaces/key-records.js";
 import type { Service } from "../../service.js";
-import { newKey } from "../../schemas/http/manage.js";
+import { newKey, rolledKey } from "../../schemas/http/manage.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
 import { keyView, storedEnvironment } from "./views.js";
@@ -10,6 +10,8 @@ import { keyView, storedEnvironment } from "./views.js";
 const path = "/keys";
 /** An offset can carry a date of four digits beyond them, where no store follows. */
 const yearMax = 9_999;
+const hourMs = 60 * 60 * 1000;
+const overlapMs = { none: 0, "1h": hourMs, "24h": 24 * hourMs, "7d": 7 * 24 * hourMs } as const;
 
 export function keyRoutes({ keys, postgres }: Service, calls: Calls<Workspace>): void {
   const created = { right: "manage", action: "key.created", status: 201 } as const;
@@ -35,6 +37,18 @@ export function keyRoutes({ keys, postgres }: Service, calls: Calls<Workspace>):
     );
     // The only time the key itself is shown.
     return { ...keyView(record), key };
+  });
+
+  const rolled = { right: "manage", action: "key.rolled", status: 201 } as const;
+  calls.write("POST", `${path}/:key/roll`, rolled, async (ctx, workspace) => {
+    const { old_valid_for: overlap } = readJson(ctx, rolledKey);
+    const id = String(ctx.params.key);
+    const made = await rollKey(postgres, workspace.id, id, overlapMs[overlap], new Date());
+    if (made === null) throw notFound("key_unknown", "There is no such key.");
+    if (made === "ended") throw conflict("key_ended", "This key has ended; make a new one.");
+    // The old one's end is seen at once here, and after 5 s at the latest by other processes.
+    keys.forget();
+    return { ...keyView(made.record), key: made.key };
   });
 
   calls.list(path, "look", ({ id }, page) => listKeys(postgres, id, page), keyView);

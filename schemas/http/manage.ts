@@ -80,6 +80,12 @@ export const key = z.object({
 export type KeyView = z.infer<typeof key>;
 export const createdKey = key.extend({ key: z.string().describe("Shown only here") });
 
+export const rolledKey = z.strictObject({
+  old_valid_for: z
+    .enum(["none", "1h", "24h", "7d"])
+    .describe("How long the old key goes on beside the new one; `none`: it is revoked at once"),
+});
+
 export const newIntegration = z.strictObject({
   provider: z.string(),
   environment: writtenEnvironment,

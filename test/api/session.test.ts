@@ -193,6 +193,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "POST /workspaces/:workspace/keys": "admin",
   "GET /workspaces/:workspace/keys": "viewer",
   "DELETE /workspaces/:workspace/keys/:key": "admin",
+  "POST /workspaces/:workspace/keys/:key/roll": "admin",
   "POST /workspaces/:workspace/integrations": "admin",
   "GET /workspaces/:workspace/integrations": "viewer",
   "PATCH /workspaces/:workspace/integrations/:integration": "admin",

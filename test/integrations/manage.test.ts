@@ -223,6 +223,74 @@ describe("Managed workspaces and keys", () => {
     const again = await endpoints.manage("DELETE", `${path}/keys/${id}`);
     expect(again.json.data.revoked_at).to.equal(revoked.json.data.revoked_at);
   });
+
+  const hourMs = 60 * 60 * 1000;
+  const inAWeek = new Date(Date.now() + 7 * 24 * hourMs).toISOString();
+  const overlaps: [
+    overlap: string,
+    hours: number,
+    expires: string | null,
+    status: number,
+    what: string,
+  ][] = [
+    ["none", 0, null, 401, "end the old key at once"],
+    ["1h", 1, null, 200, "let the old key go on for an hour"],
+    ["24h", 24, null, 200, "let the old key go on for a day"],
+    ["7d", 168, null, 200, "let the old key go on for a week"],
+    ["24h", 24, inAWeek, 200, "shorten what the old key had left"],
+  ];
+  for (const [overlap, hours, expires, status, what] of overlaps) {
+    it(`should roll a key and ${what}`, async () => {
+      const given = { environment: "Test", scope: "Full Ingress", name: "Rolled" };
+      const expiry = expires === null ? {} : { expires_at: expires };
+      const before = (await endpoints.manage("POST", `${path}/keys`, { ...given, ...expiry })).json
+        .data;
+      const rolled = await endpoints.manage("POST", `${path}/keys/${before.id}/roll`, {
+        old_valid_for: overlap,
+      });
+      expect(rolled.status, rolled.text).to.equal(201);
+      const next = rolled.json.data;
+      expect(next).to.include(given);
+      expect(next.key)
+        .to.match(/^svc_test_/)
+        .and.not.equal(before.key);
+      const life = expires === null ? null : Date.parse(expires) - Date.parse(before.created_at);
+      expect(next.expires_at === null ? null : lifeOf(next)).to.equal(life);
+      expect((await endpoints.get("/v1/metrics/mrr", next.key)).status).to.equal(200);
+      expect((await endpoints.get("/v1/metrics/mrr", before.key)).status).to.equal(status);
+
+      const list = await endpoints.manage("GET", `${path}/keys`);
+      const old = list.json.data.find((one: { id: string }) => one.id === before.id);
+      const ended = hours === 0 ? old.revoked_at : old.expires_at;
+      expect(Date.parse(ended) - Date.parse(next.created_at)).to.equal(hours * hourMs);
+    });
+  }
+
+  const lifeOf = (key: { expires_at: string; created_at: string }): number =>
+    Date.parse(key.expires_at) - Date.parse(key.created_at);
+
+  it("should let a key that ends sooner than the overlap end as it would have", async () => {
+    const expires_at = new Date(Date.now() + hourMs).toISOString();
+    const given = { environment: "Test", scope: "Read-only", expires_at };
+    const { id } = (await endpoints.manage("POST", `${path}/keys`, given)).json.data;
+    await endpoints.manage("POST", `${path}/keys/${id}/roll`, { old_valid_for: "7d" });
+    const list = await endpoints.manage("GET", `${path}/keys`);
+    const old = list.json.data.find((one: { id: string }) => one.id === id);
+    expect(old.expires_at).to.equal(expires_at);
+  });
+
+  it("should not roll a key that has ended, nor one that is unknown", async () => {
+    const given = { environment: "Test", scope: "Read-only" };
+    const { id } = (await endpoints.manage("POST", `${path}/keys`, given)).json.data;
+    await endpoints.manage("DELETE", `${path}/keys/${id}`);
+    const body = { old_valid_for: "24h" };
+    const ended = await endpoints.manage("POST", `${path}/keys/${id}/roll`, body);
+    expect([ended.status, ended.json.error.code]).to.deep.equal([409, "key_ended"]);
+    const unknown = await endpoints.manage("POST", `${path}/keys/key_none/roll`, body);
+    expect([unknown.status, unknown.json.error.code]).to.deep.equal([404, "key_unknown"]);
+    const odd = await endpoints.manage("POST", `${path}/keys/${id}/roll`, { old_valid_for: "9d" });
+    expect([odd.status, odd.json.error.param]).to.deep.equal([422, "old_valid_for"]);
+  });
 });
 
 describe("Managed integrations", () => {

@@ -106,7 +106,19 @@ describe("The settings", function () {
     await page.reload();
     await page.getByRole("rowheader", { name: /^Board paper/ }).waitFor();
     expect(await page.getByText(key).count()).to.equal(0);
-    await button("Revoke Board paper").click();
+    await button("Roll Board paper").click();
+    await page.getByLabel("The old key goes on for").selectOption("1 hour");
+    await button("Make the new key").click();
+    const next = (await page.getByText(/^svc_live_\w{38}$/).textContent()) ?? "";
+    const readBy = (by: string): Promise<Response> =>
+      fetch(`${endpoints.base}/v1/metrics/mrr`, { headers: { authorization: `Bearer ${by}` } });
+    expect([(await readBy(next)).status, (await read()).status]).to.deep.equal([200, 200]);
+    await page
+      .locator("tr", { hasText: key.slice(0, 13) })
+      .getByText(/^Until /)
+      .waitFor();
+    const old = page.locator("tr", { hasText: key.slice(0, 13) });
+    await old.getByRole("button", { name: "Revoke Board paper" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByText("Revoked", { exact: true }).waitFor();
     expect((await read()).status).to.equal(401);

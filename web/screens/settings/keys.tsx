@@ -18,6 +18,7 @@ export function Keys() {
   const path = `${useManagePath()}/keys`;
   const isManager = useMayManage();
   const [isNew, setNew] = useState(false);
+  const [rolled, setRolled] = useState<KeyView | null>(null);
   const [made, setMade] = useState<CreatedKey | null>(null);
   const list = useList<KeyView>(path);
   return (
@@ -65,19 +66,24 @@ export function Keys() {
             { key: "ends", head: "State", cell: (row) => <State of={row} /> },
             {
               key: "revoke",
-              head: <span class="unseen">Revoke</span>,
+              head: <span class="unseen">Changes</span>,
               isNumber: true,
               cell: (row) =>
-                isManager && row.revoked_at === null ? (
-                  <Confirm
-                    label="Revoke"
-                    of={row.name ?? row.prefix}
-                    title={`Revoke ${row.name ?? row.prefix}?`}
-                    act={() => call("DELETE", `${path}/${row.id}`)}
-                  >
-                    Calls with it are refused within 5 seconds. A revoked key cannot be brought
-                    back.
-                  </Confirm>
+                isManager && !hasEnded(row) ? (
+                  <span class="row-form">
+                    <button type="button" class="button" onClick={() => setRolled(row)}>
+                      Roll<span class="unseen"> {row.name ?? row.prefix}</span>
+                    </button>
+                    <Confirm
+                      label="Revoke"
+                      of={row.name ?? row.prefix}
+                      title={`Revoke ${row.name ?? row.prefix}?`}
+                      act={() => call("DELETE", `${path}/${row.id}`)}
+                    >
+                      Calls with it are refused within 5 seconds. A revoked key cannot be brought
+                      back.
+                    </Confirm>
+                  </span>
                 ) : null,
             },
           ]}
@@ -94,14 +100,29 @@ export function Keys() {
           onClose={() => setNew(false)}
         />
       ) : null}
+      {rolled === null ? null : (
+        <RollKey
+          old={rolled}
+          path={path}
+          onMade={(key) => {
+            setMade(key);
+            setRolled(null);
+          }}
+          onClose={() => setRolled(null)}
+        />
+      )}
     </>
   );
+}
+
+function hasEnded({ revoked_at, expires_at }: KeyView): boolean {
+  return revoked_at !== null || (expires_at !== null && Date.parse(expires_at) < Date.now());
 }
 
 function State({ of }: { readonly of: KeyView }) {
   if (of.revoked_at !== null) return <span class="status">Revoked</span>;
   if (of.expires_at === null) return <span class="status good">Valid</span>;
-  return Date.parse(of.expires_at) < Date.now() ? (
+  return hasEnded(of) ? (
     <span class="status">Expired</span>
   ) : (
     <span class="status good">
@@ -125,6 +146,61 @@ function Made({ made }: { readonly made: CreatedKey }) {
         </code>
       </p>
     </div>
+  );
+}
+
+const overlaps = [
+  ["24h", "24 hours"],
+  ["1h", "1 hour"],
+  ["7d", "7 days"],
+  ["none", "It ends now"],
+] as const;
+
+/** A new key in the place of one, which goes on until all programs have changed over. */
+function RollKey(props: {
+  readonly old: KeyView;
+  readonly path: string;
+  readonly onMade: (key: CreatedKey) => void;
+  readonly onClose: () => void;
+}) {
+  const { old, path } = props;
+  const action = useAction();
+  const roll = async (form: HTMLFormElement): Promise<void> => {
+    const body = { old_valid_for: fieldOf(form, "overlap") };
+    const { data } = await call<One<CreatedKey>>("POST", `${path}/${old.id}/roll`, { body });
+    props.onMade(data);
+  };
+  return (
+    <Dialog title={`Roll ${old.name ?? old.prefix}`} onClose={props.onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => roll(form));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <p class="soft">
+          Makes a new key of the same name, environment and scope. The old one stops by itself.
+        </p>
+        <label>
+          The old key goes on for
+          <select name="overlap">
+            {overlaps.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Make the new key
+          </button>
+        </p>
+      </form>
+    </Dialog>
   );
 }
 
