@@ -19,6 +19,11 @@ export const sessionOperations: readonly Operation[] = [
     answer: session.session,
     status: 201,
   }),
+  call("post", "/invitation", null, "What an invitation is for", {
+    description: "Reads it; it still counts afterwards.",
+    body: session.openedInvitation,
+    answer: session.invited,
+  }),
   call("get", "/sessions", "session", "One's own sessions", {
     answer: z.array(session.listedSession),
   }),

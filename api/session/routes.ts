@@ -6,6 +6,7 @@ import { notFound, unauthenticated } from "../../schemas/http/errors.js";
 import { refuseParameters } from "../../http/query.js";
 import { recordActivity } from "../../workspaces/members/activity.js";
 import { openLink } from "../../workspaces/members/first-run.js";
+import { describeInvitation } from "../../workspaces/members/invitations.js";
 import { endSession, listSessions } from "../../workspaces/members/session-records.js";
 import type { Service } from "../../service.js";
 import { answerNewSession, refuseForeignPage, sessionOf, sessionView } from "./answers.js";
@@ -14,7 +15,7 @@ import { identityProviders } from "./providers.js";
 import { signInRoutes } from "./sign-in.js";
 import { signOutRoutes } from "./sign-out.js";
 import { subjectHasher } from "../../workspaces/members/personal.js";
-import { setup } from "../../schemas/http/session.js";
+import { openedInvitation, setup } from "../../schemas/http/session.js";
 
 const path = "/v1/session";
 
@@ -50,6 +51,15 @@ export async function sessionRoutes(router: Router, service: Service): Promise<v
       throw unauthenticated("link_invalid", message);
     }
     await answerNewSession(ctx, service, opened.token);
+  });
+
+  // A POST, though it changes nothing: a token in an address would get into logs.
+  router.post(`${path}/invitation`, jsonBody(), async (ctx) => {
+    refuseForeignPage(ctx);
+    refuseParameters(ctx);
+    const { token } = readJson(ctx, openedInvitation);
+    const found = await describeInvitation(postgres, vault, token, new Date());
+    ctx.body = { status: "success", data: found };
   });
 
   router.get(`${path}/sessions`, self, async (ctx) => {

@@ -29,6 +29,15 @@ export const setup = z.strictObject({
   name: name.optional(),
 });
 
+export const openedInvitation = z.strictObject({ token: token.describe("Of an invitation") });
+export const invited = z.object({
+  workspace: z.string().describe("Its name"),
+  role,
+  inviter: z.string().nullable().describe("The name of a member; null: the administrator token"),
+  expires_at: timestamp,
+});
+export type InvitedView = z.infer<typeof invited>;
+
 export const signInProvider = z.object({
   name: z.string().describe("Sign-in begins at /auth/<name>"),
   label: z.string(),

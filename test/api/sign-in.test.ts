@@ -48,6 +48,42 @@ function stranger(email = "") {
 const people = async () =>
   (await opened.service.postgres.query<{ id: string }>("SELECT id FROM users")).length;
 
+describe("An invitation", () => {
+  const read = (token: string) =>
+    new Browser(opened.base).call("POST", "/v1/session/invitation", { token });
+
+  it("should say by name who invites to what, and count afterwards", async () => {
+    const token = await invite({ role: "admin" });
+    const { user, workspaces } = (await owner.call("GET", "/v1/session")).json.data;
+    const own = workspaces.find((one: { id: string }) => one.id === workspace);
+    for (const _time of [1, 2]) {
+      const { status, json, text } = await read(token);
+      expect(status, text).to.equal(200);
+      expect(json.data).to.include({ workspace: own.name, role: "admin", inviter: user.name });
+      expect(Date.parse(json.data.expires_at)).to.be.greaterThan(Date.now());
+    }
+  });
+
+  it("should name nobody where the administrator token made it", async () => {
+    const made = await fetch(`${opened.base}/v1/manage/workspaces/${workspace}/invitations`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${opened.adminToken}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify({ role: "viewer" }),
+    });
+    const { data }: { data: { url: string } } = JSON.parse(await made.text());
+    const { json } = await read(data.url.split("#")[1] ?? "");
+    expect(json.data).to.include({ role: "viewer", inviter: null });
+  });
+
+  it("should say nothing to who guesses", async () => {
+    const { status, json } = await read("x".repeat(43));
+    expect([status, json.error.code]).to.deep.equal([401, "invitation_invalid"]);
+  });
+});
+
 async function member(provider: string): Promise<Browser> {
   stranger();
   const browser = new Browser(opened.base);

@@ -154,11 +154,18 @@ describe("The settings", function () {
     const stranger = await (await browser?.newContext({ locale: "en-US" }))?.newPage();
     await stranger?.goto(link);
     await stranger?.getByRole("heading", { name: "You are invited" }).waitFor();
+    await stranger
+      ?.getByText(/^\S.* invites you to join the workspace First run as a viewer/)
+      .waitFor();
+    await stranger?.getByText("Revenue", { exact: true }).waitFor();
     expect(stranger?.url()).to.equal(`${endpoints.base}/invite`);
-    await stranger?.context().close();
     await button(/^Revoke invitation/).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
     await page.getByText("Open invitation for").waitFor({ state: "detached" });
+    await stranger?.goto("about:blank");
+    await stranger?.goto(link);
+    await stranger?.getByText("was already used, has expired, or is invalid").waitFor();
+    await stranger?.context().close();
   });
 
   it("should rename the workspace, in the navigation, too", async () => {

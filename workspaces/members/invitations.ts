@@ -101,6 +101,46 @@ export async function findInvitation(
   return opened(vault, row);
 }
 
+export interface Invited {
+  readonly workspace: string;
+  readonly role: Role;
+  /** Null: the administrator token made it. */
+  readonly inviter: string | null;
+  readonly expires_at: Date;
+}
+
+/**
+ * What whoever holds the link may know before joining: by name, so that a stranger's link is told
+ * from a colleague's.
+ * @throws ApiError 401 when it is spent, too old or unknown
+ */
+export async function describeInvitation(
+  sql: Sql,
+  vault: Vault,
+  token: string,
+  now: Date,
+): Promise<Invited> {
+  const { id, workspace, role, expires_at } = await findInvitation(sql, vault, token, now);
+  const [row] = await sql.query<Description>(
+    `SELECT w.name, u.id AS inviter, u.name_sealed FROM workspaces w
+     LEFT JOIN activity a ON a.workspace = w.id AND a.action = 'invitation.created' AND a.object = $2
+     LEFT JOIN users u ON u.id = a.actor
+     WHERE w.id = $1`,
+    [workspace, id],
+  );
+  if (row === undefined) throw invitationInvalid();
+  const { name, inviter, name_sealed: sealed } = row;
+  const by =
+    inviter === null || sealed === null ? null : openPersonal(vault, inviter, "name", sealed);
+  return { workspace: name, role, inviter: by, expires_at };
+}
+
+interface Description {
+  readonly name: string;
+  readonly inviter: string | null;
+  readonly name_sealed: Buffer | null;
+}
+
 /** @param email as an identity provider has verified it; null: nobody has */
 export function isFor(invitation: Invitation, email: string | null): boolean {
   if (invitation.email === null && invitation.domain === null) return true;

@@ -1,18 +1,39 @@
 /** An invitation: joined by an identity provider or by a new passkey. */
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
-import { CallError } from "../../api/client.js";
+import { useEffect, useState } from "preact/hooks";
+import type { InvitedView } from "../../../schemas/http/session.js";
+import { CallError, call } from "../../api/client.js";
+import type { One } from "../../api/manage-answers.js";
 import { addPasskey } from "../../api/passkeys.js";
+import { moment } from "../../format/dates.js";
 import { fieldOf } from "../../parts/field.js";
-import { Failure } from "../../parts/states.js";
+import { Failure, Skeleton } from "../../parts/states.js";
 import { loadSession } from "../../state/session.js";
 import { Providers } from "./providers.js";
 import { takeToken } from "./setup.js";
+
+const roles = {
+  viewer: "a viewer, who reads everything",
+  admin: "an admin, who also connects providers and makes keys",
+  owner: "an owner, who also decides about members and the workspace",
+} as const;
 
 export function Invite() {
   const { route } = useLocation();
   const [error, setError] = useState<CallError | null>(null);
   const [invitation] = useState(takeToken);
+  const [invited, setInvited] = useState<InvitedView | null>(null);
+  const read = async (): Promise<void> => {
+    try {
+      const body = { token: invitation };
+      setInvited((await call<One<InvitedView>>("POST", "/v1/session/invitation", { body })).data);
+    } catch (thrown) {
+      setError(CallError.of(thrown));
+    }
+  };
+  useEffect(() => {
+    if (invitation !== "") void read();
+  }, [invitation]);
   const join = async (name: string): Promise<void> => {
     try {
       await addPasskey({ invitation, ...(name === "" ? {} : { name }) });
@@ -30,9 +51,23 @@ export function Invite() {
       </>
     );
   }
+  if (invited === null) {
+    return (
+      <>
+        <h1>Invitation</h1>
+        {error === null ? <Skeleton of="Somebody invites you" /> : <Failure error={error} />}
+        {error?.status === 401 ? <p>Ask whoever sent it for a new link.</p> : null}
+      </>
+    );
+  }
   return (
     <>
       <h1>You are invited</h1>
+      <p>
+        {invited.inviter === null ? "This link lets you" : `${invited.inviter} invites you to`} join
+        the workspace <strong>{invited.workspace}</strong> as {roles[invited.role]}.
+      </p>
+      <p class="soft small">It counts once, until {moment(invited.expires_at)}.</p>
       {error === null ? null : <Failure error={error} />}
       <Providers verb="Join with" query={{ invitation }} />
       <form

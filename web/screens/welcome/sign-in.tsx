@@ -19,6 +19,7 @@ export function SignIn({ returnTo }: { readonly returnTo: string }) {
   return (
     <>
       <h1>Sign in</h1>
+      <p class="soft">Revenue of all providers, explained down to the signed call.</p>
       {error === null ? null : <Failure error={error} />}
       <Providers verb="Sign in with" query={{ return_to: returnTo }} />
       <p>

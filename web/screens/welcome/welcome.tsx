@@ -25,6 +25,10 @@ export default function Welcome() {
   }, []);
   return (
     <main class="page alone">
+      <p class="brand">
+        <img src="/icon.svg" alt="" width="24" height="24" />
+        Revenue
+      </p>
       {path === "/setup" ? <Setup /> : null}
       {path === "/invite" ? <Invite /> : null}
       {path === "/welcome" ? <NewWorkspace /> : null}
