@@ -1,24 +1,23 @@
 /**
- * `npm run demo`: two years of a made-up business, played through the real webhook endpoint, then a
- * trickle of live events until Ctrl-C. `--fresh` forgets an earlier demo and begins again.
+ * `npm run demo`: two years of a made-up business, written as received over two years, then a
+ * trickle of live events at the real webhook endpoint until Ctrl-C. `--fresh` forgets an earlier
+ * demo and begins again.
  */
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { writeLinkFile } from "../workspaces/members/first-run.js";
-import { tokenFile } from "../stores/data-folder.js";
 import { FolderLocked } from "../stores/folder-lock.js";
 import { mrrAnswer } from "../api/mrr/schema.js";
 import { fourAnswers, money } from "./demo/answers.js";
 import { readWords } from "./command-line.js";
 import { makeBusiness } from "./demo/business.js";
-import { monthsAfter } from "./demo/calendar.js";
+import { dayMs, monthsAfter } from "./demo/calendar.js";
 import { Chance } from "./demo/chance.js";
-import { deliver, deliverAll } from "./demo/deliver.js";
+import { deliver } from "./demo/deliver.js";
 import { DemoFolder, FolderRefused } from "./demo/folder.js";
 import { LiveBusiness } from "./demo/live.js";
-import { ask, type Merchant, openMerchant, salesUpTo, whenBooked } from "./demo/merchant.js";
+import { ask, type Merchant, whenBooked } from "./demo/merchant.js";
+import { recordPast } from "./demo/past.js";
 import { overwrite, Progress, whileWaiting } from "./demo/progress.js";
 import { type ServiceProcess, ServiceRefused, startService } from "./demo/service-process.js";
 
@@ -32,8 +31,12 @@ const business = {
   customersAtFirst: 20,
   customersOfOtherProviders: 260,
 };
-/** A pause for each live event: about three a second. */
-const trickleMs = 300;
+/**
+ * A pause for each live event, longer the longer it runs: what is sold today stays small beside
+ * what was sold on other days.
+ */
+const trickleMs = 2_000;
+const trickleDoublesMs = 10 * 60_000;
 /** Between two looks at the figures; where nothing can be overwritten, lines are fewer. */
 const statusMs = process.stdout.isTTY ? 2_000 : 30_000;
 
@@ -56,6 +59,8 @@ async function main(): Promise<void> {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => (signal.aborted ? process.exit(1) : stopping.abort()));
   }
+  if (!folder.isWhole) await writeHistory(folder);
+  if (signal.aborted) return;
   const starting = `Starting the service, data in ./${folderPath}`;
   const service = await whileWaiting(out, starting, startService(folder.data, folder.log));
   try {
@@ -71,43 +76,41 @@ async function main(): Promise<void> {
 }
 
 async function run(service: ServiceProcess, folder: DemoFolder): Promise<void> {
-  const merchant = await merchantOf(service, folder);
-  signal.throwIfAborted();
-  await playHistory(merchant, folder);
+  const merchant = folder.merchantAt(service.url);
+  if (merchant === null) throw new Error("the history was not written");
+  await bookHistory(merchant, folder);
   out.write(await fourAnswers(merchant));
   out.write(dashboard(service.url, folder));
   out.write(invitation(merchant));
   await trickle(merchant);
 }
 
-async function merchantOf(service: ServiceProcess, folder: DemoFolder): Promise<Merchant> {
-  const known = folder.merchantAt(service.url);
-  if (known !== null) return known;
-  const adminToken = readFileSync(join(folder.data, tokenFile), "utf8").trim();
-  const made = await openMerchant(service.url, adminToken, baseCurrency);
-  folder.remember(made);
-  return made;
+/** Once, before the service starts; what was cut short is written anew. */
+async function writeHistory(folder: DemoFolder): Promise<void> {
+  folder.forgetData();
+  const { seed, end } = folder;
+  const made = makeBusiness({ ...business, seed, end });
+  const { length } = made.deliveries;
+  const written = new Progress(out, "Writing two years", length);
+  const onWritten = (count: number): void => written.update(count);
+  const since = end - business.days * dayMs;
+  const given = { baseCurrency, since, signal, onWritten } as const;
+  const merchant = await recordPast(folder.data, made, given).catch((error: unknown) => {
+    if (signal.aborted) return null;
+    throw error;
+  });
+  if (merchant === null) return;
+  folder.remember(merchant);
+  const total = length.toLocaleString("en-US");
+  written.end(`of ${total} signed webhooks took ${written.seconds} s`);
 }
 
-/**
- * Once: the service is asked whether it knows all the sales of the history. After a run that was
- * cut short all of it is sent again, which counts nothing twice: the ids are the same.
- */
-async function playHistory(merchant: Merchant, folder: DemoFolder): Promise<void> {
-  const { journal, deliveries } = makeBusiness({ ...business, seed: folder.seed, end: folder.end });
-  await whileWaiting(out, "Checking what is there", whenBooked(merchant, { signal }));
-  if ((await salesUpTo(merchant, journal.end)) === journal.payments) {
-    out.write("The two years are already there.\n");
-    return;
-  }
-  const startedAt = Date.now();
-  const sent = new Progress(out, "Sending two years", deliveries.length);
-  await deliverAll(merchant, deliveries, { signal, onTaken: (count) => sent.update(count) });
-  const total = deliveries.length.toLocaleString("en-US");
-  sent.end(`as ${total} signed webhooks took ${sent.seconds} s`);
+/** After a run that was cut short the service goes on where it was. */
+async function bookHistory(merchant: Merchant, { end }: DemoFolder): Promise<void> {
+  const since = end - business.days * dayMs;
   // Booked up to is reported as a time of receipt, so that is what the bar measures.
-  const booked = new Progress(out, "Booking them", Date.now() - startedAt);
-  const onProgress = (completeTo: number): void => booked.update(completeTo - startedAt);
+  const booked = new Progress(out, "Booking them", end - since);
+  const onProgress = (completeTo: number): void => booked.update(completeTo - since);
   await whenBooked(merchant, { signal, onProgress });
   booked.end(`took ${booked.seconds} s more`);
 }
@@ -117,11 +120,13 @@ async function trickle(merchant: Merchant): Promise<void> {
   const live = new LiveBusiness(tag, new Chance(tag));
   let sent = 0;
   let statusAt = 0;
+  const startedAt = Date.now();
   while (!signal.aborted) {
     const reported = live.next(Date.now());
     for (const one of reported) await deliver(merchant, one, signal);
     sent += reported.length;
-    await pause(trickleMs * reported.length, undefined, { signal });
+    const slower = 1 + (Date.now() - startedAt) / trickleDoublesMs;
+    await pause(trickleMs * slower * reported.length, undefined, { signal });
     if (Date.now() - statusAt < statusMs) continue;
     statusAt = Date.now();
     await sayStatus(merchant, sent);
@@ -138,10 +143,12 @@ async function sayStatus(merchant: Merchant, sent: number): Promise<void> {
 
 function dashboard(url: string, { data }: DemoFolder): string {
   const token = writeLinkFile(data, new Date());
+  // Cookies know no ports: under the same name it would end the session of a service beside it.
+  const own = url.replace("//localhost:", "//127.0.0.1:");
   return `
 Open the dashboard (this link counts once, for an hour):
 
-  ${url}/setup#${token}
+  ${own}/setup#${token}
 `;
 }
 

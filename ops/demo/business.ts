@@ -28,6 +28,8 @@ export interface Business {
   readonly journal: Journal;
   /** In order of delivery; some come again. */
   readonly deliveries: readonly Reported[];
+  /** When each of them came, ms since 1970. */
+  readonly receipts: readonly number[];
 }
 
 export function makeBusiness(plan: BusinessPlan): Business {
@@ -46,8 +48,13 @@ export function makeBusiness(plan: BusinessPlan): Business {
     const joinedAt = start + hourMs + chance.unit() * (plan.days * dayMs - 2 * hourMs);
     emitOtherSale(journal, index, wholeSecond(joinedAt), chance);
   }
-  const deliveries = delivered(journal.reported, new Chance(`${plan.seed} deliveries`));
-  return { journal, deliveries };
+  const calls = delivered(journal.reported, new Chance(`${plan.seed} deliveries`));
+  return {
+    journal,
+    deliveries: calls.map(({ one }) => one),
+    // What would come after the end has just come.
+    receipts: calls.map(({ at }) => Math.min(Math.floor(at), end)),
+  };
 }
 
 /** Customers grow with time to this power: a little faster every month. */
@@ -72,6 +79,12 @@ function emitProduct(
   journal.report({ at, provider: "stripe", body: eventBody(event) });
 }
 
+interface Delivery {
+  readonly one: Reported;
+  /** ms since 1970 */
+  readonly at: number;
+}
+
 const latenessMsMax = 20 * secondMs;
 /** A receiver that was down, in percent of the deliveries. */
 const muchLaterPercent = 1;
@@ -79,7 +92,7 @@ const muchLaterMsMax = 2 * dayMs;
 const againPercent = 1.5;
 
 /** Nearly as it happened: a little shuffled, a few much later, a few twice. */
-function delivered(reported: readonly Reported[], chance: Chance): Reported[] {
+function delivered(reported: readonly Reported[], chance: Chance): Delivery[] {
   const lateness = () =>
     chance.unit() * (chance.happens(muchLaterPercent) ? muchLaterMsMax : latenessMsMax);
   const calls = reported.flatMap((one) => {
@@ -87,5 +100,5 @@ function delivered(reported: readonly Reported[], chance: Chance): Reported[] {
     const again = chance.happens(againPercent);
     return again ? [first, { one, at: first.at + chance.unit() * dayMs }] : [first];
   });
-  return calls.sort((a, b) => a.at - b.at).map(({ one }) => one);
+  return calls.sort((a, b) => a.at - b.at);
 }

@@ -34,7 +34,7 @@ const business: Plan = {
 };
 
 /** The smallest first: an upgrade is the next one. */
-export const plans: readonly Plan[] = [starter, team, business];
+export const plans: readonly [Plan, ...Plan[]] = [starter, team, business];
 
 export const newPlans: readonly Weighted<Plan>[] = [
   [50, starter],

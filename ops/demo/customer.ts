@@ -6,9 +6,11 @@ import {
   type JsonObject,
   stripeEvent,
 } from "../payloads/stripe.js";
+import { customerObject } from "../payloads/stripe-money.js";
 import { type Currency, markets } from "./catalogue.js";
 import type { Chance } from "./chance.js";
 import type { Journal } from "./journal.js";
+import { personOf } from "./person.js";
 
 const oldLayoutPercent = 25;
 
@@ -30,6 +32,12 @@ export class Customer {
     this.country = country;
     this.currency = currency;
     this.version = apiVersions[chance.happens(oldLayoutPercent) ? 0 : 1];
+  }
+
+  /** Who it is; the first thing that Stripe reports of a customer. */
+  introduce(at: number): void {
+    const { id, country } = this;
+    this.report("customer.created", at, customerObject({ id, country, ...personOf(this.tag) }));
   }
 
   /** `ch_<tag>_0003`: the same at every run, and no other customer's. */

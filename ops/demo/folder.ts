@@ -21,7 +21,7 @@ const marker = z.object({
   seed: z.string(),
   /** ms since 1970: the end of the history, the moment the folder was made. */
   end: z.number(),
-  /** Absent until its workspace is made. */
+  /** Absent until its workspace is made and its history written. */
   merchant: merchant.optional(),
 });
 type Marker = z.output<typeof marker>;
@@ -78,7 +78,20 @@ export class DemoFolder {
     return known === undefined ? null : { ...known, url };
   }
 
-  remember(made: Merchant): void {
+  /** False: what there is of its history was cut short. */
+  get isWhole(): boolean {
+    return this.#marker.merchant !== undefined;
+  }
+
+  /** Removes the data. @throws FolderLocked when a demo is running on it */
+  forgetData(): void {
+    if (!existsSync(this.data)) return;
+    lockFolder(this.data)();
+    rmSync(this.data, { recursive: true });
+  }
+
+  /** When all of its history is written. */
+  remember(made: Omit<Merchant, "url">): void {
     this.#marker = { ...this.#marker, merchant: merchant.parse(made) };
     this.#write();
   }

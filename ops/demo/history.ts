@@ -50,6 +50,7 @@ const coupons: readonly Weighted<Coupon>[] = [
 /** @param start ms since 1970 */
 export function emitHistory(customer: Customer, start: number): void {
   const { chance, journal } = customer;
+  customer.introduce(start);
   if (chance.happens(percent.buysOnlyOnce)) {
     emitFate(customer, emitWorkshop(customer, start));
     return;
@@ -99,7 +100,7 @@ function emitSubscription(customer: Customer, at: number): Ended {
   return { subscription, endedAt: null };
 }
 
-export function newTerms(chance: Chance): Terms {
+function newTerms(chance: Chance): Terms {
   const plan = chance.weighted(newPlans);
   const seats = chance.whole(1, Math.ceil(plan.seatsMax / 2));
   return { plan, interval: chance.happens(percent.yearly) ? "year" : "month", seats };

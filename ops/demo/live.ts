@@ -6,14 +6,16 @@ import { createHash } from "node:crypto";
 import { monthsAfter, secondMs, wholeSecond } from "./calendar.js";
 import type { Chance, Weighted } from "./chance.js";
 import { Customer } from "./customer.js";
-import { lessThan, moreThan, newTerms } from "./history.js";
-import { sellByOtherProvider } from "./other-providers.js";
+import { plans } from "./catalogue.js";
+import { lessThan, moreThan } from "./history.js";
+import { type LiveMember, endMembership, sellByOtherProvider } from "./other-providers.js";
 import { Journal, type Reported } from "./journal.js";
 import { type Payment, emitDispute, emitRefund, emitWorkshop } from "./payments.js";
-import { Subscription } from "./subscription.js";
+import { Subscription, type Terms } from "./subscription.js";
 
-/** From here on as many cancel as come. */
-const subscribersMax = 25;
+/** From here on as many cancel as come: the business keeps the level that its history reached. */
+const subscribersMax = 8;
+const membersMax = 4;
 /** Payments that may still be refunded; older ones are left alone. */
 const refundableMax = 20;
 
@@ -29,16 +31,19 @@ type Happening =
   | "cancel";
 
 const happenings: readonly Weighted<Happening>[] = [
-  [30, "signUp"],
-  [22, "workshop"],
-  [14, "elsewhere"],
-  [18, "more"],
-  [6, "less"],
-  [6, "lapse"],
+  [18, "signUp"],
+  [1, "workshop"],
+  [12, "elsewhere"],
+  [12, "more"],
+  [12, "less"],
+  [26, "lapse"],
   [5, "refund"],
   [1, "dispute"],
-  [8, "cancel"],
+  [13, "cancel"],
 ];
+
+/** What is sold in minutes must not dwarf what was sold in days. */
+const smallTerms: Terms = { plan: plans[0], interval: "month", seats: 1 };
 
 /** More than a run sells, so that two runs share no number. */
 const numbersPerRun = 100_000;
@@ -61,7 +66,7 @@ export class LiveBusiness {
   readonly #active: Active[] = [];
   readonly #refundable: Refundable[] = [];
   #customers = 0;
-  #members = 0;
+  readonly #members: LiveMember[] = [];
   /** Where the numbers of this run begin. */
   readonly #numbers: number;
 
@@ -75,7 +80,7 @@ export class LiveBusiness {
   }
 
   get subscribers(): number {
-    return this.#active.length + this.#members;
+    return this.#active.length + this.#members.length;
   }
 
   /**
@@ -88,7 +93,7 @@ export class LiveBusiness {
     const drawn = this.chance.weighted(happenings);
     const isFull = this.#active.length >= subscribersMax;
     this.#happen(drawn === "signUp" && isFull ? "cancel" : drawn, at);
-    if (this.journal.reported.length === 0) this.#happen("workshop", at);
+    if (this.journal.reported.length === 0) this.#happen("elsewhere", at);
     return this.journal.reported.splice(0);
   }
 
@@ -102,26 +107,32 @@ export class LiveBusiness {
   }
 
   #signUp(at: number): void {
-    const customer = this.#newCustomer();
-    const terms = newTerms(this.chance);
+    const customer = this.#newCustomer(at);
+    const terms = smallTerms;
     const subscription = new Subscription(customer, at, { status: "active", terms });
     this.#keep(customer, subscription.pay(at, "subscription_create"));
     this.#active.push({ subscription, customer, changedAt: at, isPastDue: false });
   }
 
   #buyWorkshop(at: number): void {
-    const customer = this.#newCustomer();
+    const customer = this.#newCustomer(at);
     this.#keep(customer, emitWorkshop(customer, at));
   }
 
-  /** At another provider; its members stay. */
+  /** At another provider; when there are enough members there, the first of them leaves. */
   #buyFromOtherProvider(at: number): void {
+    if (this.#members.length >= membersMax) {
+      const first = this.#members.shift();
+      if (first !== undefined) endMembership(this.journal, first, at);
+      return;
+    }
     this.#customers += 1;
     const who = {
       tag: `${this.tag}x${this.#customers}`,
       number: this.#numbers + this.#customers,
     };
-    if (sellByOtherProvider(this.journal, who, at, this.chance)) this.#members += 1;
+    const member = sellByOtherProvider(this.journal, who, at, this.chance);
+    if (member !== null) this.#members.push(member);
   }
 
   #takeBack(what: "refund" | "dispute", at: number): void {
@@ -157,9 +168,11 @@ export class LiveBusiness {
     }
   }
 
-  #newCustomer(): Customer {
+  #newCustomer(at: number): Customer {
     this.#customers += 1;
-    return new Customer(`${this.tag}_${this.#customers}`, this.journal, this.chance);
+    const customer = new Customer(`${this.tag}_${this.#customers}`, this.journal, this.chance);
+    customer.introduce(at);
+    return customer;
   }
 
   #keep(customer: Customer, payment: Payment | null): void {

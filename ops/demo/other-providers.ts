@@ -22,6 +22,13 @@ const shops: readonly Weighted<Shop>[] = [
   [18, appleShop],
   [12, customShop],
 ];
+/** Those whose memberships may end at any moment, not only with a period. */
+const liveShops: readonly Weighted<Shop>[] = [
+  [3, paddleShop],
+  [2, lemonSqueezyShop],
+  [3, gumroadShop],
+  [1, customShop],
+];
 const refundPercent = 5;
 const refundAfterMsMax = 5 * 24 * hourMs;
 /** Of those who pay, in percent of every month. */
@@ -51,20 +58,31 @@ export function emitOtherSale(journal: Journal, index: number, at: number, chanc
 /**
  * One sale, now: a thing, or the first month of a membership.
  * @param who unique among the runs on a workspace
- * @returns whether a membership began
+ * @returns the membership that began; null for a thing
  */
 export function sellByOtherProvider(
   journal: Journal,
   who: { readonly tag: string; readonly number: number },
   at: number,
   chance: Chance,
-): boolean {
-  const shop = chance.weighted(shops);
+): LiveMember | null {
+  const shop = chance.weighted(liveShops);
   const market = marketOf(shop, chance);
   const amount = shop.prices[market.currency] ?? 0n;
   const sale: Sale = { ...market, ...who, customer: who.tag, at, amount };
   new Teller(journal, shop, chance).sell(sale, monthsAfter(at, 1), { mayRefund: false });
-  return shop.sells === "memberships";
+  return shop.sells === "memberships" ? { shop, first: sale } : null;
+}
+
+export interface LiveMember {
+  readonly shop: Shop;
+  readonly first: Sale;
+}
+
+/** At once. */
+export function endMembership(journal: Journal, { shop, first }: LiveMember, at: number): void {
+  const bodies = shop.end?.(at, { first, until: at }) ?? [];
+  for (const body of bodies) journal.report({ at, provider: shop.provider, body });
 }
 
 class Teller {

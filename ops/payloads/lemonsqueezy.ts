@@ -132,6 +132,7 @@ interface MoneyInput {
 }
 
 export interface OrderInput extends MoneyInput {
+  readonly person?: { readonly name: string; readonly email: string };
   readonly product: number;
   readonly productName?: string;
   /** Named like its product when left out. */
@@ -151,6 +152,7 @@ export function orderObject(input: OrderInput): LemonObject {
     id: input.id,
     attributes: {
       ...moneyOf(input),
+      ...(input.person && { user_name: input.person.name, user_email: input.person.email }),
       identifier: `order-${input.id}`,
       order_number: input.id,
       setup_fee: units(setupFee),

@@ -411,7 +411,12 @@ export function sessionObject(input: {
   };
 }
 
-export function customerObject(input: { id: string; country: string | null }): JsonObject {
+export function customerObject(input: {
+  readonly id: string;
+  readonly country: string | null;
+  readonly name?: string;
+  readonly email?: string;
+}): JsonObject {
   return {
     id: input.id,
     object: "customer",
@@ -419,10 +424,10 @@ export function customerObject(input: { id: string; country: string | null }): J
     balance: 0,
     created: 0,
     currency: null,
-    email: null,
+    email: input.email ?? null,
     livemode: true,
     metadata: {},
-    name: null,
+    name: input.name ?? null,
     shipping: null,
   };
 }

@@ -1,10 +1,12 @@
 /** The demo's made-up business, at the real endpoint: the service must know what it sold. */
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import type { ChildProcess } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { readConfig } from "../../config.js";
-import { makeBusiness } from "../../ops/demo/business.js";
+import { type Business, makeBusiness } from "../../ops/demo/business.js";
+import { dayMs } from "../../ops/demo/calendar.js";
 import { Chance } from "../../ops/demo/chance.js";
 import { deliverAll } from "../../ops/demo/deliver.js";
 import { demoTokens } from "../../ops/demo/integrations.js";
@@ -18,6 +20,8 @@ import {
   salesUpTo,
   whenBooked,
 } from "../../ops/demo/merchant.js";
+import { recordPast } from "../../ops/demo/past.js";
+import { personOf } from "../../ops/demo/person.js";
 import { demoEnvironment } from "../../ops/demo/service-process.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { cohortsAnswer } from "../../api/cohorts/schema.js";
@@ -29,6 +33,8 @@ import {
   transactionsAnswer,
 } from "../../schemas/http/transactions.js";
 import { majorToMinor } from "../../schemas/money/money.js";
+import { placeDatabase } from "../harness/empty-database.js";
+import { freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { openTestService } from "../harness/service.js";
 
 /** A seed, and a day, whose few customers live through nearly everything. */
@@ -42,6 +48,8 @@ const plan = {
   end,
 };
 const liveHappenings = 40;
+/** More than enough for every membership to have ended and begun again. */
+const liveAtLength = 250;
 
 describe("the demo", () => {
   let merchant: Merchant;
@@ -72,6 +80,23 @@ describe("the demo", () => {
     const { deliveries } = makeBusiness(plan);
     expect(makeBusiness(plan).deliveries).to.deep.equal(deliveries);
     expect(makeBusiness({ ...plan, seed: "other" }).deliveries).to.not.deep.equal(deliveries);
+  });
+
+  it("should name customers whom no mail can reach, each the same at every run", () => {
+    const people = Array.from({ length: 50 }, (_, index) => personOf(`demo${1000 + index}`));
+    for (const [index, { name, email }] of people.entries()) {
+      expect(email).to.match(/^[a-z]+\.[a-z]+\d+@example\.com$/);
+      expect(personOf(`demo${1000 + index}`)).to.deep.equal({ name, email });
+    }
+    expect(new Set(people.map(({ email }) => email)).size).to.equal(people.length);
+    const { deliveries } = makeBusiness(plan);
+    const named = deliveries.filter(({ body }) => /(@|%40)example\.com/.test(body.toString()));
+    expect(new Set(named.map(({ provider }) => provider))).to.include.all.keys(
+      "stripe",
+      "lemonsqueezy",
+      "gumroad",
+      "custom",
+    );
   });
 
   it("should be booked as the business kept its own books, however often it is sent", async () => {
@@ -108,6 +133,63 @@ describe("the demo", () => {
   });
 });
 
+describe("the demo's history", () => {
+  let folder: string;
+  let merchant: Merchant;
+  let service: ChildProcess;
+  let business: Business;
+  before(async function open() {
+    this.timeout(240_000);
+    folder = mkdtempSync(join(tmpdir(), "demo-past-"));
+    await placeDatabase(folder);
+    business = makeBusiness({ ...plan, end: Date.now() });
+    const since = business.journal.end - plan.days * dayMs;
+    const made = await recordPast(folder, business, { baseCurrency: "USD", since });
+    const port = await freePort();
+    service = startService(folder, port);
+    await whenReady(service, port);
+    merchant = { ...made, url: `http://127.0.0.1:${port}` };
+    await whenBooked(merchant);
+  });
+  after(async () => {
+    await kill(service);
+    rmSync(folder, { recursive: true });
+  });
+
+  it("should be booked as the business kept its own books", async () => {
+    await expectBooks(merchant, business.journal, business.journal.subscribers);
+  });
+
+  it("should have been known as it went, and not before", async () => {
+    const readAt = async (days: number): Promise<number[]> => {
+      const at = new Date(business.journal.end - days * dayMs).toISOString();
+      const mrr = await ask(merchant, `/v1/metrics/mrr?known_at=${at}`, mrrAnswer);
+      return [mrr.data.current_mrr, mrr.data.active_subscribers];
+    };
+    const monthly = [];
+    for (const days of [0, 30, 60]) monthly.push(await readAt(days));
+    const now = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+    expect(monthly[0]?.[1]).to.equal(now.data.active_subscribers);
+    const subscribers = monthly.map(([, active]) => active);
+    expect(new Set(subscribers).size, subscribers.join()).to.equal(3);
+    expect(await readAt(plan.days + 1)).to.deep.equal([0, 0]);
+  });
+
+  it("should go on with live events at the endpoint, and stay on its level", async () => {
+    const before = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+    const live = new LiveBusiness("later", new Chance("later"));
+    const startAt = Date.now() - liveAtLength * 2_000;
+    for (let count = 0; count < liveAtLength; count += 1) {
+      await deliverAll(merchant, live.next(startAt + count * 2_000));
+    }
+    await whenBooked(merchant);
+    expect(live.subscribers).to.be.within(1, 12);
+    const { data } = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
+    const { active_subscribers: active } = before.data;
+    expect(data.active_subscribers).to.equal(active + live.subscribers);
+  });
+});
+
 describe("the demo's folder", () => {
   let above: string;
   let path: string;
@@ -135,7 +217,12 @@ describe("the demo's folder", () => {
     const again = open(false, 2);
     expect(again.end).to.equal(1);
     expect(again.merchantAt("http://two")).to.deep.equal({ ...made, url: "http://two" });
+    mkdirSync(again.data);
+    expect(again.isWhole).to.equal(true);
+    again.forgetData();
+    expect(existsSync(again.data)).to.equal(false);
     const fresh = open(true, 3);
+    expect(fresh.isWhole).to.equal(false);
     expect(fresh.end).to.equal(3);
     expect(fresh.merchantAt("http://two")).to.equal(null);
   });

@@ -1,4 +1,5 @@
 import { recordBody } from "../../payloads/custom.js";
+import { personOf } from "../person.js";
 import type { Shop } from "./shop.js";
 
 const product = { product_id: "field-course", product_name: "Field Course" };
@@ -8,7 +9,9 @@ export const customShop: Shop = {
   sells: "things",
   prices: { USD: 8_900n, EUR: 7_900n, GBP: 6_900n, JPY: 12_900n },
   sale: ({ tag, amount: amountMinor, currency, at, customer, country }) => {
-    const more = { ...product, customer_id: customer, customer_country: country };
+    const { name, email } = personOf(customer);
+    const who = { customer_id: customer, customer_name: name, customer_email: email };
+    const more = { ...product, ...who, customer_country: country };
     const eventId = `till-${tag}`;
     return [
       recordBody({ eventType: "transaction.sale", eventId, amountMinor, currency, at, more }),

@@ -1,4 +1,5 @@
 import { membershipPing, salePing } from "../../payloads/gumroad.js";
+import { personOf } from "../person.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = { product: "demo-brush-club", productName: "Brush Club" };
@@ -29,6 +30,7 @@ function charge(sale: Sale, first: Sale, recurring: boolean): Buffer {
     at: sale.at,
     cents: sale.amount,
     purchaser: `buyer-${sale.customer}`,
+    email: personOf(sale.customer).email,
     subscription: `membership-${first.tag}`,
     recurrence,
     recurring,

@@ -1,5 +1,6 @@
 /** Orders only: what a subscription of Lemon Squeezy costs stands in its API, not in its events. */
 import { eventBody, lemonEvent, orderObject } from "../../payloads/lemonsqueezy.js";
+import { personOf } from "../person.js";
 import type { Sale, Shop } from "./shop.js";
 
 const product = 71_001;
@@ -26,6 +27,7 @@ function order(
   const object = orderObject({
     id: sale.number,
     customer: sale.number,
+    person: personOf(sale.customer),
     product,
     productName: "Icon Set",
     currency: sale.currency,

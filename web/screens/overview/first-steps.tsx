@@ -7,6 +7,7 @@ import type { IngestAnswer } from "../../../schemas/http/ingest.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
+import { Copy } from "../../parts/copy.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
@@ -39,10 +40,11 @@ export function FirstSteps({ currency }: { readonly currency: string }) {
           </Step>
         )}
         <Step title="Open the demo">
-          <p>Two years of an invented business, in an installation of its own:</p>
           <p>
-            <code>npm run demo</code>
+            Two years of an invented business, in a folder of its own, so that nothing of it stays
+            among your events. In a terminal, beside this service:
           </p>
+          <Copy text="PORT=3100 npm run demo" name="command" />
         </Step>
       </ul>
     </section>

@@ -78,7 +78,7 @@ export function Invite() {
         }}
       >
         <label>
-          Or with a passkey; your name, as other members see it
+          Your name, as other members see it
           <input type="text" name="name" maxLength={200} autocomplete="name" required />
         </label>
         <p>

@@ -1,0 +1,67 @@
+/** Who the demo's customers are: made up, with addresses that no mail is ever delivered to. */
+import { Chance } from "./chance.js";
+
+export interface Person {
+  readonly name: string;
+  readonly email: string;
+}
+
+/** @param tag of the customer: the same one at every run */
+export function personOf(tag: string): Person {
+  const chance = new Chance(`person ${tag}`);
+  const first = oneOf(firstNames, chance);
+  const last = oneOf(lastNames, chance);
+  const number = tag.replace(/\D+/g, "");
+  const email = `${first}.${last}${number}`.toLowerCase();
+  return { name: `${first} ${last}`, email: `${email}@example.com` };
+}
+
+function oneOf(names: readonly string[], chance: Chance): string {
+  return chance.weighted(names.map((name) => [1, name] as const));
+}
+
+const firstNames = [
+  "Ada",
+  "Amara",
+  "Ben",
+  "Chiara",
+  "Daan",
+  "Elena",
+  "Farid",
+  "Grace",
+  "Hana",
+  "Ines",
+  "Jonas",
+  "Kenji",
+  "Lena",
+  "Marco",
+  "Nia",
+  "Oscar",
+  "Priya",
+  "Ruth",
+  "Sofia",
+  "Tom",
+];
+
+const lastNames = [
+  "Adler",
+  "Brandt",
+  "Costa",
+  "Dubois",
+  "Evans",
+  "Fischer",
+  "Garcia",
+  "Hughes",
+  "Ito",
+  "Jansen",
+  "Kowalski",
+  "Lindberg",
+  "Moreau",
+  "Novak",
+  "Okafor",
+  "Patel",
+  "Rossi",
+  "Sato",
+  "Turner",
+  "Weber",
+];
