@@ -6,6 +6,7 @@
  */
 import { readConfig } from "../../config.js";
 import { parseBody } from "../../http/webhook-body.js";
+import { bulkKey } from "../../log/bulk.js";
 import { sealRawEvent } from "../../log/raw-event.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider } from "../../providers/provider.js";
@@ -156,7 +157,8 @@ async function recordOf(
   } as const;
   const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, delivery.body));
   // In one partition, and so booked in the order in which they came.
-  return { key: rawKey(hashAccount, meta, heading.accountHint), value };
+  // In one partition, and so booked in the order in which they came.
+  return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
 }
 
 function providerOf(providers: Providers, token: DemoToken): Provider {

@@ -22,7 +22,7 @@ export interface StripeApi {
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
 
-export interface WebhookEndpoint {
+interface WebhookEndpoint {
   readonly id: string;
   readonly object: "webhook_endpoint";
   readonly url: string;

@@ -123,7 +123,8 @@ export async function describeInvitation(
   const { id, workspace, role, expires_at } = await findInvitation(sql, vault, token, now);
   const [row] = await sql.query<Description>(
     `SELECT w.name, u.id AS inviter, u.name_sealed FROM workspaces w
-     LEFT JOIN activity a ON a.workspace = w.id AND a.action = 'invitation.created' AND a.object = $2
+     LEFT JOIN activity a
+       ON a.workspace = w.id AND a.action = 'invitation.created' AND a.object = $2
      LEFT JOIN users u ON u.id = a.actor
      WHERE w.id = $1`,
     [workspace, id],
