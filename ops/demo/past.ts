@@ -6,17 +6,17 @@
  */
 import { readConfig } from "../../config.js";
 import { parseBody } from "../../http/webhook-body.js";
-import { bulkKey } from "../../log/bulk.js";
-import { sealRawEvent } from "../../log/raw-event.js";
+import { bulkKey } from "../../stores/log/bulk.js";
+import { sealRawEvent } from "../../stores/log/raw-event.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider } from "../../providers/provider.js";
 import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
-import type { Service } from "../../runtime/service.js";
+import type { Service } from "../../service.js";
 import { openService } from "../../runtime/start/open.js";
 import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
-import { accountHasher, type HashAccount, rawKey } from "../../vault/account-hash.js";
+import { accountHasher, type HashAccount, rawKey } from "../../stores/vault/account-hash.js";
 import { openIntegrationCalls, takenVerdict } from "../../workspaces/integration-calls.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
 import { createKey } from "../../workspaces/key-records.js";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Config, embeddedBackends } from "../../config.js";
 import { baseCurrency } from "../../schemas/http/manage.js";
-import { storeFolders } from "./data-folder.js";
+import { storeFolders } from "../../stores/data-folder.js";
 
 const productName = "Revenue";
 
