@@ -3,7 +3,7 @@ import { Component, type ComponentChildren, type ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { lazy } from "preact-iso";
 
-export function screenOf(load: () => Promise<{ readonly default: ComponentType }>) {
+export function screenOf<Props>(load: () => Promise<{ readonly default: ComponentType<Props> }>) {
   return lazy(() => load().catch(missing));
 }
 
@@ -11,7 +11,7 @@ export function screenOf(load: () => Promise<{ readonly default: ComponentType }
  * After an upgrade the file has another name, which only the new page knows: it is loaded once for
  * each address. What is missing then will not come by loading it again.
  */
-async function missing(): Promise<{ readonly default: ComponentType }> {
+async function missing(): Promise<{ readonly default: typeof NotLoaded }> {
   if (history.state !== reloaded && (await isReachable())) {
     history.replaceState(reloaded, "");
     location.reload();

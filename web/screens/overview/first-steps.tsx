@@ -4,7 +4,6 @@ import { useState } from "preact/hooks";
 import { call } from "../../api/client.js";
 import type { CreatedKey, ListedIntegration, One } from "../../api/manage-answers.js";
 import type { IngestAnswer } from "../../../schemas/http/ingest.js";
-import { useAnswer } from "../../api/use-answer.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Copy } from "../../parts/copy.js";
@@ -13,15 +12,7 @@ import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
 import { useList, useManagePath, useMayManage } from "../settings/manage.js";
 
-/** @param hasNoFigures by what the screen shows; a payment that ended or was refunded counts */
-export function useIsEmpty(hasNoFigures: boolean): boolean {
-  const { isFrozen, filters } = useView();
-  const isAsked = hasNoFigures && !isFrozen && Object.keys(filters).length === 0;
-  const { answer } = useAnswer(isAsked ? "/v1/transactions" : null, { limit: "1" });
-  return isAsked && answer !== null && answer.data.length === 0;
-}
-
-export function FirstSteps({ currency }: { readonly currency: string }) {
+export default function FirstSteps({ currency }: { readonly currency: string }) {
   const view = useView();
   const isManager = useMayManage();
   const place = view.environment === "test" ? "the Test environment" : "this workspace";

@@ -18,8 +18,12 @@ import { MrrShares } from "../shares.js";
 import { MrrTitle } from "../titles.js";
 import { ChangedCard } from "./changed-card.js";
 import { Figures } from "./figures.js";
-import { FirstSteps, useIsEmpty } from "./first-steps.js";
+import { useIsEmpty } from "./is-empty.js";
+import { screenOf } from "../../shell/screens.js";
 import { Strip } from "./strip.js";
+
+/** Most workspaces never see it again. */
+const FirstSteps = screenOf(() => import("./first-steps.js"));
 
 export default function Overview() {
   const view = useView();
