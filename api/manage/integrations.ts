@@ -64,7 +64,7 @@ export function integrationRoutes(
     const given = readJson(ctx, newIntegration);
     const provider = providerOf(providers, given.provider);
     const { made, credentials } =
-      given.credentials === undefined && mustBeEntered(provider)
+      given.credentials === null && mustBeEntered(provider)
         ? { made: {}, credentials: null }
         : credentialsOf(provider, given.credentials ?? {});
     const created = await createIntegration(

@@ -91,9 +91,9 @@ export const newIntegration = z.strictObject({
   environment: writtenEnvironment,
   credentials: z
     .record(z.string(), z.unknown())
-    .optional()
+    .nullable()
     .describe(
-      "Left out: entered later, for a provider that shows them only when it knows the URL; " +
+      "Null: entered later, for a provider that shows them only when it knows the URL; " +
         "until then its calls are refused",
     ),
   name: name.optional(),

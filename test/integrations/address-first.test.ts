@@ -13,7 +13,7 @@ const endpoints = suiteEndpoints();
 
 describe("An integration without its secret", () => {
   const connect = async (environment = "Production"): Promise<Answer["json"]> => {
-    const body = { provider: "stripe", environment };
+    const body = { provider: "stripe", environment, credentials: null };
     const { status, json, text } = await endpoints.manage(
       "POST",
       `${endpoints.path}/integrations`,
@@ -50,11 +50,16 @@ describe("An integration without its secret", () => {
     expect(await stateOf(id)).to.not.equal("unfinished");
   });
 
-  it("should still be told what is missing among the credentials that are given", async () => {
-    const body = { provider: "stripe", environment: "Test", credentials: {} };
-    const { status, json } = await endpoints.manage("POST", `${endpoints.path}/integrations`, body);
-    expect(status).to.equal(422);
-    expect(json.error.param).to.equal("credentials.signing_secret");
+  it("should still be told what is missing, in the credentials or of them", async () => {
+    for (const [given, param] of [
+      [{ credentials: {} }, "credentials.signing_secret"],
+      [{}, "credentials"],
+    ] as const) {
+      const body = { provider: "stripe", environment: "Test", ...given };
+      const answer = await endpoints.manage("POST", `${endpoints.path}/integrations`, body);
+      expect(answer.status).to.equal(422);
+      expect(answer.json.error.param).to.equal(param);
+    }
   });
 
   it("should make its endpoint at Stripe by an API key, and take what is signed", async () => {

@@ -24,7 +24,7 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
       body: {
         provider: provider.provider,
         environment: fieldOf(form, "environment"),
-        ...(isAddressFirst ? {} : { credentials: credentialsOf(form, credentials) }),
+        credentials: isAddressFirst ? null : credentialsOf(form, credentials),
         ...(name === "" ? {} : { name }),
       },
     });
