@@ -157,7 +157,6 @@ async function recordOf(
   } as const;
   const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, delivery.body));
   // In one partition, and so booked in the order in which they came.
-  // In one partition, and so booked in the order in which they came.
   return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
 }
 
