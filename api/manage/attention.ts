@@ -15,7 +15,7 @@ import { integrationsOf } from "../../workspaces/integration-records.js";
 import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
-import { callHealth } from "./integration-health.js";
+import { callHealth } from "./integrations/health.js";
 import { storedEnvironment } from "./views.js";
 
 const keptMs = 5_000;

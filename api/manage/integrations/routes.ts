@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type { Context } from "koa";
 import type { z } from "zod";
-import { mayGrant } from "../../http/auth.js";
-import { readJson } from "../../http/body.js";
-import { malformed, notFound, unprocessable } from "../../schemas/http/errors.js";
-import { readQuery } from "../../http/query.js";
+import { mayGrant } from "../../../http/auth.js";
+import { readJson } from "../../../http/body.js";
+import { malformed, notFound, unprocessable } from "../../../schemas/http/errors.js";
+import { readQuery } from "../../../http/query.js";
 import {
   type IntegrationRecord,
   changeIntegration,
@@ -12,25 +12,25 @@ import {
   deleteIntegration,
   findIntegrationRecord,
   listIntegrations,
-} from "../../workspaces/integration-records.js";
-import type { NeededOf } from "../../workspaces/needed-events.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import { callerOf } from "../../http/state.js";
-import type { Service } from "../../service.js";
-import { limits } from "../../config.js";
-import type { Provider } from "../../providers/provider.js";
+} from "../../../workspaces/integration-records.js";
+import type { NeededOf } from "../../../workspaces/needed-events.js";
+import type { Workspace } from "../../../workspaces/workspaces.js";
+import { callerOf } from "../../../http/state.js";
+import type { Service } from "../../../service.js";
+import { limits } from "../../../config.js";
+import type { Provider } from "../../../providers/provider.js";
 import {
   changedIntegration,
   listQuery,
   newEndpoint,
   newIntegration,
-} from "../../schemas/http/manage.js";
-import type { Cursors } from "../reading/cursors.js";
+} from "../../../schemas/http/manage.js";
+import type { Cursors } from "../../reading/cursors.js";
 import { endpointMade } from "./make-endpoint.js";
-import { healthOf } from "./integration-health.js";
-import type { Calls } from "./calls.js";
-import { markOf, openList, pageOf } from "./lists.js";
-import { integrationView, storedEnvironment } from "./views.js";
+import { healthOf } from "./health.js";
+import type { Calls } from "../calls.js";
+import { markOf, openList, pageOf } from "../lists.js";
+import { integrationView, storedEnvironment } from "../views.js";
 
 const path = "/integrations";
 const secretBytes = 32;

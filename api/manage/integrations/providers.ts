@@ -1,10 +1,10 @@
 /** `GET /v1/manage/providers`: what to enter to connect each provider, as its adapter says. */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { projectFile } from "../../runtime/project-root.js";
-import type { Provider } from "../../providers/provider.js";
-import type { ProviderView } from "../../schemas/http/manage.js";
-import type { Calls } from "./calls.js";
+import { projectFile } from "../../../runtime/project-root.js";
+import type { Provider } from "../../../providers/provider.js";
+import type { ProviderView } from "../../../schemas/http/manage.js";
+import type { Calls } from "../calls.js";
 
 type Field = ProviderView["credentials"][number];
 

@@ -2,12 +2,12 @@
  * The health of an integration, as lists show it: what arrived, what was refused at ingest, what
  * could not be booked (docs/decisions/http-interface.md).
  */
-import { type CallsRow, callsOf, takenVerdict } from "../../workspaces/integration-calls.js";
-import { type IntegrationRejects, openRejectsOf } from "../../workspaces/rejects/rejects.js";
-import type { NeededOf } from "../../workspaces/needed-events.js";
-import type { Service } from "../../service.js";
-import { limits } from "../../config.js";
-import type { IntegrationHealth, NeededEvents } from "../../schemas/http/manage.js";
+import { type CallsRow, callsOf, takenVerdict } from "../../../workspaces/integration-calls.js";
+import { type IntegrationRejects, openRejectsOf } from "../../../workspaces/rejects/rejects.js";
+import type { NeededOf } from "../../../workspaces/needed-events.js";
+import type { Service } from "../../../service.js";
+import { limits } from "../../../config.js";
+import type { IntegrationHealth, NeededEvents } from "../../../schemas/http/manage.js";
 
 /**
  * @param neededOf what the integrations of a workspace need

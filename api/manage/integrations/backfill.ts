@@ -4,19 +4,19 @@ import {
   canBeginAt,
   createBackfill,
   findBackfill,
-} from "../../workspaces/backfills.js";
-import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
-import type { Service } from "../../service.js";
-import { limits } from "../../config.js";
-import type { Provider } from "../../providers/provider.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { type BackfillView, newBackfill } from "../../schemas/http/manage.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
-import { utcDay } from "../../schemas/money/rates.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import type { Calls } from "./calls.js";
-import { integrationOf } from "./integrations.js";
+} from "../../../workspaces/backfills.js";
+import { readJson } from "../../../http/body.js";
+import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
+import type { Service } from "../../../service.js";
+import { limits } from "../../../config.js";
+import type { Provider } from "../../../providers/provider.js";
+import { knownExponentOf } from "../../../schemas/money/currencies.js";
+import { type BackfillView, newBackfill } from "../../../schemas/http/manage.js";
+import { toJsonNumber } from "../../../schemas/money/money.js";
+import { utcDay } from "../../../schemas/money/rates.js";
+import type { Workspace } from "../../../workspaces/workspaces.js";
+import type { Calls } from "../calls.js";
+import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/backfill";
 

@@ -1,10 +1,10 @@
 /** The webhook endpoint, made at the provider with an API key, or why it was not. */
-import type { Config } from "../../config.js";
-import { conflict, unavailable, unprocessable } from "../../schemas/http/errors.js";
-import { ApiTrouble } from "../../providers/api/call.js";
-import { type EndpointMade, makeEndpoint } from "../../providers/api/make-endpoint.js";
-import type { Provider } from "../../providers/provider.js";
-import type { IntegrationRecord } from "../../workspaces/integration-records.js";
+import type { Config } from "../../../config.js";
+import { conflict, unavailable, unprocessable } from "../../../schemas/http/errors.js";
+import { ApiTrouble } from "../../../providers/api/call.js";
+import { type EndpointMade, makeEndpoint } from "../../../providers/api/make-endpoint.js";
+import type { Provider } from "../../../providers/provider.js";
+import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
 
 /**
  * @returns the credentials to keep
