@@ -122,7 +122,8 @@ class LaneWriter {
   readonly pace: Pace;
   failure: unknown = null;
   #waiting: Waiter[] = [];
-  #running: Promise<void> | null = null;
+  #running: Promise<void> = Promise.resolve();
+  #isRunning = false;
   #isStopping = false;
   readonly #failures = new LogThrottle();
   readonly #stopping = new AbortController();
@@ -138,7 +139,7 @@ class LaneWriter {
   written(owned: OwnedPartition, sequence: bigint): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ owned, sequence, resolve, reject });
-      this.#running ??= this.#run().finally(() => (this.#running = null));
+      if (!this.#isRunning) this.#running = this.#run();
     });
   }
 
@@ -153,26 +154,32 @@ class LaneWriter {
     await this.#running;
   }
 
+  /** Ends in the same turn in which it finds nobody waiting: who comes then begins it anew. */
   async #run(): Promise<void> {
+    this.#isRunning = true;
     const { signal } = this.#stopping;
     let pauseMs = 0;
-    while (this.#waiting.length > 0 && !signal.aborted) {
-      await this.pace.turn(signal);
-      if (signal.aborted) break;
-      const began = performance.now();
-      try {
-        await this.#writeNext();
-        this.failure = null;
-        // After a store was away, what was queued meanwhile follows at once.
-        if (pauseMs === 0) this.pace.ended(performance.now() - began);
-        pauseMs = 0;
-      } catch (error) {
-        this.failure = error;
-        if (this.#isStopping) return this.#refuseAll(error);
-        this.#report(error);
-        pauseMs = Math.min(Math.max(firstPauseMs, 2 * pauseMs), limits.retryPauseMsMax);
-        await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+    try {
+      while (this.#waiting.length > 0 && !signal.aborted) {
+        await this.pace.turn(signal);
+        if (signal.aborted) break;
+        const began = performance.now();
+        try {
+          await this.#writeNext();
+          this.failure = null;
+          // After a store was away, what was queued meanwhile follows at once.
+          if (pauseMs === 0) this.pace.ended(performance.now() - began);
+          pauseMs = 0;
+        } catch (error) {
+          this.failure = error;
+          if (this.#isStopping) return this.#refuseAll(error);
+          this.#report(error);
+          pauseMs = Math.min(Math.max(firstPauseMs, 2 * pauseMs), limits.retryPauseMsMax);
+          await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+        }
       }
+    } finally {
+      this.#isRunning = false;
     }
   }
 

@@ -123,6 +123,11 @@ describe("The dashboard", function () {
       .getByRole("link", { name: usd(data.mrr), exact: true })
       .first()
       .waitFor();
+    // It comes by a call of its own.
+    await page
+      .locator(`a.value[title="${usd(revenue.totals.revenue)}"]`)
+      .first()
+      .waitFor();
     expect(await figure("MRR").getAttribute("title")).to.equal(usd(data.mrr));
     expect(await figure("ARR").getAttribute("title")).to.equal(usd(data.arr));
     expect(await figure("Active subscribers").textContent()).to.equal(
