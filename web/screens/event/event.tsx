@@ -1,7 +1,8 @@
 /** One raw event: its way through the service, its verdict, and all that was booked under it. */
 import type { EventAnswer } from "../../../api/events/schema.js";
+import { useEffect } from "preact/hooks";
 import { useRoute } from "preact-iso";
-import { useAnswer } from "../../api/use-answer.js";
+import { refreshAnswers, useAnswer } from "../../api/use-answer.js";
 import { exactTime, span } from "../../format/dates.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
@@ -23,6 +24,9 @@ const verdicts = {
   rejected: ["bad", "Rejected"],
 } as const;
 
+/** While it is on its way. */
+const askAgainMs = 1_000;
+
 export default function Event() {
   const { params } = useRoute();
   // An event is what it is: the clocks of figures do not change it.
@@ -31,6 +35,12 @@ export default function Event() {
     known_at: null,
   });
   const shown = answer?.data;
+  const isUnderWay = shown?.state === "in_progress";
+  useEffect(() => {
+    if (!isUnderWay) return undefined;
+    const timer = setInterval(refreshAnswers, askAgainMs);
+    return () => clearInterval(timer);
+  }, [isUnderWay]);
   return (
     <>
       <Bar title="Event" />
