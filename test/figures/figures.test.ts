@@ -44,6 +44,7 @@ describe("figures", () => {
     await fc.assert(property, {
       numRuns: runs,
       plugins: [fc.interruptAfterTimeLimit(shrunkWithinMs)],
+      includeErrorInReport: true,
       ...repeated(),
     });
   }).timeout(givenUpAfterMs);
@@ -56,6 +57,7 @@ describe("figures", () => {
     await fc.assert(property, {
       numRuns: serverRuns,
       plugins: [fc.interruptAfterTimeLimit(shrunkWithinMs)],
+      includeErrorInReport: true,
     });
   }).timeout(givenUpAfterMs);
 });
