@@ -227,7 +227,7 @@ const settings = z.object({
     )
     .optional(),
   DATABASE_URL: postgres.optional(),
-  /** With Kafka: databases that hold the books instead, several with commas; then in this order. */
+  /** With Kafka: the databases of the books, several with commas, always in the same order. */
   STATE_DATABASE_URLS: z
     .string()
     .refine(

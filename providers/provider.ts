@@ -205,7 +205,7 @@ export interface ProviderApi<Credentials> {
 export interface EndpointMaker<Credentials> {
   /** Scheme and host; a setting `<TOKEN>_API_URL` replaces it. */
   readonly baseUrl: string;
-  /** Of an API key; null where its text does not say. */
+  /** Which environment an API key is for; null where the key does not show it. */
   environmentOf(key: string): Environment | null;
   /** A POST of a form. @param url of the webhook */
   request(

@@ -46,8 +46,8 @@ export interface OtherAccountRow {
 }
 
 /**
- * Those of the accounts that paid something or have a subscription, but never had MRR: who bought
- * once, or is still on trial. No list of MRR has them.
+ * The accounts among these that paid something or have a subscription, but never had MRR: they
+ * bought once, or are still on trial. Lists of MRR leave them out.
  */
 export async function accountsWithoutMrr(
   { clickhouse }: Pick<Searched, "clickhouse">,

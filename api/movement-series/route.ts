@@ -36,7 +36,7 @@ export function movementsRoute(api: ReadApi): void {
       return { series: of, groups, sums: await textOf(service, sums) };
     };
     const readGrouped = async (of: Series) => read(of, await readGroups(of));
-    // JSON has the other time's totals only; a table has all its rows.
+    // Of the other time, JSON shows only the totals; a table shows all rows.
     const isTable = asked.format !== null;
     const [asWanted, compared] = await Promise.all([
       readGrouped(series),

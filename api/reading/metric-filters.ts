@@ -99,7 +99,7 @@ function skusOfProduct(id: string, catalogue: Catalogue): string[] {
   if (product !== undefined) {
     return product.skus.map((sku) => `${sku.provider}:${sku.externalId}`);
   }
-  // Sales without a SKU are one product of all providers, which is in no catalogue.
+  // Sales without a SKU are one product across providers, and the catalogue does not list it.
   const unattributed = providerTokens.filter(
     (provider) => catalogue.productOf({ provider, externalId: "" }).id === id,
   );

@@ -38,7 +38,7 @@ export function revenueRoute(api: ReadApi): void {
       return { series: of, groups, sums, reported };
     };
     const readGrouped = async (of: Series) => read(of, await readGroups(of));
-    // JSON has the other time's totals only; a table has all its rows.
+    // Of the other time, JSON shows only the totals; a table shows all rows.
     const isTable = asked.format !== null;
     const [asWanted, compared] = await Promise.all([
       readGrouped(series),

@@ -156,7 +156,7 @@ async function recordOf(
     rates_edition: service.rates.edition,
   } as const;
   const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, delivery.body));
-  // In one partition, and so booked in the order in which they came.
+  // Bulk lies in one partition, so events are booked in order of receipt.
   return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
 }
 

@@ -1,4 +1,4 @@
-/** Who the demo's customers are: made up, with addresses that no mail is ever delivered to. */
+/** Made-up names and e-mail addresses of the demo's customers; example.com takes no mail. */
 import { Chance } from "./chance.js";
 
 export interface Person {

@@ -1,7 +1,7 @@
 /**
- * Whether the tables have what the state holds: facts about money, subscription changes and sides
- * of churns, of which all other figures are functions. Both are compared by sums of hashes, and row
- * by row only where those differ: that costs one look at a table, however many rows it has.
+ * Compares the tables with what the state holds: facts about money, subscription changes and sides
+ * of churns, from which all other figures follow. Sums of hashes are compared first, and single
+ * rows only where the sums differ, so that a check reads each table once.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -21,14 +21,14 @@ import type { AuditExample } from "../../schemas/audit.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import type { State } from "../../stores/state/state.js";
 import type { Watermark } from "../../stores/watermark/watermark.js";
-import { factRows, insertFacts } from "../book/money/money-tables.js";
+import { insertFacts } from "../book/money/money-tables.js";
 import { accounts, moneyFacts, pools } from "../book/state/kinds.js";
 import { itemsOfPart, keyOf, listOf } from "../book/state/lists.js";
 import type { Change } from "../book/subscriptions/change.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import type { Side } from "../book/subscriptions/pairing.js";
 import { insertSides, nameOfPool } from "../book/subscriptions/pools.js";
-import { nameOf } from "../normalize/facts.js";
+import { nameOf, subjects } from "../normalize/facts.js";
 import type { Tenant } from "./account-slices.js";
 
 export interface StateService {
@@ -44,7 +44,7 @@ export interface StateOptions {
   readonly repair: boolean;
 }
 
-/** What one table should have of a workspace and environment. */
+/** What was found in one table, for one workspace and environment. */
 export interface HeldFinding extends Tenant {
   readonly table: HeldTable;
   /** Rows that were compared. */
@@ -75,7 +75,6 @@ const heldTables = {
   },
 } as const;
 type HeldTable = keyof typeof heldTables;
-const heldTableNames = ["money_facts", "subscription_changes", "unidentified_sides"] as const;
 
 /** A row that a table should have. */
 interface Held extends Tenant {
@@ -192,9 +191,10 @@ function* rowsOf(key: string, value: Buffer): Generator<Held> {
 /** A fact lies under each of its keys: only the row of the list it was found in. */
 function* heldFact(list: string, fact: Fact): Generator<Held> {
   const { workspace, environment, provider } = fact;
-  for (const { key, fact_id: id, received_at: receivedAt } of factRows([fact])) {
+  const receivedAt = clickhouseTime(fact.received_at);
+  for (const key of subjects(fact.body)) {
     if (keyOf(moneyFacts, nameOf(fact, key)) !== list) continue;
-    const identity = [workspace, environment, provider, key, id];
+    const identity = [workspace, environment, provider, key, fact.fact_id];
     const scope = { workspace, environment, provider, receivedAt, subject: `${provider} ${key}` };
     yield { table: "money_facts", ...scope, identity, source: { fact } };
   }
@@ -264,8 +264,7 @@ class Sums {
   async differences(clickhouse: Pick<ClickHouse, "rows">, knownTo: string): Promise<Set<string>> {
     const different = new Set<string>();
     const inBooks = matching([...this.#books.values()], "workspace", "environment", "provider");
-    for (const table of heldTableNames) {
-      if (!this.#tables.has(table)) continue;
+    for (const [table, { rows, hashes }] of this.#tables) {
       const { identity, receipt } = heldTables[table];
       const names = identity.map((name) => `toString(${name})`).join(", ");
       const found = await clickhouse.rows<{ part: number; rows: string; hashes: string }>(
@@ -275,7 +274,6 @@ class Sums {
            FROM ${table} WHERE ${inBooks} AND ${receipt} <= '${knownTo}'
          ) GROUP BY part`,
       );
-      const { rows, hashes } = this.#of(table);
       const stored = new Map(found.map((one) => [one.part, one]));
       for (let group = 0; group < groupsCount; group += 1) {
         const there = stored.get(group);
@@ -290,30 +288,18 @@ class Sums {
 
 /** Those that no table has; where it is asked for, they are inserted. */
 async function missingRows(
-  service: StateService,
+  { clickhouse, watermark }: StateService,
   { repair }: StateOptions,
   doubtful: readonly Held[],
 ): Promise<Held[]> {
-  const missing: Held[] = [];
-  for (const table of heldTableNames) {
-    const ofTable = doubtful.filter((held) => held.table === table);
-    for (const some of chunksBySize(ofTable, rowsAtOnce, () => 1)) {
-      missing.push(...(await notStored(service.clickhouse, table, some)));
-    }
-  }
+  const missing = await notStored(clickhouse, doubtful);
   if (missing.length === 0) return missing;
   if (repair) {
-    await insertHeld(service.clickhouse, missing);
+    await insertHeld(clickhouse, missing);
     return missing;
   }
   // What was booked meanwhile, of an event received long ago, may not be written yet.
-  if (!(await isWritten(service.watermark))) return [];
-  const again: Held[] = [];
-  for (const table of heldTableNames) {
-    const ofTable = missing.filter((held) => held.table === table);
-    again.push(...(await notStored(service.clickhouse, table, ofTable)));
-  }
-  return again;
+  return (await isWritten(watermark)) ? notStored(clickhouse, missing) : [];
 }
 
 /** Waits until everything that is booked by now is in the tables. False: it takes too long. */
@@ -328,10 +314,22 @@ async function isWritten(watermark: Pick<Watermark, "completeTo">): Promise<bool
 
 async function notStored(
   clickhouse: Pick<ClickHouse, "rows">,
+  rows: readonly Held[],
+): Promise<Held[]> {
+  const missing: Held[] = [];
+  for (const [table, ofTable] of grouped(rows, (held) => held.table)) {
+    for (const some of chunksBySize(ofTable, rowsAtOnce, () => 1)) {
+      missing.push(...(await notStoredIn(clickhouse, table, some)));
+    }
+  }
+  return missing;
+}
+
+async function notStoredIn(
+  clickhouse: Pick<ClickHouse, "rows">,
   table: HeldTable,
   rows: readonly Held[],
 ): Promise<Held[]> {
-  if (rows.length === 0) return [];
   const { identity: columns, leading } = heldTables[table];
   const names = columns.join(", ");
   const numbered = rows.map(({ identity }, number) => ({

@@ -94,7 +94,7 @@ export async function mayBeAnswered(
 
 /**
  * Whether asking could bring something not published recently.
- * @param environment of the event, which its answers may have said
+ * @param environment of the event; an answer of the API may have decided it
  */
 export function hasNewQuestions(
   { reported }: Pick<NormalizingService, "reported">,

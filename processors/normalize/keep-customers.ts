@@ -1,6 +1,6 @@
 /**
- * Keeps whom events name (workspaces/customers/customers.ts). It adorns figures and is never in
- * their way.
+ * Keeps the customers that events name (workspaces/customers/customers.ts). No figure depends on
+ * them, so a failure here holds up nothing.
  */
 import { isStoreAway } from "../../stores/store-away.js";
 import type { NormalizingService } from "./normalizing-service.js";

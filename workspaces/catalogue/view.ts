@@ -190,7 +190,7 @@ function productFrom(row: Row, skus: readonly Sku[]): CatalogueProduct {
   };
 }
 
-/** Sales without a SKU are one product of all providers; other SKUs show under their own id. */
+/** Sales without a SKU are one product across providers; other SKUs show under their own id. */
 function unnamedProduct(workspace: string, environment: Environment, sku: Sku): CatalogueProduct {
   const isReported = sku.externalId !== "";
   const name = isReported ? sku.externalId : unattributed;

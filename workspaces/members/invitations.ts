@@ -85,7 +85,7 @@ export async function revokeInvitation(postgres: Postgres, id: string): Promise<
   await durably(postgres, "DELETE FROM invitations WHERE id = $1", [id]);
 }
 
-/** @throws ApiError 401 when it is spent, too old or unknown */
+/** @throws ApiError 401 when it was used, has expired or never was */
 export async function findInvitation(
   sql: Sql,
   vault: Vault,
@@ -110,9 +110,9 @@ export interface Invited {
 }
 
 /**
- * What whoever holds the link may know before joining: by name, so that a stranger's link is told
- * from a colleague's.
- * @throws ApiError 401 when it is spent, too old or unknown
+ * What the page of an invitation shows before somebody joins. Names, so that people can see whether
+ * the link comes from a colleague.
+ * @throws ApiError 401 when it was used, has expired or never was
  */
 export async function describeInvitation(
   sql: Sql,

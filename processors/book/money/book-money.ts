@@ -164,8 +164,8 @@ function outcomeOf(
           (version) =>
             version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
-  // Only the last of them. A version from the middle, made by a fact that came late, may have the
-  // number of what was published without that fact: the last is above all that was published.
+  // Only the newest. An older version that a late fact adds may have a number that was published
+  // before that fact came; the newest one's number is above all of those.
   const published = inserted.slice(-1);
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published }];
 }
