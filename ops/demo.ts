@@ -21,8 +21,10 @@ import { recordPast } from "./demo/past.js";
 import { overwrite, Progress, whileWaiting } from "./demo/progress.js";
 import { type ServiceProcess, ServiceRefused, startService } from "./demo/service-process.js";
 
-const usage = "npm run demo [-- --fresh]    continues the last one, or starts again\n";
-const folderPath = "demo-data";
+const usage = `npm run demo [-- --fresh] [-- --folder <path>]
+
+Continues the last demo in ./demo-data or that folder; with --fresh it begins again.
+`;
 const baseCurrency = "USD";
 const business = {
   seed: "revenue",
@@ -53,15 +55,23 @@ try {
 }
 
 async function main(): Promise<void> {
-  const { values } = readWords(usage, { options: { fresh: { type: "boolean", default: false } } });
+  const { values } = readWords(usage, {
+    options: {
+      fresh: { type: "boolean", default: false },
+      folder: { type: "string", default: "demo-data" },
+    },
+  });
+  const { folder: folderPath } = values;
   const { seed } = business;
   const folder = DemoFolder.open(folderPath, { fresh: values.fresh, seed, now: Date.now() });
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => (signal.aborted ? process.exit(1) : stopping.abort()));
   }
+  // A service started it (api/manage/demo-process.ts), and has ended.
+  process.on("disconnect", () => stopping.abort());
   if (!folder.isWhole) await writeHistory(folder);
   if (signal.aborted) return;
-  const starting = `Starting the service, data in ./${folderPath}`;
+  const starting = `Starting the service, data in ${folderPath}`;
   const service = await whileWaiting(out, starting, startService(folder.data, folder.log));
   try {
     // What is under way at a stop fails when the service goes; nobody waits for it.
@@ -79,6 +89,7 @@ async function run(service: ServiceProcess, folder: DemoFolder): Promise<void> {
   const merchant = folder.merchantAt(service.url);
   if (merchant === null) throw new Error("the history was not written");
   await bookHistory(merchant, folder);
+  process.send?.(service.url);
   out.write(await fourAnswers(merchant));
   out.write(dashboard(service.url, folder));
   out.write(invitation(merchant));

@@ -3,4 +3,8 @@ import { render } from "preact";
 import { App } from "./app.js";
 
 const root = document.getElementById("app");
-if (root !== null) render(<App />, root);
+if (root !== null) {
+  // What stands there until now would stay beside a screen whose code is still on its way.
+  root.replaceChildren();
+  render(<App />, root);
+}

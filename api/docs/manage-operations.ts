@@ -29,6 +29,13 @@ export const manageOperations: readonly Operation[] = [
     status: 202,
     errors: [409, 413, 415, 422],
   },
+  {
+    ...read("/demo", "Start the demo, or open it", manage.demo),
+    method: "post",
+    status: 202,
+    errors: [422],
+  },
+  read("/demo", "Whether the demo runs", manage.demo),
   read("/backups/last", "The backup being made, or made last, by this process", manage.backup),
   ...ofWorkspace().map((each) => ({
     ...each,

@@ -18,6 +18,7 @@ import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
+import { demoRoutes } from "./demo.js";
 import { goalRoutes } from "./goals.js";
 import { customerRoutes } from "./customers.js";
 import { integrationRoutes } from "./integrations/routes.js";
@@ -54,6 +55,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);
   backupRoutes(service, installation);
+  demoRoutes(service, installation);
   return router;
 
   /** @throws ApiError 404 */

@@ -394,3 +394,12 @@ export const backup = z.object({
   problem: z.string().nullable().describe("Why it failed"),
 });
 export type BackupView = z.infer<typeof backup>;
+
+export const demo = z.object({
+  state: z
+    .enum(["elsewhere", "none", "starting", "ready", "failed"])
+    .describe("`elsewhere`: it can be started only on the machine of an embedded service"),
+  said: z.string().nullable().describe("How far it is, or why it failed"),
+  url: z.url().nullable().describe("Signs in once, within an hour; in the answer to POST only"),
+});
+export type DemoView = z.infer<typeof demo>;

@@ -185,6 +185,8 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /audits": "installation",
   "POST /audits": "installation",
   "POST /backups": "installation",
+  "POST /demo": "installation",
+  "GET /demo": "installation",
   "GET /backups/last": "installation",
   "GET /rates": "installation",
   "GET /workspaces/:workspace": "viewer",

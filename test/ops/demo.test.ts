@@ -1,9 +1,12 @@
 /** The demo's made-up business, at the real endpoint: the service must know what it sold. */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { DemoProcess } from "../../api/manage/demo-process.js";
 import { readConfig } from "../../config.js";
 import { type Business, makeBusiness } from "../../ops/demo/business.js";
 import { dayMs } from "../../ops/demo/calendar.js";
@@ -34,6 +37,7 @@ import {
 } from "../../schemas/http/transactions.js";
 import { majorToMinor } from "../../schemas/money/money.js";
 import { placeDatabase } from "../harness/empty-database.js";
+import { until } from "../harness/promises.js";
 import { freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { openTestService } from "../harness/service.js";
 
@@ -68,6 +72,7 @@ describe("the demo", () => {
       KAFKA_BROKERS: "host:9092",
       PUBLIC_URL: "http://host",
       SCHEMA_REGISTRY_URL: "http://host:8081",
+      STATE_DATABASE_URLS: "postgres://user@host/state",
       VAULT_ENCRYPTION_KEY: "ab".repeat(32),
       VAULT_ENCRYPTION_KEY_PREVIOUS: "cd".repeat(32),
     };
@@ -187,6 +192,50 @@ describe("the demo's history", () => {
     const { data } = await ask(merchant, "/v1/metrics/mrr", mrrAnswer);
     const { active_subscribers: active } = before.data;
     expect(data.active_subscribers).to.equal(active + live.subscribers);
+  });
+});
+
+describe("The demo that a service starts", function suite() {
+  this.timeout(120_000);
+
+  it("should say how far it is, and end with the service", async () => {
+    const above = mkdtempSync(join(tmpdir(), "demo-"));
+    const demo = new DemoProcess(join(above, "data"));
+    expect(demo.progress).to.deep.equal({ state: "none", said: null });
+    demo.begin();
+    demo.begin();
+    await until(() => /^Writing two years \d+ %$/.test(demo.progress.said ?? ""));
+    expect(demo.progress.state).to.equal("starting");
+    expect(demo.linkFrom("localhost")).to.equal(null);
+    demo.end();
+    await until(() => demo.progress.state !== "starting");
+    expect(demo.progress).to.deep.equal({ state: "failed", said: "The demo has ended." });
+    rmSync(above, { recursive: true });
+  });
+
+  it("should say why it cannot start", async () => {
+    const above = mkdtempSync(join(tmpdir(), "demo-"));
+    mkdirSync(join(above, "demo-data"));
+    writeFileSync(join(above, "demo-data", "letters.txt"), "dear");
+    const demo = new DemoProcess(join(above, "data"));
+    demo.begin();
+    await until(() => demo.progress.state === "failed");
+    expect(demo.progress.said).to.match(/demo-data is not empty and has no demo/);
+    rmSync(above, { recursive: true });
+  });
+
+  it("should be refused to a browser on another machine", async () => {
+    const { base, adminToken } = await openTestService();
+    for (const method of ["GET", "POST"]) {
+      const request = httpRequest(new URL("/v1/manage/demo", base), {
+        method,
+        headers: { host: "revenue.example.com", authorization: `Bearer ${adminToken}` },
+      }).end();
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      const text = Buffer.concat(await response.toArray()).toString();
+      expect(response.statusCode, text).to.equal(method === "GET" ? 200 : 422);
+      expect(text).to.include(method === "GET" ? '"state":"elsewhere"' : '"demo_elsewhere"');
+    }
   });
 });
 

@@ -40,6 +40,8 @@ describe("An empty overview", function () {
       "Send a test event",
       "Open the demo",
     ]);
+    await page.getByRole("button", { name: "Open the demo" }).waitFor();
+    expect(await page.locator("p.slow").count()).to.equal(0);
     expect(await page.locator(".figure-cell").count()).to.equal(0);
     await page.getByRole("link", { name: "Connect a provider" }).click();
     await page.getByRole("link", { name: /^Stripe/ }).waitFor();

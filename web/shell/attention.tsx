@@ -6,7 +6,7 @@ import { day } from "../format/dates.js";
 import { providerName } from "../format/names.js";
 import { count } from "../format/numbers.js";
 import { reasonWords } from "../screens/settings/reject-reasons.js";
-import { mayManage, session, workspaceOf } from "../state/session.js";
+import { mayManage, ownsInstallation, workspaceOf } from "../state/session.js";
 import { passes } from "../state/filter.js";
 import { type View, useView } from "../state/view.js";
 
@@ -130,9 +130,4 @@ function rateNotice(
   const of = newest === null ? "" : ` of ${day(newest)}`;
   const text = `${from} exchange rates ${sources[source]}${of}: newer ones could not be fetched.`;
   return { text, fix: view.to("/installation/rates"), isMissing: true };
-}
-
-function ownsInstallation(): boolean {
-  const now = session.value;
-  return now.is === "in" && now.session.user.owns_installation;
 }

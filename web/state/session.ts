@@ -51,3 +51,9 @@ export function workspaceOf(id: string | null): Workspace | null {
 export function mayManage(workspace: Workspace | null): boolean {
   return workspace?.role === "owner" || workspace?.role === "admin";
 }
+
+/** What there is one of, whatever its workspaces: audits, rates, backups, the demo. */
+export function ownsInstallation(): boolean {
+  const now = session.value;
+  return now.is === "in" && now.session.user.owns_installation;
+}

@@ -6,7 +6,7 @@ import type { CreatedKey, ListedIntegration, One } from "../../api/manage-answer
 import type { IngestAnswer } from "../../../schemas/http/ingest.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
-import { Copy } from "../../parts/copy.js";
+import { OpenDemo } from "../../parts/open-demo.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
@@ -33,9 +33,9 @@ export default function FirstSteps({ currency }: { readonly currency: string }) 
         <Step title="Open the demo">
           <p>
             Two years of an invented business, in a folder of its own, so that nothing of it stays
-            among your events. In a terminal, beside this service:
+            among your events.
           </p>
-          <Copy text="PORT=3100 npm run demo" name="command" />
+          <OpenDemo />
         </Step>
       </ul>
     </section>

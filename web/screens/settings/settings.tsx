@@ -2,7 +2,7 @@
 import type { FunctionComponent } from "preact";
 import { Bar } from "../../shell/bar.js";
 import { installationPages, settingsPages } from "../../shell/places.js";
-import { session } from "../../state/session.js";
+import { ownsInstallation } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
 import { Audits } from "./audits.js";
@@ -33,9 +33,7 @@ type Page = (typeof settingsPages | typeof installationPages)[number];
 
 export default function Settings() {
   const view = useView();
-  const now = session.value;
-  const isOwner = now.is === "in" && now.session.user.owns_installation;
-  const pages = isOwner ? [...settingsPages, ...installationPages] : settingsPages;
+  const pages = ownsInstallation() ? [...settingsPages, ...installationPages] : settingsPages;
   const shown =
     pages.find(({ path }) => `${view.path}/`.startsWith(`${path}/`)) ?? settingsPages[0];
   const Shown = contents[shown.path];
@@ -45,7 +43,7 @@ export default function Settings() {
       <div class="settings">
         <nav class="tabs" aria-label="Settings">
           <Tabs pages={settingsPages} shown={shown} />
-          {isOwner ? (
+          {ownsInstallation() ? (
             <>
               <h2>Installation</h2>
               <Tabs pages={installationPages} shown={shown} />

@@ -3,6 +3,7 @@ import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { CallError, call } from "../../api/client.js";
 import { fieldOf } from "../../parts/field.js";
+import { OpenDemo } from "../../parts/open-demo.js";
 import { Failure, Slow } from "../../parts/states.js";
 import { type Workspace, loadSession, session } from "../../state/session.js";
 
@@ -70,9 +71,8 @@ export function NewWorkspace() {
           </button>
         </p>
       </form>
-      <p class="soft">
-        Or look at two years of demo data: <code>npm run demo</code>.
-      </p>
+      <p class="soft">Or look at two years of an invented business first:</p>
+      <OpenDemo />
     </>
   );
 }

@@ -1,5 +1,6 @@
 /** Which provider to connect; in an empty workspace, the first thing to do. */
 import type { ProviderView } from "../../../api/manage-answers.js";
+import { OpenDemo } from "../../../parts/open-demo.js";
 import { useView } from "../../../state/view.js";
 
 export function ProviderChoice({ providers }: { readonly providers: readonly ProviderView[] }) {
@@ -17,9 +18,8 @@ export function ProviderChoice({ providers }: { readonly providers: readonly Pro
           </li>
         ))}
       </ul>
-      <p class="soft">
-        Or look at two years of demo data first: <code>npm run demo</code> in another terminal.
-      </p>
+      <p class="soft">Or look at two years of an invented business first:</p>
+      <OpenDemo />
     </>
   );
 }
