@@ -64,7 +64,7 @@ async function stampedNow(
   sources: readonly Source[],
 ): Promise<Stamped> {
   const { service, providers } = endpoint;
-  const receipt = service.watermark.receive();
+  const receipt = service.watermark.receive(access.workspace);
   try {
     const { receivedAt } = receipt;
     const isMirrored = mirrorsAt({ postgres: service.postgres, providers }, access, receivedAt);

@@ -121,7 +121,7 @@ async function receive(
   const event_id = eventId(workspace, environment, provider.token, heading.nativeId);
 
   // 5. Stamped now: no figure is final (`complete_to`) past this moment until it is settled.
-  const receipt = service.watermark.receive();
+  const receipt = service.watermark.receive(workspace);
   await settledAfter(receipt, () => {
     // 6. Sealed, and durable. If this fails the provider gets 503 and sends it again.
     const meta = {

@@ -31,7 +31,7 @@ export async function takeHistory(
 ): Promise<void> {
   if (events.length === 0) return;
   const { hashAccount, log, rates, vault, watermark } = service;
-  const receipt = watermark.receive();
+  const receipt = watermark.receive(workspace);
   await settledAfter(receipt, async () => {
     const records = events.map(({ nativeId, body }) => {
       const heading = provider.heading(body);

@@ -59,7 +59,7 @@ async function receive(
   answered: Answered,
 ): Promise<void> {
   const { postgres, vault, watermark } = service;
-  const receipt = watermark.receive();
+  const receipt = watermark.receive(opened.event.workspace);
   await settledAfter(receipt, async () => {
     // 1. The answers and the time they were received at are durable before they are used.
     const { receivedAt: answeredAt } = receipt;

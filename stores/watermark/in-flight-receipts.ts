@@ -33,20 +33,41 @@ export async function settledAfter<Result>(
   }
 }
 
+/** Calls in flight, in ms since 1970: no other call, now or later, is earlier than `others`. */
+export interface InFlight {
+  readonly others: number;
+  /** The earliest of each workspace; only its own figures wait for it. */
+  readonly byWorkspace: ReadonlyMap<string, number>;
+}
+
+/** @param workspace left out: of all of them */
+export function earliestOf({ others, byWorkspace }: InFlight, workspace?: string): number {
+  if (workspace === undefined) return Math.min(others, ...byWorkspace.values());
+  return Math.min(others, byWorkspace.get(workspace) ?? others);
+}
+
 export interface InFlightReceipts {
-  /** Stamps a call. @param notBefore ms since 1970 @throws when it cannot be counted now */
-  receive(notBefore: number): Receipt;
+  /**
+   * Stamps a call.
+   * @param notBefore ms since 1970
+   * @param workspace whose figures wait for it; left out: all of them
+   * @throws when it cannot be counted now
+   */
+  receive(notBefore: number, workspace?: string): Receipt;
   /** To be asked right before a record goes to the log. @throws when its stamp counts no more */
   check(receivedAt: number): void;
   /** Calls in flight in this process. */
   readonly calls: number;
-  /** ms since 1970; no call in flight, now or later, is earlier. */
-  earliest(): Promise<number>;
+  /** ms since 1970; no call of the workspace in flight, now or later, is earlier; or of any. */
+  earliest(workspace?: string): Promise<number>;
 }
 
 /** Those of a process that owns its log. */
 export class LocalReceipts implements InFlightReceipts {
-  readonly #stamps = new Map<symbol, number>();
+  readonly #stamps = new Map<
+    symbol,
+    { readonly at: number; readonly workspace: string | undefined }
+  >();
   /**
    * ms since 1970: the earliest moment given out. Nothing is stamped below it if the clock is set.
    */
@@ -65,10 +86,10 @@ export class LocalReceipts implements InFlightReceipts {
     this.#late = new LateStamps(elapsed);
   }
 
-  receive(notBefore: number): Receipt {
+  receive(notBefore: number, workspace?: string): Receipt {
     const receivedAt = Math.max(this.#clock(), notBefore, this.#reported);
     const token = Symbol();
-    this.#stamps.set(token, receivedAt);
+    this.#stamps.set(token, { at: receivedAt, workspace });
     return {
       receivedAt,
       settle: () => void this.#stamps.delete(token),
@@ -84,9 +105,14 @@ export class LocalReceipts implements InFlightReceipts {
     return this.#stamps.size;
   }
 
-  /** What `earliest` resolves to. */
-  get earliestNow(): number {
-    return Math.min(this.#clock(), this.#late.earliest, ...this.#stamps.values());
+  get inFlight(): InFlight {
+    let others = Math.min(this.#clock(), this.#late.earliest);
+    const byWorkspace = new Map<string, number>();
+    for (const { at, workspace } of this.#stamps.values()) {
+      if (workspace === undefined) others = Math.min(others, at);
+      else byWorkspace.set(workspace, Math.min(at, byWorkspace.get(workspace) ?? at));
+    }
+    return { others, byWorkspace };
   }
 
   /** ms until no record of a call that was refused can follow. */
@@ -94,8 +120,8 @@ export class LocalReceipts implements InFlightReceipts {
     return this.#late.leftMs;
   }
 
-  async earliest(): Promise<number> {
-    const earliest = this.earliestNow;
+  async earliest(workspace?: string): Promise<number> {
+    const earliest = earliestOf(this.inFlight, workspace);
     this.#reported = Math.max(this.#reported, earliest);
     return this.kept === undefined ? earliest : this.kept.upTo(earliest);
   }

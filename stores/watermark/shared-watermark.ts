@@ -5,7 +5,13 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
-import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
+import {
+  earliestOf,
+  type InFlight,
+  type InFlightReceipts,
+  LocalReceipts,
+  type Receipt,
+} from "./in-flight-receipts.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Postgres, PostgresUnavailable } from "../postgres/postgres.js";
 import type { Releases } from "../../runtime/releases.js";
@@ -71,7 +77,7 @@ class SharedReceipts implements InFlightReceipts {
   /** ms since 1970: stamps before it are from a time whose promise lapsed. */
   #joinedAt = 0;
   #reported: PersistedWatermark | null = null;
-  #asked: { readonly earliest: Promise<number>; readonly until: number } | null = null;
+  #asked: { readonly inFlight: Promise<InFlight>; readonly until: number } | null = null;
 
   constructor(
     private readonly process: string,
@@ -108,9 +114,9 @@ class SharedReceipts implements InFlightReceipts {
     );
   }
 
-  receive(notBefore: number): Receipt {
+  receive(notBefore: number, workspace?: string): Receipt {
     this.#assertHolds();
-    return this.#own.receive(Math.max(notBefore, this.#promised));
+    return this.#own.receive(Math.max(notBefore, this.#promised), workspace);
   }
 
   check(receivedAt: number): void {
@@ -122,14 +128,15 @@ class SharedReceipts implements InFlightReceipts {
     return this.#own.calls;
   }
 
-  earliest(): Promise<number> {
+  async earliest(workspace?: string): Promise<number> {
     const at = performance.now();
     if (this.#asked === null || this.#asked.until <= at) {
-      const earliest = this.#ask();
-      this.#asked = { earliest, until: at + askEveryMs };
-      earliest.catch(() => (this.#asked = null));
+      const inFlight = this.#ask();
+      this.#asked = { inFlight, until: at + askEveryMs };
+      inFlight.catch(() => (this.#asked = null));
     }
-    return this.#asked.earliest;
+    const earliest = earliestOf(await this.#asked.inFlight, workspace);
+    return this.#reported === null ? earliest : this.#reported.upTo(earliest);
   }
 
   #assertHolds(): void {
@@ -159,13 +166,21 @@ class SharedReceipts implements InFlightReceipts {
   /** @returns false when the last promise has lapsed, or nearly */
   async #promise(): Promise<boolean> {
     const begun = performance.now();
-    const earliest = this.#own.earliestNow;
+    const { inFlight } = this.#own;
     // From here on, so that no stamp slips below while Postgres is told.
-    this.#promised = Math.max(this.#promised, earliest);
+    this.#promised = Math.max(this.#promised, inFlight.others);
     const kept = await this.postgres.query(
-      `UPDATE ingest_processes SET earliest = $2, until = clock_timestamp() + $3::float8 * ${ms}
-       WHERE process = $1 AND until > clock_timestamp() + $4::float8 * ${ms} RETURNING process`,
-      [this.process, earliest, limits.receiptsLeaseMs, marginMs],
+      `UPDATE ingest_processes SET earliest = $2, others = $3, by_workspace = $4,
+         until = clock_timestamp() + $5::float8 * ${ms}
+       WHERE process = $1 AND until > clock_timestamp() + $6::float8 * ${ms} RETURNING process`,
+      [
+        this.process,
+        earliestOf(inFlight),
+        inFlight.others,
+        JSON.stringify(Object.fromEntries(inFlight.byWorkspace)),
+        limits.receiptsLeaseMs,
+        marginMs,
+      ],
     );
     if (kept.length === 0) return false;
     this.#holdsUntil = begun + limits.receiptsLeaseMs - marginMs;
@@ -183,7 +198,8 @@ class SharedReceipts implements InFlightReceipts {
     await this.postgres.query(
       `INSERT INTO ingest_processes (process, earliest, until)
        VALUES ($1, ${clock}, clock_timestamp() + $2::float8 * ${ms})
-       ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until`,
+       ON CONFLICT (process) DO UPDATE SET earliest = excluded.earliest, until = excluded.until,
+         others = NULL, by_workspace = NULL`,
       [this.process, limits.receiptsLeaseMs],
     );
     await refuseBesideCommand(this.postgres, this.process);
@@ -203,14 +219,21 @@ class SharedReceipts implements InFlightReceipts {
   }
 
   /** Without any promise, that of the next to come: it will be later than now. */
-  async #ask(): Promise<number> {
-    const [row] = await this.postgres.query<{ earliest: bigint }>(
-      `SELECT least(${clock}, min(earliest)) AS earliest FROM ingest_processes
-       WHERE until > clock_timestamp()`,
+  async #ask(): Promise<InFlight> {
+    const rows = await this.postgres.query<{
+      now: bigint;
+      others: bigint | null;
+      by_workspace: Readonly<Record<string, number>> | null;
+    }>(
+      `SELECT ${clock} AS now, coalesce(others, earliest) AS others, by_workspace
+       FROM (VALUES (1)) AS always LEFT JOIN ingest_processes ON until > clock_timestamp()`,
     );
-    if (row === undefined) throw new Error("Postgres has no clock");
-    const earliest = Number(row.earliest);
-    return this.#reported === null ? earliest : this.#reported.upTo(earliest);
+    const byWorkspace = new Map<string, number>();
+    for (const [workspace, at] of rows.flatMap((row) => Object.entries(row.by_workspace ?? {}))) {
+      byWorkspace.set(workspace, Math.min(at, byWorkspace.get(workspace) ?? at));
+    }
+    const others = rows.flatMap((row) => [Number(row.now), Number(row.others ?? row.now)]);
+    return { others: Math.min(...others), byWorkspace };
   }
 }
 

@@ -74,12 +74,13 @@ export class Watermark {
 
   /**
    * Stamps a call; until `settle`, `complete_to` stays below its time.
+   * @param workspace whose `complete_to`; left out: that of all of them
    * @param notBefore ms since 1970, where it has to come after something received before
    * @throws PostgresUnavailable when several processes share the log and it cannot be promised
    */
-  receive(notBefore = 0): Receipt {
+  receive(workspace?: string, notBefore = 0): Receipt {
     const reported = Math.max(...Object.values(this.#reported).map(({ latest }) => latest));
-    return this.receipts.receive(Math.max(notBefore, reported + 1));
+    return this.receipts.receive(Math.max(notBefore, reported + 1), workspace);
   }
 
   /**
@@ -111,7 +112,7 @@ export class Watermark {
    * @param workspace whose figures are reported; left out: of all of them
    */
   async completeTo(figures: Figures = "all", workspace?: string): Promise<number> {
-    const received = (await this.receipts.earliest()) - 1;
+    const received = (await this.receipts.earliest(workspace)) - 1;
     let complete = received;
     for (const backlog of this.#passages[figures]) {
       complete = Math.min(complete, (await backlog.earliestWaiting(workspace)) - 1);

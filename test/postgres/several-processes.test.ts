@@ -78,6 +78,26 @@ describe("Several processes", () => {
       });
     }
 
+    it("should hold up a workspace by calls of its own only, whoever takes them", async () => {
+      const [own, other] = [await openEndpoints(), await openEndpoints()];
+      const receipt = other.receive(0, "importing");
+      await until(async () => (await own.earliest("another")) > receipt.receivedAt);
+      expect(await own.earliest("importing")).to.equal(receipt.receivedAt);
+      expect(await own.earliest()).to.equal(receipt.receivedAt);
+      expect(other.receive(0, "importing").receivedAt).to.be.greaterThan(receipt.receivedAt);
+      receipt.settle();
+    });
+
+    it("should believe a process of before, which promises for all workspaces", async () => {
+      const own = await openEndpoints();
+      await postgres.query(
+        `INSERT INTO ingest_processes (process, earliest, until)
+         VALUES ('of before', 7, clock_timestamp() + interval '1 minute')`,
+      );
+      await until(async () => (await own.earliest("another")) === 7);
+      await postgres.query("DELETE FROM ingest_processes WHERE process = 'of before'");
+    });
+
     it("should wait for what another sent that was refused, though it stopped", async () => {
       const own = await openEndpoints();
       const [stopped, itsOwn] = [randomUUID(), new Releases(testLogger)];

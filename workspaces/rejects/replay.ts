@@ -113,7 +113,7 @@ interface Found {
 async function putBack(service: ReplayService, found: readonly Found[]): Promise<void> {
   // Received after all of it, even if another process's clock was ahead or ours was set back.
   const times = found.map(({ reject }) => fromClickhouseTime(reject.received_at));
-  const receipt = service.watermark.receive(Math.max(...times) + 2);
+  const receipt = service.watermark.receive(undefined, Math.max(...times) + 2);
   const { receivedAt } = receipt;
   await settledAfter(receipt, async () => {
     // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
