@@ -9,7 +9,7 @@ import { DemoProcess } from "./demo-process.js";
 
 const path = "/demo";
 
-/** Beside an embedded service, for a browser on the same machine: the demo has a port of its own. */
+/** Beside an embedded service, for a browser on the same machine: the demo has its own port. */
 export function demoRoutes({ config, releases }: Service, calls: Calls<null>): void {
   const demo = new DemoProcess(config.DATA_DIR);
   releases.push("demo", () => demo.end());
