@@ -2,6 +2,7 @@
  * `npm run bench [names…]`: measures the running service on this machine, each number beside its
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
+import { backfill } from "./bench/backfill.js";
 import { backlog } from "./bench/backlog.js";
 import { cost } from "./bench/cost.js";
 import { type Figure, tableOf } from "./bench/figures.js";
@@ -31,6 +32,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     servers,
     peers,
     backlog,
+    backfill,
     sockets,
     soak,
     readers,
@@ -43,6 +45,7 @@ const onRequest = new Set([
   "web",
   "peers",
   "backlog",
+  "backfill",
   "sockets",
   "soak",
   "readers",
@@ -66,7 +69,7 @@ const usage = `npm run bench -- [names…] [options]
          all but ${[...onRequest].join(", ")} when none is given
   --seconds <n>   of load, in cost and soak (60)
   --rounds <n>    medians are over these (5)
-  --events <n>    in memory, processors and backlog (7200)
+  --events <n>    in memory, processors, backlog and backfill (7200)
   --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
   --rate <n>      webhooks a second, in servers and soak (1000)
   --profile <folder>  for CPU profiles of the service

@@ -41,9 +41,10 @@ export async function withService<T>(
   folder: string,
   command: Command,
   use: (service: RunningService) => Promise<T>,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<T> {
   const startedAt = performance.now();
-  const child = spawnService(command, { DATA_DIR: folder });
+  const child = spawnService(command, { DATA_DIR: folder, ...settings });
   try {
     const base = await addressOf(child);
     await ready(base);

@@ -11,6 +11,8 @@ export interface Tenant {
   readonly workspace: string;
   readonly authorization: string;
   readonly webhookPath: string;
+  /** Of the calls that manage the integration. */
+  readonly integrationPath: string;
 }
 
 export const signingSecret = "whsec_of_the_benchmark";
@@ -20,7 +22,8 @@ const settledPollMs = 250;
 /** The process that answers the management interface and the API. */
 type Manager = Pick<RunningService, "base" | "adminToken">;
 
-export async function createTenant(service: Manager): Promise<Tenant> {
+/** @param apiKey with which the service may read Stripe's API */
+export async function createTenant(service: Manager, apiKey?: string): Promise<Tenant> {
   const made = await manage(service, "", { name: "Benchmark", base_currency: "EUR" }, workspace);
   const key = await manage(
     service,
@@ -28,22 +31,22 @@ export async function createTenant(service: Manager): Promise<Tenant> {
     { environment: "Production", scope: "Read-only" },
     createdKey,
   );
+  const stripe = await manage(
+    service,
+    `/${made.id}/integrations`,
+    {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: signingSecret, ...(apiKey && { api_key: apiKey }) },
+    },
+    integration,
+  );
   return {
     workspace: made.id,
     authorization: `Bearer ${key.key}`,
-    webhookPath: await addStripe(service, made.id),
+    webhookPath: stripe.webhook_path,
+    integrationPath: `/${made.id}/integrations/${stripe.id}`,
   };
-}
-
-/** @returns the path of its webhooks */
-async function addStripe(service: Manager, workspaceId: string): Promise<string> {
-  const asked = {
-    provider: "stripe",
-    environment: "Production",
-    credentials: { signing_secret: signingSecret },
-  };
-  const made = await manage(service, `/${workspaceId}/integrations`, asked, integration);
-  return made.webhook_path;
 }
 
 /** A whole HTTP request as Stripe would send it now. */
@@ -69,19 +72,20 @@ export async function settled(service: Pick<Manager, "base">, tenant: Tenant): P
 
 const completeAnswer = z.object({ complete_to: z.iso.datetime() });
 
-async function manage<T>(
+/** @param body null: the thing is read */
+export async function manage<T>(
   service: Manager,
   path: string,
-  body: object,
+  body: object | null,
   answerSchema: z.ZodType<T>,
 ): Promise<T> {
   const answer = await fetch(new URL(`/v1/manage/workspaces${path}`, service.base), {
-    method: "POST",
+    method: body === null ? "GET" : "POST",
     headers: {
       authorization: `Bearer ${service.adminToken}`,
       "content-type": "application/json",
     },
-    body: JSON.stringify(body),
+    body: body === null ? null : JSON.stringify(body),
   });
   return dataAnswer(answerSchema).parse(await answer.json()).data;
 }

@@ -1,0 +1,186 @@
+/**
+ * How fast a provider's history is read and booked beside an API that answers at once, and how late
+ * the events of another workspace are meanwhile.
+ */
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
+import { backfill as backfillShape } from "../../schemas/http/manage.js";
+import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/stripe-money.js";
+import type { JsonObject } from "../payloads/stripe.js";
+import { type Figure, percentile, short, spread } from "./figures.js";
+import { ConnectionPool } from "./http-connection.js";
+import { connectionsMax, openSocket, Run } from "./latency-run.js";
+import { residentMiB } from "./memory.js";
+import type { Options } from "./options.js";
+import { withFolder } from "./processes.js";
+import { nodeCommand, withService } from "./service.js";
+import { createTenant, manage } from "./tenant.js";
+
+const apiKey = "rk_live_of_the_benchmark";
+const historyDays = 300;
+const dayMs = 24 * 60 * 60 * 1000;
+const pageObjects = 100;
+/** Webhooks of the other workspace. */
+const othersPerSecond = 10;
+const lookEveryMs = 500;
+const paymentsPerSecondMin = 1_000;
+const othersLateMsMax = 2_000;
+
+export async function backfill({ events, profileFolder }: Options): Promise<Figure[]> {
+  const to = Date.now() - dayMs;
+  const from = to - historyDays * dayMs;
+  const api = await serveHistory(events, from, to);
+  try {
+    return await withFolder((folder) =>
+      withService(
+        folder,
+        nodeCommand(profileFolder),
+        async (service) => {
+          const tenant = await createTenant(service, apiKey);
+          const other = await createTenant(service);
+          const pool = new ConnectionPool(service.base, connectionsMax);
+          const socket = await openSocket(service.base, other);
+          const sides = { webhooks: pool, readers: pool, tenant: other };
+          const run = new Run(sides, othersPerSecond, "other");
+          const path = `${tenant.integrationPath}/backfill`;
+          const startedAt = performance.now();
+          await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
+          let [ended, readMs, residentMax] = [false, 0, 0];
+          const watching = (async () => {
+            for (;;) {
+              const now = await manage(service, path, null, backfillShape);
+              residentMax = Math.max(residentMax, await residentMiB(service));
+              if (readMs === 0 && now.state !== "reading") readMs = performance.now() - startedAt;
+              if (now.state !== "reading" && now.state !== "comparing") return now;
+              await pause(lookEveryMs);
+            }
+          })().finally(() => (ended = true));
+          while (!ended) await run.send(1);
+          const { state, problem } = await watching;
+          const seconds = (performance.now() - startedAt) / 1_000;
+          if (state !== "done") throw new Error(`the backfill ended as ${state}: ${problem}`);
+          const { readable } = await run.durations(service.base, socket.arrivals);
+          socket.close();
+          pool.close();
+          console.log(`  ${events} payments, ${api.calls()} calls, read in ${short(readMs)} ms`);
+          console.log(`  others: 2xx → list  ${spread(readable)}`);
+          return [
+            {
+              name: "payments of a history, read, booked and compared",
+              value: events / seconds,
+              unit: "/s",
+              target: { valueMin: paymentsPerSecondMin },
+            },
+            {
+              name: "2xx → list of others meanwhile, p99",
+              value: percentile(readable, 0.99),
+              unit: "ms",
+              target: { valueMax: othersLateMsMax },
+            },
+            { name: "resident at most", value: residentMax, unit: "MiB" },
+          ];
+        },
+        { STRIPE_API_URL: api.url },
+      ),
+    );
+  } finally {
+    api.close();
+  }
+}
+
+/** Lists as Stripe's API has them: newest first, a page after the id that is given. */
+async function serveHistory(payments: number, from: number, to: number) {
+  let calls = 0;
+  const lists: Readonly<Record<string, (index: number) => JsonObject>> = {
+    "/v1/charges": (index) => chargeOf(index, atOf(index)),
+    "/v1/invoices": (index) => invoiceOf(index, atOf(index)),
+    "/v1/invoice_payments": (index) => linkOf(index, atOf(index)),
+  };
+  const atOf = (index: number): number => from + Math.floor(((to - from) * index) / payments);
+  const server = createServer((request, response) => {
+    calls += 1;
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://stripe.bench");
+    if (pathname.startsWith("/v1/products/")) {
+      response.writeHead(404).end("{}");
+      return;
+    }
+    const make = lists[pathname];
+    const after = searchParams.get("starting_after");
+    const last = after === null ? payments : Number(after.split("_").at(-1));
+    const first = Math.max(0, last - pageObjects);
+    const data =
+      make === undefined
+        ? []
+        : Array.from({ length: last - first }, (_, index) => make(last - 1 - index));
+    const page = { object: "list", data, has_more: make !== undefined && first > 0 };
+    response.setHeader("content-type", "application/json").end(JSON.stringify(page));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  // It listens on a port, not on a pipe.
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, calls: () => calls, close: () => server.close() };
+}
+
+const customers = 1_000;
+const product = "prod_bench";
+const feeMinor = 30;
+
+/** With its fee, as the list has it when asked to expand it. */
+function chargeOf(index: number, at: number): JsonObject {
+  const charge = chargeObject({
+    id: `ch_${index}`,
+    paymentIntent: `pi_${index}`,
+    customer: customerOf(index),
+    amount: amountOf(index),
+    currency: "eur",
+    country: "DE",
+    createdAt: at,
+    version: "2025-09-30.clover",
+  });
+  const amount = Number(amountOf(index));
+  const fee = {
+    id: `txn_${index}`,
+    object: "balance_transaction",
+    amount,
+    currency: "eur",
+    exchange_rate: null,
+    fee: feeMinor,
+    fee_details: [],
+    net: amount - feeMinor,
+  };
+  return { ...charge, balance_transaction: fee };
+}
+
+function invoiceOf(index: number, at: number): JsonObject {
+  return invoiceObject({
+    id: `in_${index}`,
+    customer: customerOf(index),
+    currency: "eur",
+    createdAt: at,
+    paidAt: at,
+    lines: [{ id: `il_${index}`, product, price: "price_bench", amount: amountOf(index) }],
+    version: "2025-09-30.clover",
+  });
+}
+
+function linkOf(index: number, at: number): JsonObject {
+  return invoicePaymentObject({
+    id: `inpay_${index}`,
+    invoice: `in_${index}`,
+    payment: `pi_${index}`,
+    amount: amountOf(index),
+    currency: "eur",
+    paidAt: at,
+  });
+}
+
+function customerOf(index: number): string {
+  return `cus_${index % customers}`;
+}
+
+function amountOf(index: number): bigint {
+  return 900n + BigInt(index % 90);
+}
