@@ -10,6 +10,7 @@ import {
   createBackfill,
   findBackfill,
 } from "../workspaces/backfills.js";
+import { progressOf } from "../workspaces/backfill-progress.js";
 import type { Service } from "../service.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
@@ -37,8 +38,9 @@ export async function backfill(
   const integration = await service.integrations.byId(id);
   const providers = [...createProviders(service.config).values()];
   const provider = providers.find(({ token }) => token === integration?.provider);
-  const [list] = provider?.backfill?.lists ?? [];
-  if (integration === null || list === undefined) {
+  const history = provider?.backfill;
+  const [list] = history?.lists ?? [];
+  if (integration === null || history === undefined || list === undefined) {
     report(`There is no integration ${id} whose history can be read.`);
     return 2;
   }
@@ -60,22 +62,36 @@ export async function backfill(
   for (;;) {
     const current = await findBackfill(postgres, id);
     if (current === null) throw new Error(`the backfill of ${id} is gone`);
-    const line = progressOf(current);
+    const line = lineOf(current);
     if (line !== reported) report(line);
     reported = line;
     const { state } = current;
-    if (state !== "reading" && state !== "comparing") return reportEnd(current, report);
+    if (state !== "reading" && state !== "comparing")
+      return reportEnd(current, history.missing, report);
     await pause(lookEveryMs);
   }
 }
 
-function progressOf({ state, list, counts, problem }: Backfill): string {
+function lineOf(backfill: Backfill): string {
+  const { state, list, counts, problem } = backfill;
   const read = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
   const what = read.length === 0 ? "" : ` (${read.join(", ")})`;
-  return `${state} ${list}${what}${problem === null ? "" : `: ${problem}`}`;
+  const {
+    months,
+    months_done: done = null,
+    list_seconds_left: left = null,
+  } = progressOf(backfill) ?? {};
+  const far = done === null ? "" : `, ${done} of ${months} months`;
+  const time = left === null ? "" : `, about ${Math.ceil(left / 60)} min left in this list`;
+  return `${state} ${list}${what}${far}${time}${problem === null ? "" : `: ${problem}`}`;
 }
 
-function reportEnd({ state, comparison }: Backfill, report: (line: string) => void): number {
+function reportEnd(
+  { state, comparison }: Backfill,
+  missing: readonly string[],
+  report: (line: string) => void,
+): number {
+  if (state !== "failed") for (const sentence of missing) report(`Cannot be had: ${sentence}`);
   for (const { month, currency, listed, booked } of comparison ?? []) {
     const sums = (side: ComparedMonth["listed"]): string =>
       `${side.count} payments, ${major(side.amount, currency)} paid, ` +

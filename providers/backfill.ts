@@ -30,6 +30,8 @@ export interface UnpaidPurchase {
 export interface Backfill {
   /** In the order they are read: what names things before what refers to them. */
   readonly lists: readonly HistoryList[];
+  /** What the provider cannot report of the past: short sentences, for a person. */
+  readonly missing: readonly string[];
 }
 
 export interface HistoryList {
@@ -42,8 +44,9 @@ export interface HistoryList {
   /**
    * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
    *   provider does not say since when it is
+   * @param span as the path asked for; absent: of any time
    */
-  read(answer: unknown, asOf: number): HistoryPage | null;
+  read(answer: unknown, asOf: number, span?: Span): HistoryPage | null;
 }
 
 /** ms since 1970, both inclusive. */
@@ -61,6 +64,11 @@ export interface HistoryPage {
   readonly payments: readonly ListedPayment[];
   /** Null on the last page. */
   readonly next: string | null;
+  /**
+   * What the list has come through with this page, where it is in order of dates: for an estimate
+   * of the time that is left.
+   */
+  readonly through?: Span | null;
 }
 
 export interface HistoryEvent {

@@ -7,11 +7,13 @@ export function bearerApi<Credentials>(api: {
   readonly keyOf: (credentials: Credentials) => string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestsPerSecond: number;
+  readonly limitsAddress?: true;
 }): ProviderApi<Credentials> {
-  const { baseUrl, keyOf, headers, requestsPerSecond } = api;
+  const { baseUrl, keyOf, headers, requestsPerSecond, limitsAddress } = api;
   return {
     baseUrl,
     requestsPerSecond,
+    ...(limitsAddress && { limitsAddress }),
     allowsCalls: (credentials) => keyOf(credentials) !== undefined,
     authorize: async (credentials) => {
       const key = keyOf(credentials);

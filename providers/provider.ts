@@ -197,6 +197,8 @@ export interface ProviderApi<Credentials> {
   ): Promise<{ readonly headers: Record<string, string>; readonly until: number } | null>;
   /** What the provider allows one account, or a careful guess below it. */
   readonly requestsPerSecond: number;
+  /** It counts the calls of an address: all integrations of a process share that number. */
+  readonly limitsAddress?: true;
   /** A status beside 404 and 410 by which it says that there is no such thing. */
   readonly absentStatus?: number;
 }

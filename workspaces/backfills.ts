@@ -35,6 +35,10 @@ export interface Backfill {
   readonly list: string;
   readonly after: string | null;
   readonly counts: Readonly<Record<string, number>>;
+  /** When the first page of `list` was asked for; null: before that was kept. */
+  readonly listSince: Date | null;
+  /** What `list` has come through, ms since 1970; null where it is in no order of dates. */
+  readonly through: { readonly from: number; readonly to: number } | null;
   readonly comparison: readonly ComparedMonth[] | null;
   readonly problem: string | null;
   readonly createdAt: Date;
@@ -42,7 +46,7 @@ export interface Backfill {
 }
 
 const columns = `id, workspace, integration, from_at AS "from", state, list, after, counts,
-  comparison, problem, created_at AS "createdAt", updated_at AS "updatedAt"`;
+  list_since AS "listSince", through, comparison, problem, created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** Whether history can be read from then on; before, nothing is booked. */
 export function canBeginAt(from: Date, now: Date): boolean {
@@ -59,9 +63,9 @@ export async function createBackfill(
 ): Promise<Backfill | null> {
   const [backfill = null] = await durably<Backfill>(
     postgres,
-    `INSERT INTO backfills (id, workspace, integration, from_at, state, list, counts, leased_until,
-       created_at, updated_at)
-     VALUES ($1, $2, $3, $4, 'reading', $5, '{}', $6, $6, $6)
+    `INSERT INTO backfills (id, workspace, integration, from_at, state, list, counts, list_since,
+       leased_until, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, 'reading', $5, '{}', $6, $6, $6, $6)
      ON CONFLICT DO NOTHING RETURNING ${columns}`,
     [`bf_${randomBase62(20)}`, given.workspace, given.integration, given.from, given.list, now],
   );
@@ -80,6 +84,18 @@ export async function findBackfill(
     [integration],
   );
   return newest;
+}
+
+/** All that came to an end, with whatever result. */
+export async function endedBackfills(
+  postgres: Postgres,
+  integration: string,
+): Promise<Pick<Backfill, "from" | "createdAt">[]> {
+  return postgres.query<Pick<Backfill, "from" | "createdAt">>(
+    `SELECT from_at AS "from", created_at AS "createdAt" FROM backfills
+     WHERE integration = $1 AND state IN ('done', 'different')`,
+    [integration],
+  );
 }
 
 /** A backfill somebody works on, and until when nobody else does. */
@@ -103,7 +119,7 @@ export async function leaseBackfill(postgres: Postgres, now: Date): Promise<Leas
 
 export interface BackfillStep extends Pick<
   Backfill,
-  "state" | "list" | "after" | "counts" | "comparison" | "problem"
+  "state" | "list" | "after" | "counts" | "listSince" | "through" | "comparison" | "problem"
 > {
   /** Until then nobody goes on with it. */
   readonly restUntil: Date;
@@ -118,14 +134,17 @@ export async function moveBackfill(
 ): Promise<void> {
   await durably(
     postgres,
-    `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, comparison = $6,
-       problem = $7, leased_until = $8, updated_at = $9 WHERE id = $1 AND leased_until = $10`,
+    `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, list_since = $6,
+       through = $7, comparison = $8, problem = $9, leased_until = $10, updated_at = $11
+     WHERE id = $1 AND leased_until = $12`,
     [
       id,
       step.state,
       step.list,
       step.after,
       JSON.stringify(step.counts),
+      step.listSince,
+      step.through === null ? null : JSON.stringify(step.through),
       step.comparison === null ? null : JSON.stringify(step.comparison),
       step.problem,
       step.restUntil,

@@ -92,6 +92,11 @@ function ofWorkspace(): Operation[] {
       "Progress of the newest backfill",
       manage.backfill,
     ),
+    read(
+      "/integrations/{integration}/coverage",
+      "How the money of each month is known",
+      manage.coverage,
+    ),
     list("/products", "Products", manage.managedProduct, manage.productsQuery),
     change(
       "/products/{product}",

@@ -170,7 +170,7 @@ async function stepOf(
   if (backfill.state === "comparing") {
     // 2. Compare what it lists with what is booked, added up by month.
     const comparison = await comparePage(service, backfill, integration, read.payments);
-    return { step: nextStep(backfill, comparing(lists), read.next, { comparison }) };
+    return { step: nextStep(backfill, comparing(lists), read, { comparison }) };
   }
 
   // 3. Durable as raw events; then the position may move. A crash between the two reads the page
@@ -183,7 +183,7 @@ async function stepOf(
   }
   const objects = (backfill.counts[list.name] ?? 0) + read.objects;
   const counts = { ...backfill.counts, [list.name]: objects };
-  return { step: nextStep(backfill, lists, read.next, { counts }) };
+  return { step: nextStep(backfill, lists, read, { counts }) };
 }
 
 /**
@@ -202,7 +202,7 @@ function fromItsStart(
   if (startedAgain.get(id) === place) return null;
   startedAgain.set(id, place);
   const anew = { after: null, counts: { ...counts, [list]: 0 }, problem: null };
-  return { step: { state, list, comparison, ...anew } };
+  return { step: { state, list, comparison, ...anew, ...listBegun() } };
 }
 
 /** Live events wait behind few of history; what was read is booked before it is compared. */
@@ -247,7 +247,7 @@ async function readPage(
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
   const json = asked.text === null ? null : parseJsonText(asked.text);
-  const page = json?.ok === true ? list.read(json.value, asOf) : null;
+  const page = json?.ok === true ? list.read(json.value, asOf, span) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
 
@@ -257,12 +257,13 @@ type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;
 function nextStep(
   backfill: Backfill,
   lists: readonly HistoryList[],
-  next: string | null,
+  { next, through = null }: HistoryPage,
   progress: Progress,
 ): Omit<BackfillStep, "restUntil"> {
-  const { state, list, counts, comparison } = backfill;
-  const here = { state, list, counts, comparison, problem: null, ...progress };
-  if (next !== null) return { ...here, after: next };
+  const { state, list, counts, listSince, comparison } = backfill;
+  const known = { state, list, counts, comparison, problem: null, ...progress };
+  if (next !== null) return { ...known, after: next, listSince, through };
+  const here = { ...known, ...listBegun() };
   const place = lists.findIndex(({ name }) => name === list);
   const following = lists[place + 1];
   if (following !== undefined) return { ...here, list: following.name, after: null };
@@ -273,6 +274,10 @@ function nextStep(
   const [first] = comparing(lists);
   if (first === undefined) return { ...here, state: "done", after: null };
   return { ...here, state: "comparing", list: first.name, after: null, comparison: [] };
+}
+
+function listBegun() {
+  return { listSince: new Date(), through: null };
 }
 
 /** Lists that say what was paid. */

@@ -69,6 +69,33 @@ interface Given {
 /** What the API took before, it takes no more: it was withdrawn, or ended before its time. */
 class Withdrawn extends ApiRefusal {}
 
+/** So many calls a second, and none while the provider asks to wait. */
+export class Pace {
+  readonly #turns: RateLimiterQueue;
+  /** On `performance.now()`. */
+  #restUntil = 0;
+
+  constructor({ requestsPerSecond }: Pick<ProviderApi<unknown>, "requestsPerSecond">) {
+    this.#turns = new RateLimiterQueue(
+      new RateLimiterMemory({ points: requestsPerSecond, duration: 1 }),
+      { maxQueueSize: apiCallsWaitingMax },
+    );
+  }
+
+  rest(ms: number): void {
+    this.#restUntil = performance.now() + Math.min(ms, restMsMax);
+  }
+
+  /** @throws ApiTrouble where the provider asks for a longer wait */
+  async turn(waitMsMax: number, signal: AbortSignal): Promise<void> {
+    const wait = this.#restUntil - performance.now();
+    if (wait > waitMsMax) throw new ApiTrouble("asks us to wait", wait, false);
+    if (wait > 0) await pause(wait, undefined, { signal });
+    await this.#turns.removeTokens(1);
+    signal.throwIfAborted();
+  }
+}
+
 export class ApiLine {
   /** Events whose questions are asked at a time; the others wait, however many. */
   readonly events: IPolicy = bulkhead(enrichmentAtOnceMax, Number.POSITIVE_INFINITY);
@@ -77,29 +104,28 @@ export class ApiLine {
   readonly #credentialsText: string;
   readonly #baseUrl: string;
   readonly #patience: Patience;
-  readonly #turns: RateLimiterQueue;
+  readonly #pace: Pace;
   readonly #atOnce: IPolicy = bulkhead(apiCallsAtOnceMax, apiCallsWaitingMax);
   readonly #breaker: IPolicy;
   #given: Given | null = null;
-  /** The provider asked all calls to wait; on `performance.now()`. */
-  #waitUntil = 0;
 
-  /** @param url instead of the API's own base URL */
+  /**
+   * @param url instead of the API's own base URL
+   * @param pace shared where the provider counts the calls of an address
+   */
   constructor(
     api: ProviderApi<unknown>,
     credentials: unknown,
     url: string | undefined,
     patience: Patience,
+    pace: Pace,
   ) {
     this.#api = api;
     this.#credentials = credentials;
     this.#credentialsText = JSON.stringify(credentials);
     this.#baseUrl = url ?? api.baseUrl(credentials);
     this.#patience = patience;
-    this.#turns = new RateLimiterQueue(
-      new RateLimiterMemory({ points: api.requestsPerSecond, duration: 1 }),
-      { maxQueueSize: apiCallsWaitingMax },
-    );
+    this.#pace = pace;
     this.#breaker = circuitBreaker(
       handleWhen((error) => error instanceof ApiTrouble && error.isFailure),
       {
@@ -142,9 +168,7 @@ export class ApiLine {
         const { attemptsMax, pauseMs, waitMsMax } = this.#patience;
         if (!(error instanceof ApiTrouble)) throw error;
         const { retryAfterMs } = error;
-        if (retryAfterMs !== null) {
-          this.#waitUntil = performance.now() + Math.min(retryAfterMs, restMsMax);
-        }
+        if (retryAfterMs !== null) this.#pace.rest(retryAfterMs);
         // Half to the whole of a doubling pause, so that many do not come again at once.
         const ms = retryAfterMs ?? pauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
         if (attempt >= attemptsMax || ms > waitMsMax) throw error;
@@ -158,11 +182,7 @@ export class ApiLine {
     const given = this.#authorize(signal);
     const authorization = await given.authorization;
     if (authorization === null) return { outcome: "silent" };
-    const wait = this.#waitUntil - performance.now();
-    if (wait > this.#patience.waitMsMax) throw new ApiTrouble("asks us to wait", wait, false);
-    if (wait > 0) await pause(wait, undefined, { signal });
-    await this.#turns.removeTokens(1);
-    signal.throwIfAborted();
+    await this.#pace.turn(this.#patience.waitMsMax, signal);
     const { headers } = authorization;
     try {
       const text = await callApi(

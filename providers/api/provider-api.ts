@@ -7,7 +7,7 @@ import type { Config } from "../../config.js";
 import type { Provider, ProviderToken } from "../provider.js";
 import { FreshAnswers } from "./fresh-answers.js";
 import type { Metrics } from "../../runtime/metrics.js";
-import { ApiLine, type Asked, type AskedFor, type Patience } from "./integration-client.js";
+import { ApiLine, type Asked, type AskedFor, Pace, type Patience } from "./integration-client.js";
 
 /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
 const apiLinesMax = 1_000;
@@ -52,6 +52,8 @@ export function openProviderApis(
 ): ProviderApis {
   const { metrics, patience = usualPatience } = options;
   const lines = new LRUCache<string, ApiLine>({ max: apiLinesMax });
+  /** Of providers that count the calls of an address. */
+  const addressPaces = new Map<ProviderToken, Pace>();
   const fresh = new FreshAnswers({
     entriesMax: apiAnswersKeptMax,
     bytesMax: apiAnswerKeptBytesMax,
@@ -65,7 +67,9 @@ export function openProviderApis(
     const known = lines.get(id);
     // New credentials begin anew: what the old ones ran into says nothing about them.
     if (known?.isFor(credentials)) return known;
-    const line = new ApiLine(api, credentials, apiUrl(config, token), patience);
+    const pace = addressPaces.get(token) ?? new Pace(api);
+    if (api.limitsAddress === true) addressPaces.set(token, pace);
+    const line = new ApiLine(api, credentials, apiUrl(config, token), patience, pace);
     lines.set(id, line);
     return line;
   }

@@ -177,6 +177,10 @@ export const createdIntegration = integration.extend({
     .describe("Generated because it was left out; shown only here"),
 });
 
+const historyMissing = z
+  .array(z.string())
+  .describe("What the provider cannot report of the past, in sentences");
+
 export const provider = z.object({
   provider: z.string(),
   name: z.string(),
@@ -198,6 +202,7 @@ export const provider = z.object({
     .boolean()
     .describe("Whether the webhook endpoint can be made through the provider's API"),
   history: z.boolean().describe("Whether a backfill can read what was before"),
+  history_missing: historyMissing,
   fetches_payments: z
     .boolean()
     .describe("Whether a payment that no event reports is fetched, given credentials for its API"),
@@ -222,6 +227,20 @@ export const backfill = z.object({
   state: z.enum(["reading", "comparing", "done", "different", "failed"]),
   list: z.string().describe("What is read, or compared, now"),
   counts: z.record(z.string(), z.int()).describe("Objects read so far, by list"),
+  progress: z
+    .object({
+      months: z.int().describe("From `from` to `to`"),
+      months_done: z
+        .int()
+        .nullable()
+        .describe("Those the list has come through; null where it is in no order of dates"),
+      list_seconds_left: z
+        .int()
+        .nullable()
+        .describe("An estimate for the list that is read now; null while unknown"),
+    })
+    .nullable()
+    .describe("Null once it has ended"),
   comparison: z
     .array(
       z.object({
@@ -235,9 +254,28 @@ export const backfill = z.object({
     .nullable()
     .describe("Payments of each month; null before it is compared"),
   problem: z.string().nullable().describe("Why it waits, or failed"),
+  missing: historyMissing,
   updated_at: timestamp,
 });
 export type BackfillView = z.infer<typeof backfill>;
+
+export const coverage = z.object({
+  months: z
+    .array(
+      z.object({
+        month: z.string().describe("YYYY-MM, in UTC"),
+        known_by: z
+          .enum(["webhook", "api", "export", "report", "none"])
+          .describe(
+            "How its money is known: webhooks from the month after the first call; the provider's " +
+              "API where a backfill has read the whole month; the provider's export or report; or " +
+              "none",
+          ),
+      }),
+    )
+    .describe("Since the earliest of anything, in order of time"),
+});
+export type CoverageView = z.infer<typeof coverage>;
 
 const sku = z.strictObject({
   provider: z.enum(providerTokens),

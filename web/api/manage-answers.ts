@@ -19,6 +19,7 @@ export type {
   AuditView,
   BackfillView,
   BackupView,
+  CoverageView,
   DemoView,
   KeyView,
   ProviderView,

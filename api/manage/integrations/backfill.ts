@@ -5,6 +5,8 @@ import {
   createBackfill,
   findBackfill,
 } from "../../../workspaces/backfills.js";
+import { progressOf } from "../../../workspaces/backfill-progress.js";
+import { openCoverage } from "../../../workspaces/coverage.js";
 import { readJson } from "../../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
 import type { Service } from "../../../service.js";
@@ -20,18 +22,20 @@ import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/backfill";
 
-/** The role `processors` reads; here it is asked for and shown. */
+/** The role `processors` reads; here it is asked for and shown, and what months it has made known. */
 export function backfillRoutes(
   service: Service,
   calls: Calls<Workspace>,
   providers: ReadonlyMap<string, Provider>,
 ): void {
+  const coverageOf = openCoverage(service);
   const started = { right: "manage", action: "backfill.started", status: 202 } as const;
   calls.write("POST", path, started, async (ctx, workspace) => {
     const { id: integration, provider } = await integrationOf(ctx, service, workspace);
     const { from } = readJson(ctx, newBackfill);
-    const [list] = providers.get(provider)?.backfill?.lists ?? [];
-    if (list === undefined) {
+    const { backfill } = providers.get(provider) ?? {};
+    const [list] = backfill?.lists ?? [];
+    if (backfill === undefined || list === undefined) {
       throw unprocessable("backfill_unsupported", `The history of ${provider} cannot be read.`);
     }
     const now = new Date();
@@ -45,16 +49,21 @@ export function backfillRoutes(
     if (made === null) {
       throw conflict("backfill_running", "A backfill of this integration is running.");
     }
-    return backfillView(made);
+    return backfillView(made, backfill);
   });
 
   calls.get(path, "look", async (ctx, workspace) => {
-    const { id } = await integrationOf(ctx, service, workspace);
+    const { id, provider } = await integrationOf(ctx, service, workspace);
     const found = await findBackfill(service.postgres, id);
     if (found === null) {
       throw notFound("backfill_unknown", "No backfill of this integration was asked for.");
     }
-    return backfillView(found);
+    return backfillView(found, providers.get(provider)?.backfill);
+  });
+
+  calls.get("/integrations/:integration/coverage", "look", async (ctx, workspace) => {
+    const integration = await integrationOf(ctx, service, workspace);
+    return coverageOf(workspace.id, integration, Date.now());
   });
 }
 
@@ -66,7 +75,8 @@ function dateOf(text: string, now: Date): Date {
   throw unprocessable("from_out_of_range", `from must lie between ${first} and now.`, "from");
 }
 
-function backfillView(row: Backfill): BackfillView {
+/** @param of absent where the provider's history can no longer be read */
+function backfillView(row: Backfill, of: Provider["backfill"]): BackfillView {
   const { id, state, list, counts, comparison, problem } = row;
   return {
     id,
@@ -75,8 +85,10 @@ function backfillView(row: Backfill): BackfillView {
     state,
     list,
     counts,
+    progress: progressOf(row),
     comparison: comparison === null ? null : comparison.map(monthView),
     problem,
+    missing: [...(of?.missing ?? [])],
     updated_at: row.updatedAt.toISOString(),
   };
 }

@@ -23,6 +23,7 @@ function providerView(provider: Provider): ProviderView {
     asks_api: provider.api !== undefined,
     makes_endpoint: provider.endpoint !== undefined,
     history: provider.backfill !== undefined,
+    history_missing: [...(provider.backfill?.missing ?? [])],
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,
   };

@@ -2,10 +2,9 @@
  * Stripe's history, reported as events. What Stripe does not keep cannot be reported: see
  * docs/providers/stripe.md, History.
  */
-import { createHash } from "node:crypto";
 import { z } from "zod";
-import { canonicalJson } from "../../../schemas/canonical-json.js";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
+import { stateDigest } from "../../state-digest.js";
 import { apiVersion } from "../api.js";
 import { refundedAsListed } from "../charges.js";
 import { decode } from "../decode.js";
@@ -79,6 +78,15 @@ export const stripeBackfill: Backfill = {
     ),
     list("credit_notes", "/v1/credit_notes", ({ from }) => from, creditNoteHistory),
   ],
+  missing: [
+    "Stripe keeps no earlier prices: a subscription counts as if its last price had always been " +
+      "its price.",
+    "Since when a subscription is paused or unpaid is not known: it counts until this reading.",
+    "Of several trials of a subscription only the last is known.",
+    "Deleted products keep their id as their name.",
+    "Charges of connected accounts are not read.",
+    "Payments outside Stripe are read, but Stripe has no list to compare them with.",
+  ],
 };
 
 /** @param since the earliest `created` listed; null: all of them */
@@ -101,15 +109,19 @@ function list(
       if (after !== null) query.set("starting_after", after);
       return `${path}?${query.toString()}`;
     },
-    read(answer, asOf) {
+    read(answer, asOf, span) {
       const parsed = page.safeParse(answer);
       if (!parsed.success) return null;
       const { data, has_more: hasMore } = parsed.data;
+      const oldest = data.at(-1);
+      const isDated = since !== null && span !== undefined && oldest !== undefined;
       return {
         objects: data.length,
         events: data.flatMap((one) => report(one, asOf).map((reported) => eventOf(reported, one))),
         payments: name === "charges" ? data.flatMap(listedPayment) : [],
-        next: hasMore ? (data.at(-1)?.id ?? null) : null,
+        next: hasMore ? (oldest?.id ?? null) : null,
+        // Newest first.
+        through: isDated ? { from: oldest.created * 1000, to: span.to } : null,
       };
     },
   };
@@ -175,22 +187,10 @@ function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
     ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
     type,
   };
-  const state = given.once ?? digestOf(reported);
+  const state = given.once ?? stateDigest(reported, passing);
   const reading = given.mayRecur === true ? `:${seconds(at)}` : "";
   const nativeId = `history:${source.id}:${type}:${state}${reading}`;
   return { nativeId, body: { ...body, id: nativeId } };
-}
-
-function digestOf(reported: Readonly<Record<string, unknown>>): string {
-  const digest = createHash("sha256").update(canonicalJson(lastingOf(reported)));
-  return digest.digest("hex").slice(0, 32);
-}
-
-function lastingOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(lastingOf);
-  if (typeof value !== "object" || value === null) return value;
-  const lasting = Object.entries(value).filter(([key]) => !passing.test(key));
-  return Object.fromEntries(lasting.map(([key, inside]) => [key, lastingOf(inside)]));
 }
 
 /** Links to receipts; of a coupon how often it was used, and whether it still can be. */

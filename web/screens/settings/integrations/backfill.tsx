@@ -23,7 +23,8 @@ const states = {
   failed: { name: "Failed", mark: "bad" },
 } as const;
 
-export function Backfill({ path }: { readonly path: string }) {
+export function Backfill(props: { readonly path: string; readonly missing: readonly string[] }) {
+  const { path, missing } = props;
   const url = `${path}/backfill`;
   const isManager = useMayManage();
   const action = useAction();
@@ -47,6 +48,7 @@ export function Backfill({ path }: { readonly path: string }) {
       ) : (
         <Progress of={found} />
       )}
+      <Missing sentences={missing} />
       {isManager && !isRunning ? (
         <form
           class="row-form"
@@ -69,6 +71,39 @@ export function Backfill({ path }: { readonly path: string }) {
   );
 }
 
+/** Nothing where the list that is read cannot tell. */
+function Estimate({ of: { list, progress } }: { readonly of: BackfillView }) {
+  const { months, months_done: done = null, list_seconds_left: left = null } = progress ?? {};
+  if (done === null) return null;
+  return (
+    <p class="soft">
+      {words(list)}: {count(done)} of {count(months ?? 0)} months
+      {left === null ? "" : `, about ${timeOf(left)} left`}
+    </p>
+  );
+}
+
+function timeOf(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes > 90) return `${Math.round(minutes / 60)} hours`;
+  return minutes === 1 ? "a minute" : `${minutes} minutes`;
+}
+
+/** What no reading brings, which a person should know before they trust an old month. */
+function Missing({ sentences }: { readonly sentences: readonly string[] }) {
+  if (sentences.length === 0) return null;
+  return (
+    <details>
+      <summary>What cannot be had</summary>
+      <ul class="soft">
+        {sentences.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
 function Progress({ of }: { readonly of: BackfillView }) {
   const different = (of.comparison ?? []).filter(({ same }) => !same);
   return (
@@ -77,6 +112,7 @@ function Progress({ of }: { readonly of: BackfillView }) {
         <span class={`status ${states[of.state].mark}`}>{states[of.state].name}</span>
         <span class="soft"> since {day(of.from)}</span>
       </p>
+      <Estimate of={of} />
       {of.problem === null ? null : <p class="loss">{of.problem}</p>}
       <dl class="facts">
         {Object.entries(of.counts).map(([list, read]) => (

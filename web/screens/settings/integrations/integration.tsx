@@ -22,6 +22,7 @@ import { useMayManage } from "../manage.js";
 import { reasonWords } from "../reject-reasons.js";
 import { When } from "../../../parts/when.js";
 import { Backfill } from "./backfill.js";
+import { Coverage } from "./coverage.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
@@ -94,7 +95,10 @@ export function Integration(props: Props) {
       {state === "unfinished" ? null : (
         <>
           <NeededEvents of={integration} />
-          {provider.history ? <Backfill path={props.path} /> : null}
+          {provider.history ? (
+            <Backfill path={props.path} missing={provider.history_missing} />
+          ) : null}
+          <Coverage path={props.path} />
         </>
       )}
       {isManager ? <Changes {...props} /> : null}

@@ -1,0 +1,98 @@
+/**
+ * How the money of each month is known of one integration: reported by webhook as it happened, read
+ * from the provider's API afterwards, or not at all. Derived from the journal and the backfills.
+ */
+import { fromClickhouseTime } from "../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { ExpiringCache } from "../runtime/expiring-cache.js";
+import type { CoverageView } from "../schemas/http/manage.js";
+import { endedBackfills } from "./backfills.js";
+import type { IntegrationRecord } from "./integration-records.js";
+import { type Month, monthsOf } from "./months.js";
+
+interface Source {
+  readonly clickhouse: Pick<ClickHouse, "rows">;
+  readonly postgres: Postgres;
+}
+
+/** @param now ms since 1970 */
+export type CoverageOf = (
+  workspace: string,
+  integration: Pick<IntegrationRecord, "id" | "created_at">,
+  now: number,
+) => Promise<CoverageView>;
+
+/** A look goes through the workspace's events; the first of them stays the first. */
+const unseenFreshMs = 10_000;
+const integrationsKeptMax = 10_000;
+
+export function openCoverage({ clickhouse, postgres }: Source): CoverageOf {
+  const firstWebhooks = new ExpiringCache<number | null>({
+    ttlMs: unseenFreshMs,
+    ttlMsOf: (first) => (first === null ? unseenFreshMs : Number.POSITIVE_INFINITY),
+    entriesMax: integrationsKeptMax,
+    load: (name) => {
+      const [workspace = "", integration = ""] = name.split(" ");
+      return firstWebhookOf(clickhouse, workspace, integration);
+    },
+  });
+  return async (workspace, { id, created_at: createdAt }, now) => {
+    const [webhooksSince, backfills] = await Promise.all([
+      firstWebhooks.get(`${workspace} ${id}`),
+      endedBackfills(postgres, id),
+    ]);
+    const read = backfills.map(({ from, createdAt: to }) => ({
+      from: from.getTime(),
+      to: to.getTime(),
+    }));
+    return { months: coverageMonths({ since: createdAt.getTime(), webhooksSince, read }, now) };
+  };
+}
+
+interface Known {
+  /** When the integration was made, ms since 1970. */
+  readonly since: number;
+  /** When its first webhook call was taken; null: none came. */
+  readonly webhooksSince: number | null;
+  /** Spans that backfills have read to their ends. */
+  readonly read: readonly { readonly from: number; readonly to: number }[];
+}
+
+/** Every month since the earliest of anything, to the present one. */
+export function coverageMonths(
+  { since, webhooksSince, read }: Known,
+  now: number,
+): CoverageView["months"] {
+  const from = Math.min(since, webhooksSince ?? since, ...read.map((span) => span.from));
+  return monthsOf({ from, to: now }).map((month) => ({
+    month: month.month,
+    known_by: knownBy(month, webhooksSince ?? Number.POSITIVE_INFINITY, read),
+  }));
+}
+
+/** The month in which webhooks began needs a backfill for its days before; those after are theirs. */
+function knownBy(
+  { month, to }: Month,
+  webhooksSince: number,
+  read: Known["read"],
+): CoverageView["months"][number]["known_by"] {
+  const start = Date.parse(`${month}-01T00:00:00Z`);
+  if (webhooksSince <= start) return "webhook";
+  const until = Math.min(to, webhooksSince);
+  return read.some((span) => span.from <= start && span.to >= until) ? "api" : "none";
+}
+
+async function firstWebhookOf(
+  clickhouse: Source["clickhouse"],
+  workspace: string,
+  integration: string,
+): Promise<number | null> {
+  const [row] = await clickhouse.rows<{ first: string; events: string }>(
+    `SELECT min(received_at) AS first, toString(count()) AS events FROM raw_events
+     WHERE workspace = {workspace:String} AND integration = {integration:String}
+       AND form = 'webhook'`,
+    { workspace, integration },
+  );
+  return row === undefined || row.events === "0" ? null : fromClickhouseTime(row.first);
+}
