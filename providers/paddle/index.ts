@@ -7,6 +7,7 @@ import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, keeps, knownTypes, neededTypes } from "./decode.js";
+import { paddleBackfill } from "./history/backfill.js";
 import { asks, needs } from "./questions.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
@@ -38,7 +39,8 @@ export function createPaddle(settings: {
         "Paddle > Developer tools > Notifications > your destination > Secret key (pdl_ntfset_…)",
       api_key:
         "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
-        "(addresses), products and discounts",
+        "(addresses), products and discounts; for history also subscriptions, transactions and " +
+        "adjustments",
       api_environment:
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },
@@ -69,7 +71,9 @@ export function createPaddle(settings: {
       headers: { "paddle-version": "1" },
       // 240 a minute for one address: developer.paddle.com, rate limiting.
       requestsPerSecond: 4,
+      limitsAddress: true,
     }),
+    backfill: paddleBackfill,
     decode,
     customers,
     customerUrl: ({ id }, environment) =>

@@ -15,6 +15,7 @@ const shape = compiled(
       status: z.string().nullish().catch(null),
       customer_id: field.id.nullish().catch(null),
       address_id: field.id.nullish().catch(null),
+      address: z.object({ country_code: z.string() }).nullish().catch(null),
       discount: z.object({ id: field.id }).nullish().catch(null),
       currency_code: z.string().nullish().catch(null),
       items: z
@@ -46,7 +47,7 @@ export function asks(body: unknown, known: Known): Question[] {
   const questions: Question[] = [];
   const isSubscription = type.startsWith("subscription.");
   const counts = isSubscription && type !== "subscription.canceled" && isWorth(data);
-  if (data.customer_id && data.address_id) {
+  if (data.customer_id && data.address_id && !data.address) {
     const path = addressPath(data.customer_id, data.address_id);
     const currency = data.currency_code ?? null;
     const isNeeded =

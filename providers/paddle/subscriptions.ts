@@ -120,7 +120,13 @@ function startedAt(subscription: Subscription): number {
 }
 
 /** @returns null where nothing was on trial */
-function trialEndOf({ items }: Subscription): number | null {
+export function trialEndOf({
+  items,
+}: {
+  readonly items: readonly {
+    readonly trial_dates?: { readonly ends_at: number } | null | undefined;
+  }[];
+}): number | null {
   const ends = items.flatMap(({ trial_dates: trial }) => trial?.ends_at ?? []);
   return ends.length > 0 ? Math.max(...ends) : null;
 }

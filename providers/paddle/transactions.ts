@@ -14,12 +14,25 @@ const lineShape = z.object({
   totals: z.object({ subtotal: field.amount, discount: field.amount.nullish() }),
 });
 
+const paymentsShape = z.array(
+  z.object({
+    status: z.string(),
+    amount: field.amount.nullish(),
+    captured_at: field.time.nullish(),
+  }),
+);
+
 const transactionShape = z.object({
   id: field.id,
   status: z.string(),
   origin: z.string().nullish(),
   customer_id: field.id.nullish(),
   address_id: field.id.nullish(),
+  // Only in what a backfill reads.
+  address: z
+    .object({ country_code: z.string().regex(/^[A-Z]{2}$/) })
+    .nullish()
+    .catch(null),
   subscription_id: field.id.nullish(),
   currency_code: field.currency,
   billed_at: field.time.nullish(),
@@ -37,15 +50,7 @@ const transactionShape = z.object({
     }),
     line_items: z.array(lineShape),
   }),
-  payments: z
-    .array(
-      z.object({
-        status: z.string(),
-        amount: field.amount.nullish(),
-        captured_at: field.time.nullish(),
-      }),
-    )
-    .nullish(),
+  payments: paymentsShape.nullish(),
 });
 type Transaction = z.output<typeof transactionShape>;
 
@@ -72,7 +77,9 @@ export const readTransaction = reader(transactionShape, (transaction, event) => 
         amount: totals.grand_total,
         currency,
         account: transaction.customer_id ?? null,
-        country: countryOf(event.known, transaction.customer_id, transaction.address_id),
+        country:
+          transaction.address?.country_code ??
+          countryOf(event.known, transaction.customer_id, transaction.address_id),
         type: typeOf(transaction),
         tax: taxOf(totals),
         fee: totals.fee ?? null,
@@ -108,11 +115,25 @@ function taxOf(totals: Transaction["details"]["totals"]): bigint | null {
 }
 
 /** Billed may be weeks before paid: the capture that made the payment whole dates it. */
-function paidAt({ payments, billed_at: billedAt }: Transaction): number | null {
+function paidAt({
+  payments,
+  billed_at: billedAt,
+}: Pick<Transaction, "payments" | "billed_at">): number | null {
   const captured = (payments ?? []).flatMap(({ status, captured_at: at }) =>
     status === "captured" ? (at ?? []) : [],
   );
   return captured.length > 0 ? Math.max(...captured) : (billedAt ?? null);
+}
+
+const paidShape = z.object({
+  payments: paymentsShape.nullish(),
+  billed_at: field.time.nullish(),
+});
+
+/** The same of any object; null where it does not say. */
+export function paidAtOf(transaction: unknown): number | null {
+  const { data } = paidShape.safeParse(transaction);
+  return data === undefined ? null : paidAt(data);
 }
 
 /**

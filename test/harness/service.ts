@@ -9,16 +9,19 @@ import { openAnswersApi } from "../apis/answers-api.js";
 import { openGooglePlay } from "../apis/google-play.js";
 import { openGumroadApi } from "../apis/gumroad-api.js";
 import { client, openIdentityServers } from "../apis/identity-servers.js";
+import { openPaddleApi } from "../apis/paddle-api.js";
 import { openStripeApi } from "../apis/stripe-api.js";
 
 /** Where the service asks; nothing but a test's own integration has a key for one of them. */
 async function openApis() {
+  const answersApi = await openAnswersApi();
   return {
     stripeApi: await openStripeApi(),
     play: await openGooglePlay(),
     gumroadApi: await openGumroadApi(),
-    /** Of Paddle and Lemon Squeezy. */
-    answersApi: await openAnswersApi(),
+    paddleApi: await openPaddleApi(answersApi.answer),
+    /** Of Lemon Squeezy; of Paddle for keys of its own. */
+    answersApi,
     /** Where people sign in. */
     identityServers: await openIdentityServers(),
   };
@@ -56,7 +59,7 @@ export async function openTestService(
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const apis = await openApis();
-  const { stripeApi, play, gumroadApi, answersApi, identityServers } = apis;
+  const { stripeApi, play, gumroadApi, paddleApi, answersApi, identityServers } = apis;
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -69,7 +72,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     GOOGLE_API_URL: play.url,
     GOOGLE_TOKEN_HOSTS: new URL(play.url).hostname,
     GUMROAD_API_URL: gumroadApi.url,
-    PADDLE_API_URL: answersApi.url,
+    PADDLE_API_URL: paddleApi.url,
     LEMONSQUEEZY_API_URL: answersApi.url,
     OIDC_ISSUER: identityServers.oidcUrl,
     OIDC_CLIENT_ID: client.id,

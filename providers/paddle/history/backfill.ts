@@ -1,0 +1,188 @@
+/**
+ * Paddle's history, reported as events. What Paddle does not keep cannot be reported: see
+ * docs/providers/paddle.md, History. Its event stream is not read: docs/decisions/providers.md.
+ */
+import { z } from "zod";
+import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
+import { stateDigest } from "../../state-digest.js";
+import { decode } from "../decode.js";
+import { field } from "../event.js";
+import { paidAtOf } from "../transactions.js";
+import { adjustmentHistory } from "./adjustments.js";
+import { type HistoryObject, object, type Reported } from "./object.js";
+import { subscriptionHistory } from "./subscriptions.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** An invoice may be paid so long after it was billed, and its payment is dated when it was. */
+const billedBeforeMs = 90 * dayMs;
+
+/** The page is as long as Paddle likes: `has_more` and the cursor inside `next` say how to go on. */
+const page = z.object({
+  data: z.array(object),
+  meta: z.object({ pagination: z.object({ has_more: z.boolean(), next: z.string().nullish() }) }),
+});
+
+interface List {
+  readonly name: string;
+  readonly path: string;
+  readonly query: (span: Span) => Readonly<Record<string, string>>;
+  readonly report: (object: HistoryObject, asOf: number) => readonly Reported[];
+  /** What happened before the span is left out; absent: all counts, of whatever date. */
+  readonly happenedAt?: (object: HistoryObject) => number | null;
+  /** It cannot be asked for a span: it is left at the first object that is older. */
+  readonly takesNoDates?: true;
+}
+
+export const paddleBackfill: Backfill = {
+  lists: [
+    list({
+      name: "products",
+      path: "/products",
+      query: () => ({ per_page: "200", status: "active,archived" }),
+      report: (product, asOf) => [{ type: "product.updated", at: asOf, object: product }],
+    }),
+    list({
+      name: "discounts",
+      path: "/discounts",
+      query: () => ({ per_page: "200", status: "active,archived" }),
+      report: (discount, asOf) => [{ type: "discount.updated", at: asOf, object: discount }],
+    }),
+    list({
+      name: "customers",
+      path: "/customers",
+      query: () => ({ per_page: "200", status: "active,archived" }),
+      report: (customer, asOf) => [{ type: "customer.updated", at: asOf, object: customer }],
+    }),
+    // Of any date: one that began long ago may still count.
+    list({
+      name: "subscriptions",
+      path: "/subscriptions",
+      query: () => ({ per_page: "200", status: "active,canceled,past_due,paused,trialing" }),
+      report: subscriptionHistory,
+    }),
+    list({
+      name: "transactions",
+      path: "/transactions",
+      query: ({ from, to }) => ({
+        per_page: "30",
+        status: "completed",
+        "billed_at[GTE]": rfc3339(from - billedBeforeMs),
+        "billed_at[LTE]": rfc3339(to),
+        // The customer's country, which is asked for otherwise; and what was refunded.
+        include: "address,adjustments_totals",
+      }),
+      report: (transaction, asOf) => [
+        { type: "transaction.completed", at: asOf, object: transaction },
+      ],
+      happenedAt: paidAtOf,
+    }),
+    list({
+      name: "adjustments",
+      path: "/adjustments",
+      query: () => ({ per_page: "50" }),
+      report: adjustmentHistory,
+      happenedAt: createdAtOf,
+      takesNoDates: true,
+    }),
+  ],
+  missing: [
+    "Paddle keeps no earlier prices, quantities or discounts: a subscription counts as if its " +
+      "present ones had always been its own.",
+    "Pauses that ended are not known: the subscription counts for the time between.",
+    "When a refund was approved is not kept: it is dated by its last change.",
+    "Sales of Paddle Classic are not read.",
+  ],
+};
+
+function list({ name, path, query, report, happenedAt, takesNoDates }: List): HistoryList {
+  const reportsPayments = name === "transactions";
+  return {
+    name,
+    reportsPayments,
+    path(span, after) {
+      const asked = new URLSearchParams({ order_by: "id[DESC]", ...query(span) });
+      if (after !== null) asked.set("after", after);
+      return `${path}?${asked.toString()}`;
+    },
+    read(answer, asOf, span) {
+      const parsed = page.safeParse(answer);
+      if (!parsed.success) return null;
+      const { data, meta } = parsed.data;
+      const { has_more: hasMore, next } = meta.pagination;
+      const cursor = hasMore ? cursorIn(next) : null;
+      if (cursor === undefined) return null;
+      const isInSpan = (one: HistoryObject): boolean =>
+        span === undefined || (happenedAt?.(one) ?? span.from) >= span.from;
+      const wanted = data.filter(isInSpan);
+      const oldestAt = data.length === 0 ? null : createdAtOf(data.at(-1));
+      const isDated = happenedAt !== undefined && span !== undefined && oldestAt !== null;
+      const isOver = isDated && takesNoDates === true && oldestAt < span.from;
+      return {
+        objects: data.length,
+        events: wanted.flatMap((one) =>
+          report(one, asOf).map((reported) => eventOf(reported, one)),
+        ),
+        payments: reportsPayments ? wanted.flatMap(listedPayment) : [],
+        next: data.length === 0 || isOver ? null : cursor,
+        through: isDated ? { from: oldestAt, to: span.to } : null,
+      };
+    },
+  };
+}
+
+/** Of an absolute URL, whose host is not ours to call. @returns undefined: there is none */
+function cursorIn(next: string | null | undefined): string | undefined {
+  if (!next || !URL.canParse(next)) return undefined;
+  return new URL(next).searchParams.get("after") ?? undefined;
+}
+
+const dated = z.object({ created_at: field.time });
+
+function createdAtOf(one: unknown): number | null {
+  return dated.safeParse(one).data?.created_at ?? null;
+}
+
+/**
+ * The id holds what is reported but not when it was read, nor what changes without a meaning, so
+ * that the same state read twice is one event; but for states that come back.
+ */
+function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
+  const { type, at, object: reported } = given;
+  const state = given.once ?? stateDigest(reported, passing);
+  const reading = given.mayRecur === true ? `:${at}` : "";
+  const nativeId = `history:${source.id}:${type}:${state}${reading}`;
+  return {
+    nativeId,
+    body: { event_id: nativeId, event_type: type, occurred_at: rfc3339(at), data: reported },
+  };
+}
+
+/** Links, counts of use, and what is worked out of other objects. */
+const passing =
+  /^(updated_at|management_urls|checkout|times_used|adjusted_.*|payout_totals|adjustments_totals)$/;
+
+const refundedShape = z.object({
+  adjustments_totals: z.object({ breakdown: z.object({ refund: field.amount }) }).nullish(),
+});
+
+/** As the adapter reads it, so that the comparison finds what booking made of it. */
+function listedPayment(transaction: HistoryObject): ListedPayment[] {
+  const at = createdAtOf(transaction) ?? 0;
+  const reported = { type: "transaction.completed", at, object: transaction };
+  const decoded = decode(eventOf(reported, transaction).body);
+  if (decoded.outcome !== "facts") return [];
+  const totals = refundedShape.safeParse(transaction).data?.adjustments_totals;
+  const refunded = totals?.breakdown.refund ?? 0n;
+  const paid = decoded.facts.flatMap(({ body }) => ("Payment" in body ? [body.Payment] : []));
+  return paid.map(({ payment, at: paidAt, currency, amount }) => ({
+    payment,
+    at: paidAt,
+    currency,
+    amount,
+    refunded,
+  }));
+}
+
+function rfc3339(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,119 @@
+/**
+ * A real HTTP server that speaks the part of Paddle's API that history is read with: lists as
+ * documented (newest first, `after`, `per_page` up to its own maximum, `status`, `billed_at`,
+ * `include`), and single objects. Who asks with another key is answered by `others`.
+ */
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { JsonObject } from "../../ops/payloads/paddle.js";
+import { serveHttp } from "../harness/loopback.js";
+import { send } from "./stripe-api.js";
+
+export interface PaddleApi {
+  readonly url: string;
+  /** Paths with their queries, as they came. */
+  readonly calls: string[];
+  /** Objects by path, `/customers/ctm_1/addresses/add_1`. */
+  readonly objects: Map<string, JsonObject>;
+  /** Objects of a list by path, `/transactions`, in any order. */
+  readonly lists: Map<string, JsonObject[]>;
+  /** Of a page, whatever is asked for. */
+  perPageMax: number;
+  /** Answers instead, while it returns true. */
+  misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
+}
+
+export const paddleKey = "pdl_of_the_tests";
+
+export async function openPaddleApi(others: RequestListener): Promise<PaddleApi> {
+  const url = await serveHttp("paddle api", (request, response) => {
+    if (request.headers.authorization !== `Bearer ${paddleKey}`) return others(request, response);
+    const path = request.url ?? "";
+    api.calls.push(path);
+    if (api.misbehave?.(request, response) === true) return;
+    const { pathname, searchParams } = new URL(path, "http://paddle.test");
+    const object = api.objects.get(pathname);
+    if (object !== undefined) return send(response, 200, { data: object, meta });
+    if (!api.lists.has(pathname)) return send(response, 404, { error: { code: "not_found" } });
+    send(response, 200, page(api, pathname, searchParams));
+  });
+  const api: PaddleApi = {
+    url,
+    calls: [],
+    objects: new Map(),
+    lists: new Map(),
+    perPageMax: 200,
+    misbehave: null,
+  };
+  return api;
+}
+
+const meta = { request_id: "of the tests" };
+
+function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject {
+  const statuses = query.get("status")?.split(",");
+  const rows = (api.lists.get(path) ?? [])
+    .filter(({ status }) => statuses?.includes(String(status)) ?? true)
+    .filter((one) => isBilledWithin(one, query))
+    .sort((one, other) => (String(one["id"]) > String(other["id"]) ? -1 : 1));
+  const after = query.get("after");
+  const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+  const perPage = Math.min(Number(query.get("per_page") ?? 50), api.perPageMax);
+  const data = rows.slice(start, start + perPage);
+  const next = new URL(`https://api.paddle.com${path}?${query.toString()}`);
+  next.searchParams.set("after", String(data.at(-1)?.["id"] ?? after ?? ""));
+  const included = query.get("include")?.split(",") ?? [];
+  return {
+    data: data.map((one) => withIncluded(api, one, included)),
+    meta: {
+      ...meta,
+      pagination: {
+        per_page: perPage,
+        next: next.href,
+        has_more: start + perPage < rows.length,
+        estimated_total: rows.length,
+      },
+    },
+  };
+}
+
+function isBilledWithin({ billed_at: at }: JsonObject, query: URLSearchParams): boolean {
+  const [from, to] = [query.get("billed_at[GTE]"), query.get("billed_at[LTE]")];
+  const time = Date.parse(String(at));
+  return (from === null || time >= Date.parse(from)) && (to === null || time <= Date.parse(to));
+}
+
+function withIncluded(api: PaddleApi, one: JsonObject, included: readonly string[]): JsonObject {
+  const path = `/customers/${String(one["customer_id"])}/addresses/${String(one["address_id"])}`;
+  const address = api.objects.get(path);
+  const totals = totalsOf(api.lists.get("/adjustments") ?? [], one);
+  return {
+    ...one,
+    ...(included.includes("address") && address !== undefined ? { address } : {}),
+    ...(included.includes("adjustments_totals") && totals !== null
+      ? { adjustments_totals: totals }
+      : {}),
+  };
+}
+
+/** Only of transactions that were adjusted. */
+function totalsOf(adjustments: readonly JsonObject[], { id }: JsonObject): JsonObject | null {
+  const own = adjustments.filter(
+    (one) => one["transaction_id"] === id && one["status"] === "approved",
+  );
+  if (own.length === 0) return null;
+  const sumOf = (action: string): string => {
+    const totals = own.filter((one) => one["action"] === action).map(({ totals: all }) => all);
+    return totals.reduce((sum, all) => sum + BigInt(totalIn(all)), 0n).toString();
+  };
+  const breakdown = {
+    credit: sumOf("credit"),
+    refund: sumOf("refund"),
+    chargeback: sumOf("chargeback"),
+  };
+  return { breakdown };
+}
+
+function totalIn(totals: JsonObject[string] | undefined): string {
+  const isObject = typeof totals === "object" && totals !== null && !Array.isArray(totals);
+  return isObject ? String(totals["total"]) : "0";
+}
