@@ -26,7 +26,7 @@ import { until } from "../harness/promises.js";
 
 const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
-const customers = 24;
+const customers = 12;
 const secret = "pdl_ntfset_of_history";
 const paddle = createPaddle({ toleranceSeconds: 300 });
 const chance = new Chance("paddle history");

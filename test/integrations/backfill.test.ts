@@ -452,6 +452,10 @@ describe("A backfill of Stripe", function suite() {
     const code = await backfillCommand(endpoints.service, { integration, from }, steps);
     expect(code, lines.join("\n")).to.equal(0);
     expect(lines[0]).to.match(/^reading /);
+    const cannot = lines.filter((line) => line.startsWith("Cannot be had: "));
+    expect(cannot)
+      .to.have.lengthOf((await shown()).missing.length)
+      .and.not.deep.equal([]);
     expect(lines.at(-1)).to.equal(
       "2026-01 EUR  listed: 110 payments, 1100.00 paid, 6.50 refunded  booked: the same",
     );
@@ -507,6 +511,30 @@ describe("A backfill of Stripe", function suite() {
     expect(tries).to.equal(backfillTriesMax);
   });
 
+  it("should make months known that webhooks do not report", async () => {
+    const other = await connect({ api_key: apiKey });
+    const pathOf = (id: string): string =>
+      `/workspaces/${endpoints.workspace}/integrations/${id}/coverage`;
+    const known = async (id = other.integration): Promise<Record<string, string>> => {
+      const { months } = (await endpoints.manage("GET", pathOf(id))).json.data;
+      const rows: { month: string; known_by: string }[] = months;
+      return Object.fromEntries(rows.map(({ month, known_by: by }) => [month, by]));
+    };
+    const present = new Date().toISOString().slice(0, 7);
+    expect(await known()).to.deep.equal({ [present]: "none" });
+    await backfill({ from: "2026-01-01" }, other.integration);
+    await until(async () => (await shown(other.integration)).state === "done");
+    const { [present]: now, ...before } = await known();
+    expect(Object.keys(before)[0]).to.equal("2026-01");
+    expect(new Set(Object.values(before))).to.deep.equal(new Set(["api"]));
+    // What happened since it was read is not known.
+    expect(now).to.equal("none");
+    // The other one has had webhooks since it was read.
+    expect((await known(integration))[present]).to.equal("api");
+    const nobody = await endpoints.manage("GET", pathOf("int_nobody"));
+    expectError(nobody, { status: 404, code: "integration_unknown" });
+  });
+
   it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
     const other = await connect({});
     const early = new Date(limits.eventEarliest - 1).toISOString();
@@ -538,6 +566,7 @@ describe("A backfill of Stripe", function suite() {
     state: string;
     list: string;
     problem: string | null;
+    missing: string[];
     counts: Record<string, number>;
     comparison: {
       month: string;

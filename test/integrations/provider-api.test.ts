@@ -10,6 +10,7 @@ import { readConfig } from "../../config.js";
 import { mayBeAnswered } from "../../processors/enrich/questions.js";
 import { createGoogle } from "../../providers/google/index.js";
 import { subscriptionPath } from "../../providers/google/paths.js";
+import { createPaddle } from "../../providers/paddle/index.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { openGooglePlay } from "../apis/google-play.js";
 import { apiKey, openStripeApi, send, type StripeApi } from "../apis/stripe-api.js";
@@ -204,6 +205,30 @@ describe("Calls of a provider's API", () => {
       expect(api.calls).to.have.lengthOf(1);
       api.calls.length = 0;
       apis = openProviderApis(readConfig({ STRIPE_API_URL: api.url }), { metrics, patience });
+    }
+  });
+
+  it("should let all integrations wait where a provider counts the calls of an address", async () => {
+    const config = readConfig({ STRIPE_API_URL: api.url, PADDLE_API_URL: api.url });
+    const rest = status(429, { "retry-after": "3600" });
+    const asks = [
+      [provider, "a call each: the limit is of an account", 2],
+      [createPaddle({ toleranceSeconds: 5 }), "one call: it is of the address", 1],
+    ] as const;
+    for (const [of, what, calls] of asks) {
+      const all = openProviderApis(config, { metrics, patience });
+      api.calls.length = 0;
+      api.misbehave = (request, response) => {
+        rest(response, request);
+        return true;
+      };
+      for (const id of ["int_1", "int_2"]) {
+        const integration = { id, credentials: { signing_secret: "secret", api_key: `key ${id}` } };
+        const question = { path, freshForMs: 0 };
+        const asker = { provider: of, integration };
+        await all.ask(asker, question, AbortSignal.timeout(5_000));
+      }
+      expect(api.calls, what).to.have.lengthOf(calls);
     }
   });
 

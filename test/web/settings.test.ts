@@ -78,6 +78,17 @@ describe("The settings", function () {
     await page.locator(".strip").getByText("€12.34").waitFor();
   });
 
+  it("should say how each month is known, and what a reading of history cannot bring", async () => {
+    await page.goto(here(`/settings/integrations/${integration}`));
+    await page.getByRole("heading", { name: "Known months" }).waitFor();
+    await page.getByText("Not whole: read its history").waitFor();
+    const sentence = page.getByText("Deleted products keep their id as their name.");
+    expect(await sentence.isVisible()).to.equal(false);
+    await page.getByText("What cannot be had").click();
+    await sentence.waitFor();
+    await looked.findNothingWrong(page.url());
+  });
+
   function charge(): Buffer {
     const at = Date.now() - 60_000;
     const object = chargeObject({
