@@ -72,15 +72,15 @@ export async function backfill(
   }
 }
 
-function lineOf(backfill: Backfill): string {
-  const { state, list, counts, problem } = backfill;
+function lineOf(current: Backfill): string {
+  const { state, list, counts, problem } = current;
   const read = Object.entries(counts).map(([name, count]) => `${count} ${name}`);
   const what = read.length === 0 ? "" : ` (${read.join(", ")})`;
   const {
     months,
     months_done: done = null,
     list_seconds_left: left = null,
-  } = progressOf(backfill) ?? {};
+  } = progressOf(current) ?? {};
   const far = done === null ? "" : `, ${done} of ${months} months`;
   const time = left === null ? "" : `, about ${Math.ceil(left / 60)} min left in this list`;
   return `${state} ${list}${what}${far}${time}${problem === null ? "" : `: ${problem}`}`;

@@ -1,4 +1,4 @@
-/** How far a backfill has come in the list that it reads or compares, and about how long it takes. */
+/** How far a backfill has come in the list that it reads or compares, and what time is left. */
 import type { BackfillView } from "../schemas/http/manage.js";
 import type { Backfill } from "./backfills.js";
 import { monthsOf } from "./months.js";

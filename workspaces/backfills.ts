@@ -46,7 +46,8 @@ export interface Backfill {
 }
 
 const columns = `id, workspace, integration, from_at AS "from", state, list, after, counts,
-  list_since AS "listSince", through, comparison, problem, created_at AS "createdAt", updated_at AS "updatedAt"`;
+  list_since AS "listSince", through, comparison, problem, created_at AS "createdAt",
+  updated_at AS "updatedAt"`;
 
 /** Whether history can be read from then on; before, nothing is booked. */
 export function canBeginAt(from: Date, now: Date): boolean {

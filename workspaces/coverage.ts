@@ -71,7 +71,7 @@ export function coverageMonths(
   }));
 }
 
-/** The month in which webhooks began needs a backfill for its days before; those after are theirs. */
+/** The month in which webhooks began needs a backfill for its days before. */
 function knownBy(
   { month, to }: Month,
   webhooksSince: number,

@@ -267,9 +267,9 @@ export const coverage = z.object({
         known_by: z
           .enum(["webhook", "api", "export", "report", "none"])
           .describe(
-            "How its money is known: webhooks from the month after the first call; the provider's " +
-              "API where a backfill has read the whole month; the provider's export or report; or " +
-              "none",
+            "How its money is known: by webhooks, from the month after the first call; by the " +
+              "provider's API, where a backfill has read the whole month; by its export or " +
+              "report; or not in whole",
           ),
       }),
     )

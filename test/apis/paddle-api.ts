@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { JsonObject } from "../../ops/payloads/paddle.js";
+import { isObject, textOf } from "../../providers/fields.js";
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 
@@ -47,20 +48,25 @@ export async function openPaddleApi(others: RequestListener): Promise<PaddleApi>
   return api;
 }
 
+function idOf({ id }: JsonObject): string {
+  return textOf(id) ?? "";
+}
+
 const meta = { request_id: "of the tests" };
 
 function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject {
   const statuses = query.get("status")?.split(",");
   const rows = (api.lists.get(path) ?? [])
-    .filter(({ status }) => statuses?.includes(String(status)) ?? true)
+    .filter(({ status }) => statuses?.includes(textOf(status) ?? "") ?? true)
     .filter((one) => isBilledWithin(one, query))
-    .sort((one, other) => (String(one["id"]) > String(other["id"]) ? -1 : 1));
+    .sort((one, other) => (idOf(one) > idOf(other) ? -1 : 1));
   const after = query.get("after");
   const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
   const perPage = Math.min(Number(query.get("per_page") ?? 50), api.perPageMax);
   const data = rows.slice(start, start + perPage);
   const next = new URL(`https://api.paddle.com${path}?${query.toString()}`);
-  next.searchParams.set("after", String(data.at(-1)?.["id"] ?? after ?? ""));
+  const last = data.at(-1);
+  next.searchParams.set("after", last === undefined ? (after ?? "") : idOf(last));
   const included = query.get("include")?.split(",") ?? [];
   return {
     data: data.map((one) => withIncluded(api, one, included)),
@@ -78,12 +84,13 @@ function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject 
 
 function isBilledWithin({ billed_at: at }: JsonObject, query: URLSearchParams): boolean {
   const [from, to] = [query.get("billed_at[GTE]"), query.get("billed_at[LTE]")];
-  const time = Date.parse(String(at));
+  const time = Date.parse(textOf(at) ?? "");
   return (from === null || time >= Date.parse(from)) && (to === null || time <= Date.parse(to));
 }
 
 function withIncluded(api: PaddleApi, one: JsonObject, included: readonly string[]): JsonObject {
-  const path = `/customers/${String(one["customer_id"])}/addresses/${String(one["address_id"])}`;
+  const [customer, place] = [one["customer_id"], one["address_id"]].map(textOf);
+  const path = `/customers/${customer}/addresses/${place}`;
   const address = api.objects.get(path);
   const totals = totalsOf(api.lists.get("/adjustments") ?? [], one);
   return {
@@ -114,6 +121,5 @@ function totalsOf(adjustments: readonly JsonObject[], { id }: JsonObject): JsonO
 }
 
 function totalIn(totals: JsonObject[string] | undefined): string {
-  const isObject = typeof totals === "object" && totals !== null && !Array.isArray(totals);
-  return isObject ? String(totals["total"]) : "0";
+  return (isObject(totals) ? textOf(totals["total"]) : null) ?? "0";
 }

@@ -19,7 +19,7 @@ async function openApis() {
     stripeApi: await openStripeApi(),
     play: await openGooglePlay(),
     gumroadApi: await openGumroadApi(),
-    paddleApi: await openPaddleApi(answersApi.answer),
+    paddleApi: await openPaddleApi((request, response) => answersApi.answer(request, response)),
     /** Of Lemon Squeezy; of Paddle for keys of its own. */
     answersApi,
     /** Where people sign in. */

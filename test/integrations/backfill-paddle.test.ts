@@ -18,6 +18,7 @@ import {
   type AdjustmentInput,
   transactionData,
 } from "../../ops/payloads/paddle-money.js";
+import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleKey, type PaddleApi } from "../apis/paddle-api.js";
 import { send } from "../apis/stripe-api.js";
@@ -45,8 +46,12 @@ function happened(list: string, type: string, at: number, object: JsonObject): H
   return {
     list,
     object,
-    event: paddleEvent({ id: `evt_${type}_${object["id"]}`, type, at, data: object }),
+    event: paddleEvent({ id: `evt_${type}_${idOf(object)}`, type, at, data: object }),
   };
+}
+
+function idOf({ id }: JsonObject): string {
+  return textOf(id) ?? "";
 }
 
 /** A subscription of ten euros a month, its payments, and what was returned of them. */
@@ -87,7 +92,7 @@ function customerHistory(number: number): Happened[] {
       ? [happened("/subscriptions", "subscription.canceled", canceledAt, subscription)]
       : []),
     ...payments,
-    ...payments.flatMap(({ object }, month) => returnsOf(number, month, String(object["id"]))),
+    ...payments.flatMap(({ object }, month) => returnsOf(number, month, idOf(object))),
   ];
 }
 
@@ -141,7 +146,7 @@ describe("A backfill of Paddle", function suite() {
     api.lists.set("/products", [product]);
     for (const path of ["/subscriptions", "/transactions", "/adjustments"]) {
       const objects = new Map(
-        all.flatMap(({ list, object }) => (list === path ? [[String(object["id"]), object]] : [])),
+        all.flatMap(({ list, object }) => (list === path ? [[idOf(object), object]] : [])),
       );
       api.lists.set(path, [...objects.values()]);
     }

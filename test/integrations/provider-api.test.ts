@@ -208,7 +208,7 @@ describe("Calls of a provider's API", () => {
     }
   });
 
-  it("should let all integrations wait where a provider counts the calls of an address", async () => {
+  it("should let all integrations wait where the calls of an address are counted", async () => {
     const config = readConfig({ STRIPE_API_URL: api.url, PADDLE_API_URL: api.url });
     const rest = status(429, { "retry-after": "3600" });
     const asks = [

@@ -55,7 +55,7 @@ describe("A subscription in the history of Paddle", () => {
       .join("; ");
   }
 
-  function subscription(row: Readonly<Record<string, string>>): JsonObject {
+  function subscriptionOf(row: Readonly<Record<string, string>>): JsonObject {
     const day = (name: string): number | undefined => {
       const text = cell(row, name);
       return text === "-" ? undefined : at(Number(text));
@@ -87,28 +87,28 @@ describe("A subscription in the history of Paddle", () => {
 
   const statuses = ["active", "trialing", "past_due", "paused", "canceled"] as const;
   const cases = rowsOf(`
-    what                          | status   | trial | billed  | paused | ended | reported
-    goes on                       | active   | -     | 0       | -      | -     | 0: 3000; 60: 3000
-    is past due                   | past_due | -     | 0       | -      | -     | 0: 3000; 60: 3000
-    was imported                  | active   | -     | -       | -      | -     | 0: 3000; 60: 3000
-    is paused                     | paused   | -     | 0       | 20     | -     | 0: 3000; 20: 0
-    has ended                     | canceled | -     | 0       | -      | 50    | 0: 3000; 50: 0
-    was paused, then ended        | canceled | -     | 0       | 20     | 50    | 0: 3000; 20: 0; 50: 0
-    is on trial                   | trialing | 70    | -       | -      | -     | 0: 0; 60: 0
-    was converted                 | active   | 14    | 14.0001 | -      | -     | 0: 0; 14: 3000; 60: 3000
-    was converted early           | active   | 14    | 10      | -      | -     | 0: 0; 10: 3000; 60: 3000
-    was converted late            | active   | 14    | 21      | -      | -     | 0: 0; 21: 3000; 60: 3000
-    was converted, then ended     | canceled | 14    | 14.0001 | -      | 50    | 0: 0; 14: 3000; 50: 0
-    was converted, then paused    | paused   | 14    | 14.0001 | 20     | -     | 0: 0; 14: 3000; 20: 0
-    paid a fee and was converted  | canceled | 14    | 0       | -      | 50    | 0: 0; 14: 3000; 50: 0
-    ended within its trial        | canceled | 14    | -       | -      | 4     | 0: 0; 4: 0
-    ended with its trial          | canceled | 14    | -       | -      | 14    | 0: 0; 14: 0
-    paid a fee, ended with it     | canceled | 14    | 0       | -      | 14    | 0: 0; 14: 0
-    paused with its trial         | paused   | 14    | -       | 14     | -     | 0: 0; 14: 0
+    what                  | status   | trial | billed | paused | ended | reported
+    goes on               | active   | -     | 0      | -      | -     | 0: 3000; 60: 3000
+    is past due           | past_due | -     | 0      | -      | -     | 0: 3000; 60: 3000
+    was imported          | active   | -     | -      | -      | -     | 0: 3000; 60: 3000
+    is paused             | paused   | -     | 0      | 20     | -     | 0: 3000; 20: 0
+    has ended             | canceled | -     | 0      | -      | 50    | 0: 3000; 50: 0
+    was paused, ended     | canceled | -     | 0      | 20     | 50    | 0: 3000; 20: 0; 50: 0
+    is on trial           | trialing | 70    | -      | -      | -     | 0: 0; 60: 0
+    was converted         | active   | 14    | 14.01  | -      | -     | 0: 0; 14: 3000; 60: 3000
+    was converted early   | active   | 14    | 10     | -      | -     | 0: 0; 10: 3000; 60: 3000
+    was converted late    | active   | 14    | 21     | -      | -     | 0: 0; 21: 3000; 60: 3000
+    was converted, ended  | canceled | 14    | 14.01  | -      | 50    | 0: 0; 14: 3000; 50: 0
+    was converted, paused | paused   | 14    | 14.01  | 20     | -     | 0: 0; 14: 3000; 20: 0
+    paid a fee, converted | canceled | 14    | 0      | -      | 50    | 0: 0; 14: 3000; 50: 0
+    ended in its trial    | canceled | 14    | -      | -      | 4     | 0: 0; 4: 0
+    ended with its trial  | canceled | 14    | -      | -      | 14    | 0: 0; 14: 0
+    paid a fee, ended     | canceled | 14    | 0      | -      | 14    | 0: 0; 14: 0
+    paused with its trial | paused   | 14    | -      | 14     | -     | 0: 0; 14: 0
   `);
   for (const row of cases) {
     it(`should be read where it ${cell(row, "what")}: ${cell(row, "reported")}`, () => {
-      expect(reportedOf(subscription(row))).to.equal(cell(row, "reported"));
+      expect(reportedOf(subscriptionOf(row))).to.equal(cell(row, "reported"));
     });
   }
 
@@ -130,11 +130,10 @@ describe("A subscription in the history of Paddle", () => {
   it("should keep the names of its past, and name each reading of its present", () => {
     const list = listOf("subscriptions");
     const read = (unitAmount: bigint, day: number): string[] => {
-      const given = { ...cases[7], "": "" };
       const changed = { ...price, unit_price: { amount: `${unitAmount}`, currency_code: "EUR" } };
-      const object = { ...subscription(given) };
+      const [goesOn = {}] = cases;
       const items = [{ quantity: 1, status: "active", recurring: true, price: changed }];
-      const page = list.read(answer([{ ...object, items }]), at(day));
+      const page = list.read(answer([{ ...subscriptionOf(goesOn), items }]), at(day));
       return page?.events.map(({ nativeId }) => nativeId) ?? [];
     };
     const [first, later] = [read(3000n, 60), read(5000n, 61)];
@@ -156,7 +155,7 @@ describe("An adjustment in the history of Paddle", () => {
         }
         if (!("Dispute" in body)) return Object.keys(body).join();
         const { withdrawn_at: out, returned_at: back } = body.Dispute;
-        return `${out === null ? "" : `out ${dayOf(out)}`}${back === null ? "" : `back ${dayOf(back)}`}`;
+        return out === null ? `back ${dayOf(back ?? 0)}` : `out ${dayOf(out)}`;
       })
       .join("; ");
   }

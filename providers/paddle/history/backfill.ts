@@ -16,7 +16,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** An invoice may be paid so long after it was billed, and its payment is dated when it was. */
 const billedBeforeMs = 90 * dayMs;
 
-/** The page is as long as Paddle likes: `has_more` and the cursor inside `next` say how to go on. */
+/** As long as Paddle likes: `has_more` and the cursor inside `next` say how to go on. */
 const page = z.object({
   data: z.array(object),
   meta: z.object({ pagination: z.object({ has_more: z.boolean(), next: z.string().nullish() }) }),

@@ -93,7 +93,7 @@ function timeOf(seconds: number): string {
 function Missing({ sentences }: { readonly sentences: readonly string[] }) {
   if (sentences.length === 0) return null;
   return (
-    <details>
+    <details class="not-to-be-had">
       <summary>What cannot be had</summary>
       <ul class="soft">
         {sentences.map((sentence) => (

@@ -12,10 +12,11 @@ const names: Readonly<Record<Months[number]["known_by"], string>> = {
   api: "Read from the provider's API",
   export: "The provider's export",
   report: "The provider's report",
-  none: "Not whole: read its history",
+  none: "Not whole",
 };
 
-export function Coverage({ path }: { readonly path: string }) {
+export function Coverage(props: { readonly path: string; readonly hasHistory: boolean }) {
+  const { path, hasHistory } = props;
   const { answer, error } = useUrl<One<CoverageView>>(`${path}/coverage`);
   const runs = answer === null ? [] : runsOf(answer.data.months);
   return (
@@ -29,7 +30,10 @@ export function Coverage({ path }: { readonly path: string }) {
               {month(`${first}-01`)}
               {first === last ? "" : ` to ${month(`${last}-01`)}`}
             </dt>
-            <dd class={knownBy === "none" ? "loss" : undefined}>{names[knownBy]}</dd>
+            <dd class={knownBy === "none" ? "soft" : undefined}>
+              {names[knownBy]}
+              {knownBy === "none" && hasHistory ? ": read its history" : ""}
+            </dd>
           </Fragment>
         ))}
       </dl>

@@ -98,7 +98,7 @@ export function Integration(props: Props) {
           {provider.history ? (
             <Backfill path={props.path} missing={provider.history_missing} />
           ) : null}
-          <Coverage path={props.path} />
+          <Coverage path={props.path} hasHistory={provider.history} />
         </>
       )}
       {isManager ? <Changes {...props} /> : null}
