@@ -45,8 +45,9 @@ export interface HistoryList {
    * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
    *   provider does not say since when it is
    * @param span as the path asked for; absent: of any time
+   * @param after as the path asked for: where `next` does not follow from the answer alone
    */
-  read(answer: unknown, asOf: number, span?: Span): HistoryPage | null;
+  read(answer: unknown, asOf: number, span?: Span, after?: string | null): HistoryPage | null;
 }
 
 /** ms since 1970, both inclusive. */

@@ -247,7 +247,7 @@ async function readPage(
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
   const json = asked.text === null ? null : parseJsonText(asked.text);
-  const page = json?.ok === true ? list.read(json.value, asOf, span) : null;
+  const page = json?.ok === true ? list.read(json.value, asOf, span, after) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
 
