@@ -27,20 +27,24 @@ export interface UnpaidPurchase {
   readonly payments: readonly string[];
 }
 
-export interface Backfill {
+export interface Backfill<Credentials = unknown> {
   /** In the order they are read: what names things before what refers to them. */
-  readonly lists: readonly HistoryList[];
+  readonly lists: readonly HistoryList<Credentials>[];
   /** What the provider cannot report of the past: short sentences, for a person. */
   readonly missing: readonly string[];
 }
 
-export interface HistoryList {
+export interface HistoryList<Credentials = unknown> {
   /** `charges`; the position of a backfill is kept under it. */
   readonly name: string;
   /** It says what was paid: read once more at the end, and compared with what is booked. */
   readonly reportsPayments: boolean;
-  /** Path and query of one page. @param after `next` of the page before; null for the first */
-  path(span: Span, after: string | null): string;
+  /**
+   * Path and query of one page.
+   * @param after `next` of the page before; null for the first
+   * @param credentials that ask for it: what they name may be all that is read
+   */
+  path(span: Span, after: string | null, credentials?: Credentials): string;
   /**
    * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
    *   provider does not say since when it is

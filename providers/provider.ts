@@ -320,7 +320,7 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   /** Left out where a person has to add the endpoint at the provider. */
   readonly endpoint?: EndpointMaker<Credentials>;
   /** How its history is read through its API; left out where it cannot be. */
-  readonly backfill?: Backfill;
+  readonly backfill?: Backfill<Credentials>;
   /** Left out where one event reports both what was bought and its payment. */
   readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */

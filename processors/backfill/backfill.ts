@@ -229,10 +229,12 @@ async function readPage(
   const span = { from: from.getTime(), to: createdAt.getTime() };
   // What changes while the page is under way is reported by a webhook, which must be the newer.
   const asOf = Date.now() - backfillClockSkewMsMax;
+  const [credentials] = integration.credentials;
+  const path = list.path(span, after, credentials);
   const asked = await withDeadline(backfillPageMsMax, stopping, (signal) =>
     apis.ask(
-      { provider, integration: { id: integration.id, credentials: integration.credentials[0] } },
-      { path: list.path(span, after), freshForMs: 0, answerMsMax: backfillAnswerMsMax },
+      { provider, integration: { id: integration.id, credentials } },
+      { path, freshForMs: 0, answerMsMax: backfillAnswerMsMax },
       signal,
     ),
   );
