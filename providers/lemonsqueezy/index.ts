@@ -2,13 +2,12 @@
  * Lemon Squeezy: merchant of record. What each event means stands in decode.ts;
  * docs/providers/lemonsqueezy.md is the page for merchants.
  */
-import { hash } from "node:crypto";
 import { z } from "zod";
-import { compiled } from "../compiled.js";
 import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";
-import { envelopeShape } from "./event.js";
+import { heading } from "./heading.js";
+import { lemonSqueezyBackfill } from "./history/backfill.js";
 import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
 import { orderPayment } from "./orders.js";
@@ -18,6 +17,11 @@ import { sign, verify } from "./signature.js";
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),
   api_key: z.string().trim().min(1).optional(),
+  store_id: z
+    .string()
+    .trim()
+    .regex(/^\d{1,20}$/, "digits only")
+    .optional(),
 });
 export type LemonSqueezyCredentials = z.output<typeof credentials>;
 
@@ -30,34 +34,17 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       signing_secret:
         "Lemon Squeezy > Settings > Webhooks > your webhook > Signing secret (the words you chose)",
       api_key:
-        "Lemon Squeezy > Settings > API. Without it subscriptions have no price, so no MRR; " +
-        "payments and refunds are booked all the same",
+        "Lemon Squeezy > Settings > API. Without it subscriptions have no price, so no MRR, and " +
+        "your history cannot be read; payments and refunds are booked all the same",
+      store_id:
+        "Lemon Squeezy > Settings > Stores. With several stores: the one whose history is read. " +
+        "Without it that of all stores is",
     },
     subscribeTo: knownTypes,
     neededTypes,
     verify,
     sign,
-    heading: (body) => {
-      const parsed = envelopeShape.safeParse(body);
-      if (!parsed.success) return null;
-      const { meta, data } = parsed.data;
-      const attributes = attributesShape.parse(data.attributes);
-      const { customer_id: customer, test_mode: testMode } = attributes;
-      return {
-        // Events have no ids: the same state reported again under the same name is a redelivery.
-        // Times have seconds, in which a subscription may change twice.
-        nativeId: [
-          meta.event_name,
-          data.type,
-          data.id,
-          reportedAt(attributes),
-          digestOf(data.attributes),
-        ].join(":"),
-        nativeType: meta.event_name,
-        sandbox: meta.test_mode ?? testMode ?? null,
-        accountHint: customer === undefined ? data.id : String(customer),
-      };
-    },
+    heading,
     keeps,
     needs,
     asks,
@@ -68,6 +55,7 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
       // 300 a minute: docs.lemonsqueezy.com, API, rate limiting.
       requestsPerSecond: 5,
     }),
+    backfill: lemonSqueezyBackfill,
     decode,
     customers,
     customerUrl: ({ id }) => `https://app.lemonsqueezy.com/customers/${encodeURIComponent(id)}`,
@@ -90,27 +78,3 @@ export function createLemonSqueezy(): Provider<LemonSqueezyCredentials> {
     },
   };
 }
-
-/** Another quantity changes the item of a subscription, and need not change the subscription. */
-function reportedAt({ updated_at: own = "", first_subscription_item: item }: Attributes): string {
-  const ofItem = item?.updated_at;
-  return ofItem !== undefined && Date.parse(ofItem) > Date.parse(own) ? ofItem : own;
-}
-
-/** Links are signed anew whenever they are written, and end at another time. */
-function digestOf({ urls: _links, ...lasting }: Readonly<Record<string, unknown>>): string {
-  return hash("sha256", JSON.stringify(lasting)).slice(0, 32);
-}
-
-const time = z.string().max(40).optional().catch(undefined);
-/** Takes any object. */
-const attributesShape = compiled(
-  z.object({
-    // Objects that report neither money nor MRR need not have one.
-    updated_at: time,
-    first_subscription_item: z.object({ updated_at: time }).optional().catch(undefined),
-    customer_id: z.union([z.int(), z.string()]).optional().catch(undefined),
-    test_mode: z.boolean().optional().catch(undefined),
-  }),
-);
-type Attributes = z.output<typeof attributesShape>;

@@ -1,0 +1,84 @@
+/** Readings of a provider's history, and the figures that come of them. */
+import { hash } from "node:crypto";
+import { expect } from "chai";
+import type { Endpoints } from "./endpoints.js";
+import { until } from "./promises.js";
+
+interface Sums {
+  readonly count: number;
+  readonly amount: number;
+  readonly refunded: number;
+}
+
+export interface ShownBackfill {
+  readonly state: string;
+  readonly problem: string | null;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly comparison: readonly {
+    readonly month: string;
+    readonly currency: string;
+    readonly listed: Sums;
+    readonly booked: Sums;
+    readonly same: boolean;
+  }[];
+}
+
+/** Reads all of it. @param from a day */
+export async function backfilled(
+  endpoints: Endpoints,
+  integration: string,
+  from: string,
+): Promise<ShownBackfill> {
+  const url = `${endpoints.path}/integrations/${integration}/backfill`;
+  const started = await endpoints.manage("POST", url, { from });
+  expect(started.status, started.text).to.equal(202);
+  let shown: ShownBackfill = started.json.data;
+  await until(async () => {
+    shown = (await endpoints.manage("GET", url)).json.data;
+    return shown.state !== "reading" && shown.state !== "comparing";
+  });
+  return shown;
+}
+
+/** One line for each month and currency: `2026-01 USD 3 30 5`, and whether it agrees. */
+export function monthsOf({ comparison }: ShownBackfill): string[] {
+  return comparison.map(({ month, currency, listed, same }) =>
+    [month, currency, listed.count, listed.amount, listed.refunded, same ? "same" : "other"].join(
+      " ",
+    ),
+  );
+}
+
+const shownFields = ["timestamp", "type", "status", "gross_amount", "refunded_amount"] as const;
+const moreFields = ["tax_amount", "fee_amount", "product_name", "customer_country"] as const;
+
+/** Whatever workspace they are of. @param moments at which MRR is looked at */
+export async function figuresOf(endpoints: Endpoints, moments: readonly string[]) {
+  await endpoints.booked();
+  const read = async (url: string) => (await endpoints.get(url)).json.data;
+  const mrr = [];
+  for (const at of moments) mrr.push((await read(`/v1/metrics/mrr?at=${at}`)).current_mrr);
+  const transactions: Record<string, unknown>[] = await read("/v1/transactions?limit=200");
+  const products: Record<string, unknown>[] = await read("/v1/products?period=lifetime");
+  return {
+    mrr,
+    transactions: transactions
+      .map((row) => [...shownFields, ...moreFields].map((field) => row[field]).join(" "))
+      .sort(),
+    products: products.map(({ name, total_revenue: revenue, total_sales: sales }) =>
+      [name, revenue, sales].join(" "),
+    ),
+  };
+}
+
+/** Those that come before a backfill, and those that come after it, in an order of the seed's. */
+export function inHalves<One>(
+  all: readonly One[],
+  seed: number,
+): readonly [before: One[], after: One[]] {
+  const placed = all.map((one, index) => ({ one, place: hash("sha256", `${seed} ${index}`) }));
+  placed.sort((one, other) => (one.place < other.place ? -1 : 1));
+  const shuffled = placed.map(({ one }) => one);
+  const half = Math.ceil(shuffled.length / 2);
+  return [shuffled.slice(0, half), shuffled.slice(half)];
+}
