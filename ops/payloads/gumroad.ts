@@ -166,30 +166,89 @@ export interface RecordInput {
 
 /** What `GET /v2/sales/<id>` answers. */
 export function saleAnswer(input: RecordInput): { success: true; sale: Record<string, unknown> } {
+  return { success: true, sale: recordOf(input) };
+}
+
+function recordOf(input: RecordInput): Record<string, unknown> {
   const cents = (amount: bigint) => Number.parseInt(amount.toString(), 10);
   return {
+    id: input.sale,
+    created_at: time(input.at),
+    price: cents(input.cents),
+    gumroad_fee: cents(input.feeCents ?? input.cents / 10n),
+    product_id: input.product,
+    refunded: input.refunded ?? false,
+    partially_refunded: input.partiallyRefunded ?? false,
+    amount_refundable_in_currency: input.refundable ?? "0",
+    currency_symbol: input.soldInSign ?? "$",
+    ...(input.soldIn === undefined ? {} : { currency: input.soldIn }),
+    ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
+    ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
+    ...(input.recurringBilling === undefined
+      ? {}
+      : { is_recurring_billing: input.recurringBilling }),
+    ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
+    is_upgrade_purchase: input.upgrade ?? false,
+    ...(input.gift === undefined ? {} : { is_gift_receiver_purchase: input.gift }),
+  };
+}
+
+export interface ListedInput extends RecordInput, Omit<SaleInput, "more" | "listedIn"> {
+  /** The membership has ended. */
+  readonly dead?: boolean;
+  readonly disputed?: boolean;
+  readonly disputeWon?: boolean;
+  /** The giver's sale: its ping is about the receiver's. */
+  readonly given?: boolean;
+}
+
+/** One of the sales that `GET /v2/sales` lists. */
+export function listedSale(input: ListedInput): Record<string, unknown> {
+  const email = input.email ?? "buyer@example.com";
+  return {
+    ...recordOf(input),
+    seller_id: sellerId,
+    product_name: input.productName ?? "Brush Pack",
+    // Of the account, where the buyer has one.
+    email: input.purchaser === undefined ? email : `account-of-${email}`,
+    purchase_email: email,
+    ...(input.purchaser === undefined ? {} : { purchaser_id: input.purchaser }),
+    country: input.country ?? "United States",
+    disputed: input.disputed ?? false,
+    dispute_won: input.disputeWon ?? false,
+    chargedback: input.disputed === true && input.disputeWon !== true,
+    is_gift_sender_purchase: input.given ?? false,
+    ...(input.subscription === undefined
+      ? {}
+      : {
+          subscription_id: input.subscription,
+          subscription_duration: input.recurrence,
+          recurring_charge: input.recurring ?? false,
+          dead: input.dead ?? false,
+        }),
+  };
+}
+
+/** What `GET /v2/subscribers/<id>` answers. */
+export function subscriberAnswer(
+  subscription: string,
+  ends: { readonly [by in "cancelledAt" | "endedAt" | "failedAt"]?: number },
+): Record<string, unknown> {
+  const timeOrNull = (at: number | undefined) => (at === undefined ? null : time(at));
+  const { cancelledAt, endedAt, failedAt } = ends;
+  return {
     success: true,
-    sale: {
-      id: input.sale,
-      created_at: time(input.at),
-      price: cents(input.cents),
-      gumroad_fee: cents(input.feeCents ?? input.cents / 10n),
-      product_id: input.product,
-      refunded: input.refunded ?? false,
-      partially_refunded: input.partiallyRefunded ?? false,
-      amount_refundable_in_currency: input.refundable ?? "0",
-      currency_symbol: input.soldInSign ?? "$",
-      ...(input.soldIn === undefined ? {} : { currency: input.soldIn }),
-      ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
-      ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
-      ...(input.recurringBilling === undefined
-        ? {}
-        : { is_recurring_billing: input.recurringBilling }),
-      ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
-      is_upgrade_purchase: input.upgrade ?? false,
-      ...(input.gift === undefined ? {} : { is_gift_receiver_purchase: input.gift }),
+    subscriber: {
+      id: subscription,
+      cancelled_at: timeOrNull(cancelledAt),
+      ended_at: timeOrNull(endedAt),
+      failed_at: timeOrNull(failedAt),
     },
   };
+}
+
+export function pathOfSubscriber(subscription: string): string {
+  return `/v2/subscribers/${encodeURIComponent(subscription)}`;
 }
 
 export function pathOfSale(sale: string): string {

@@ -3,7 +3,7 @@
  */
 import type { FactBody } from "../../schemas/records/records.js";
 import { textOf } from "../fields.js";
-import { ignored, malformed, rejected } from "../outcomes.js";
+import { ignored, isUnreported, malformed, rejected, type Unreported } from "../outcomes.js";
 import {
   type Decoded,
   type KeptObject,
@@ -14,6 +14,7 @@ import {
   type Question,
 } from "../provider.js";
 import { keptCharge } from "./charges.js";
+import { isOfHistory, withListed } from "./listed.js";
 import {
   isOfInstalments,
   isPart,
@@ -26,15 +27,18 @@ import {
 } from "./memberships.js";
 import {
   accountOf,
+  type Fields,
   fieldsOf,
   membershipShape,
   resourceOf,
   saleShape,
   type Reported,
 } from "./ping.js";
+import { keptNotice, noticeId } from "./notices.js";
 import { keptPlans } from "./plans.js";
 import { isGift, questionOf, recordOf } from "./record.js";
 import { readDispute, readRefund, readSale, type SaleReader } from "./sales.js";
+import { endOf, endQuestion } from "./subscribers.js";
 
 const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
   ["sale", readSale],
@@ -43,11 +47,13 @@ const saleReaders: ReadonlyMap<string, SaleReader> = new Map([
   ["dispute_won", readDispute(true)],
 ]);
 
+const endResource = "subscription_ended";
+
 /** `cancellation` announces an end; `subscription_ended` is it. */
 const membershipReaders: ReadonlyMap<string, MembershipReader> = new Map([
   ["subscription_updated", readPlanChange],
   ["subscription_restarted", readRestart],
-  ["subscription_ended", readEnd],
+  [endResource, readEnd],
 ]);
 
 /** What a merchant should subscribe to. */
@@ -62,8 +68,10 @@ export const neededTypes: readonly NeededTypes[] = [
   { for: "disputes", types: ["dispute", "dispute_won"] },
 ];
 
-export function decode(body: unknown, known: Known = nothingKnown): Decoded {
-  const fields = fieldsOf(body) ?? {};
+export function decode(body: unknown, given: Known = nothingKnown): Decoded {
+  const known = withListed(body, given);
+  const fields = wholeOf(fieldsOf(body) ?? {}, known);
+  if (isUnreported(fields)) return fields;
   const resource = resourceOf(fields);
   if (resource === null) return rejected("malformed", "resource_name: missing");
   const readMembership = membershipReaders.get(resource);
@@ -71,7 +79,7 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
     const membership = membershipShape.safeParse(fields);
     if (!membership.success) return malformed(membership.error);
     // An end is never passed over: what had no worth loses none.
-    const reportsPlan = resource !== "subscription_ended";
+    const reportsPlan = resource !== endResource;
     if (reportsPlan && isOfInstalments(membership.data, known)) {
       return ignored("instalments are no membership");
     }
@@ -91,7 +99,8 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
  * The buyer; of a gift its giver, of whom the ping has the e-mail only. What is said of a sale and
  * of what became of it is as of the sale.
  */
-export function customers(body: unknown, known: Known): NamedCustomer[] {
+export function customers(body: unknown, given: Known): NamedCustomer[] {
+  const known = withListed(body, given);
   const fields = fieldsOf(body) ?? {};
   const resource = resourceOf(fields) ?? "";
   const isOfSale = saleReaders.has(resource);
@@ -112,25 +121,38 @@ export function customers(body: unknown, known: Known): NamedCustomer[] {
   return named(sale.data.purchaser_id, sale.data.email, fields["full_name"]);
 }
 
-/** Nothing signs a ping: with an access token every sale is looked up before it is booked. */
-export function asks(body: unknown): Question[] {
+/**
+ * Nothing signs a ping: with an access token every sale is looked up before it is booked. A
+ * backfill lists whole sales, but not when a membership ended.
+ */
+export function asks(body: unknown, known: Known): Question[] {
   const fields = fieldsOf(body) ?? {};
-  const saleId = fields["sale_id"];
-  return saleReaders.has(resourceOf(fields) ?? "") && saleId ? [questionOf(saleId)] : [];
+  const resource = resourceOf(fields) ?? "";
+  const { sale_id: sale, subscription_id: subscription } = fields;
+  if (resource === endResource) {
+    return isOfHistory(known) && subscription ? [endQuestion(subscription)] : [];
+  }
+  if (!saleReaders.has(resource) || !sale) return [];
+  const question = questionOf(sale);
+  return withListed(body, known).answers.has(question.path) ? [] : [question];
 }
 
 /** Known only once the sale is looked up: what Gumroad does not know is not kept. */
-export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
-  const fields = fieldsOf(body) ?? {};
+export function keepsAnswered(body: unknown, given: Known): KeptObject[] {
+  const known = withListed(body, given);
+  const fields = wholeOf(fieldsOf(body) ?? {}, known);
+  if (isUnreported(fields)) return [];
   const resource = resourceOf(fields) ?? "";
   if (membershipReaders.has(resource)) {
     const membership = membershipShape.safeParse(fields);
     return membership.success ? keptPlans(membership.data, known.firstReceivedAt) : [];
   }
-  const sale = resource === "sale" ? saleShape.safeParse(fields).data : undefined;
+  const sale = saleReaders.has(resource) ? saleShape.safeParse(fields).data : undefined;
   if (sale === undefined || sale.is_preorder_authorization) return [];
   const record = recordOf(sale.sale_id, known);
-  if ((record !== null && "outcome" in record) || isGift(sale, record)) return [];
+  if (record !== null && "outcome" in record) return [];
+  if (resource !== "sale") return isOfHistory(known) ? [] : keptNotice(resource, sale, record);
+  if (isGift(sale, record)) return [];
   const once = isPart(sale, record, known.kept) ? keptInstalments(sale) : [];
   // The kind of charge comes first, so that it is there when the charge is found.
   return [...once, ...keptCharge(sale, record, known.kept)];
@@ -139,10 +161,21 @@ export function keepsAnswered(body: unknown, known: Known): KeptObject[] {
 export function needs(body: unknown): string[] {
   const fields = fieldsOf(body) ?? {};
   const resource = resourceOf(fields) ?? "";
-  const subscription = fields["subscription_id"];
+  const { subscription_id: subscription, sale_id: sale } = fields;
+  if (saleReaders.has(resource) && resource !== "sale")
+    return sale ? [noticeId(resource, sale)] : [];
   if (subscription === undefined || subscription === "") return [];
   const isRenewal = resource === "sale" && fields["is_recurring_charge"] === "true";
   return isRenewal || membershipReaders.has(resource) ? neededOf(subscription) : [];
+}
+
+/** A ping of an end says when it was. */
+function wholeOf(fields: Fields, known: Known): Fields | Unreported {
+  const subscription = fields["subscription_id"];
+  const isAsked = isOfHistory(known) && resourceOf(fields) === endResource;
+  if (!isAsked || subscription === undefined) return fields;
+  const end = endOf(subscription, known);
+  return isUnreported(end) ? end : { ...fields, ...end };
 }
 
 /** @param at when it happened, ms since 1970; null: when the state it reports begins */

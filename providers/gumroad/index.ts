@@ -17,6 +17,7 @@ import {
   neededTypes,
   needs,
 } from "./decode.js";
+import { gumroadBackfill } from "./history/backfill.js";
 import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
@@ -34,8 +35,9 @@ export function createGumroad(): Provider<GumroadCredentials> {
         "Gumroad > Settings > Advanced > Ping > Send test ping: the field seller_id of what " +
         "arrives. It is the same in every ping",
       access_token:
-        "Optional, and the only proof that a ping is true: Gumroad > Settings > Advanced > " +
-        "Applications > your application > Generate access token, with view_sales",
+        "Optional, and the only proof that a ping is true; also reads your history: Gumroad > " +
+        "Settings > Advanced > Applications > your application > Generate access token, with " +
+        "view_sales",
     },
     subscribeTo: [...knownTypes, "cancellation"],
     neededTypes,
@@ -55,6 +57,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
       requestsPerSecond: 5,
     }),
     asks,
+    backfill: gumroadBackfill,
     decode,
     customers,
     flatTypes: {

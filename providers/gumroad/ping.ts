@@ -102,7 +102,7 @@ export function fieldsOf(body: unknown): Fields | null {
   return fields;
 }
 
-type Fields = Readonly<Record<string, string>>;
+export type Fields = Readonly<Record<string, string>>;
 /** Heading, questions and facts are all read from the same body. */
 const read = new WeakMap<object, Fields>();
 

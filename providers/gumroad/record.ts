@@ -45,12 +45,12 @@ const foundShape = z.object({ success: z.literal(true), sale: recordShape });
 const notFoundShape = z.object({ success: z.literal(false) });
 
 export function questionOf(saleId: string): Question {
-  return { path: pathOf(saleId), importance: "required", freshForMs: 0 };
+  return { path: pathOfSale(saleId), importance: "required", freshForMs: 0 };
 }
 
 /** @returns null when the API was not asked (no token) */
 export function recordOf(saleId: string, known: Known): SaleRecord | Unreported | null {
-  const answer = known.answers.get(pathOf(saleId));
+  const answer = known.answers.get(pathOfSale(saleId));
   if (answer === undefined) return null;
   if (answer === null || notFoundShape.safeParse(answer).success) {
     return rejected("sale_unknown", "Gumroad knows no such sale of this seller");
@@ -150,6 +150,6 @@ export function trialEndOf({ free_trial_ends_on: text }: SaleRecord): number | n
 
 const monthNames = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
-function pathOf(saleId: string): string {
+export function pathOfSale(saleId: string): string {
   return `/v2/sales/${encodeURIComponent(saleId)}`;
 }

@@ -3,6 +3,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored, rejected } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { firstPeriod, isPart } from "./memberships.js";
+import { noticedAt } from "./notices.js";
 import { accountOf, type Sale, type Reported } from "./ping.js";
 import { buyersCountry, disputedCents, isGift, refundedCents, type SaleRecord } from "./record.js";
 
@@ -47,11 +48,10 @@ function readGift(sale: Sale, record: SaleRecord | null): Reported {
   return [...paymentOf(paid, withoutFee, { amount, type: "one_time" }), ...nameOf(sale)];
 }
 
-/** Dated when the ping is first received: none says when the refund was made. */
 export function readRefund(sale: Sale, record: SaleRecord | null, known: Known): Reported {
   const amount = refundedCents(sale, record);
   if (typeof amount === "object") return amount;
-  const at = known.firstReceivedAt;
+  const at = noticedAt("refund", sale, known);
   if (at === undefined) return undated;
   return amount === 0n
     ? ignored("a refund of nothing")
@@ -60,7 +60,8 @@ export function readRefund(sale: Sale, record: SaleRecord | null, known: Known):
 
 /** @param isWon the money comes back */
 export function readDispute(isWon: boolean): SaleReader {
-  return (sale, record, { firstReceivedAt: at }) => {
+  return (sale, record, known) => {
+    const at = noticedAt(isWon ? "dispute_won" : "dispute", sale, known);
     if (at === undefined) return undated;
     const amount = disputedCents(sale, record);
     if (amount === 0n) return ignored("a dispute of nothing");

@@ -1,4 +1,7 @@
-/** A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id. */
+/**
+ * A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id,
+ * sales as listed (newest first, ten a page, `after`, `before`, `page_key`), a subscriber.
+ */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOfSale, type RecordInput, saleAnswer } from "../../ops/payloads/gumroad.js";
 import { serveHttp } from "../harness/loopback.js";
@@ -9,17 +12,31 @@ interface GumroadApi {
   readonly accessToken: string;
   /** From now on the API has this sale. */
   report(sale: RecordInput): void;
+  /** Of the list, in any order. */
+  readonly listed: Record<string, unknown>[];
+  /** Answers by path. */
+  readonly subscribers: Map<string, unknown>;
+  /** Paths with their queries, as they came. */
+  readonly calls: string[];
   /** Answers instead, while it returns true. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
+
+const pageSales = 10;
 
 export async function openGumroadApi(): Promise<GumroadApi> {
   const accessToken = "gumroad-token-of-the-tests";
   const sales = new Map<string, RecordInput>();
   const url = await serveHttp("gumroad api", (request, response) => {
+    const path = request.url ?? "";
+    api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;
     if (request.headers.authorization !== `Bearer ${accessToken}`) return send(response, 401, {});
-    const sale = sales.get(request.url ?? "");
+    const { pathname, searchParams } = new URL(path, "http://gumroad.test");
+    if (pathname === "/v2/sales") return send(response, 200, page(api.listed, searchParams));
+    const subscriber = api.subscribers.get(path);
+    if (subscriber !== undefined) return send(response, 200, subscriber);
+    const sale = sales.get(path);
     // It answers 200 to what it does not have, too.
     const notFound = { success: false, message: "The sale was not found." };
     return send(response, 200, sale === undefined ? notFound : saleAnswer(sale));
@@ -28,7 +45,22 @@ export async function openGumroadApi(): Promise<GumroadApi> {
     url,
     accessToken,
     report: (sale) => void sales.set(pathOfSale(sale.sale), sale),
+    listed: [],
+    subscribers: new Map(),
+    calls: [],
     misbehave: null,
   };
   return api;
+}
+
+function page(listed: GumroadApi["listed"], query: URLSearchParams) {
+  const at = (sale: Record<string, unknown>) => String(sale["created_at"]);
+  const [after, before] = [query.get("after") ?? "", query.get("before") ?? "9"];
+  const found = listed
+    .filter((sale) => at(sale) >= after && at(sale) < before)
+    .sort((one, other) => (at(one) < at(other) ? 1 : -1));
+  const start = Number(query.get("page_key") ?? 0);
+  const end = start + pageSales;
+  const more = end < found.length ? { next_page_key: `${end}` } : {};
+  return { success: true, sales: found.slice(start, end), ...more };
 }

@@ -1,0 +1,27 @@
+/**
+ * When a refund or a dispute happened. Gumroad says so nowhere: it is when its ping was first
+ * received. Where no ping came and a backfill finds it, it is dated with its sale, which is nearer
+ * the truth than the day of the backfill; what a ping has dated, no backfill dates anew.
+ */
+import type { KeptObject, Known } from "../provider.js";
+import { isOfHistory } from "./listed.js";
+import type { Sale } from "./ping.js";
+import { refundedCents, type SaleRecord } from "./record.js";
+
+/** ms since 1970; undefined where nobody knows. */
+export function noticedAt(resource: string, sale: Sale, known: Known): number | undefined {
+  const isNew = isOfHistory(known) && !known.kept.has(noticeId(resource, sale.sale_id));
+  return isNew ? sale.sale_timestamp : known.firstReceivedAt;
+}
+
+export function noticeId(resource: string, sale: string): string {
+  return `notice:${resource}:${sale}`;
+}
+
+/** Of a ping. */
+export function keptNotice(resource: string, sale: Sale, record: SaleRecord | null): KeptObject[] {
+  // It moves nothing as long as Gumroad does not show it.
+  const isShown = resource !== "refund" || typeof refundedCents(sale, record) === "bigint";
+  const id = noticeId(resource, sale.sale_id);
+  return isShown ? [{ id, reportedAt: 0, refers: [], object: {} }] : [];
+}
