@@ -27,7 +27,7 @@ import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 
-/** Records a backfill may be ahead of normalizing: live events wait behind no more than these. */
+/** Records a backfill may be ahead of each step: live events wait behind no more than these. */
 const backfillAheadRecordsMax = 300;
 /** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
 export const backfillTriesMax = 5;
@@ -215,8 +215,9 @@ async function isItsTurn(
   }
   watermark.hurry("transactions");
   const normalized = await recordsBehind(log, topics.raw, groups.normalize, "committed");
+  const completed = await recordsBehind(log, topics.incomplete, groups.complete, "committed");
   const booked = await recordsBehind(log, topics.facts, groups.book, "handled");
-  return normalized <= backfillAheadRecordsMax && booked <= backfillAheadRecordsMax;
+  return [normalized, completed, booked].every((behind) => behind <= backfillAheadRecordsMax);
 }
 
 async function readPage(
