@@ -15,7 +15,7 @@ import { type Booked, type Message, publishedEvent } from "../booked.js";
 import { skusOf } from "../fact-batch.js";
 import { accounts, pools, subscriptionAccounts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
-import { Accounts, nameOfAccount } from "./accounts.js";
+import { type AccountName, Accounts, nameOfAccount } from "./accounts.js";
 import type { Change } from "./change.js";
 import { subscriptionChange } from "./changes.js";
 import { countryChange, withoutOutweighed } from "./countries.js";
@@ -265,7 +265,10 @@ class Booking {
       recorded.push(...rows);
     });
     const replayed = new Set(this.#again.map(({ event_id: id }) => id));
-    for (const name of this.#replayedAccounts(replayed)) {
+    const replayedAccounts = this.#replayedAccounts(replayed);
+    // An end that a side made names an account, which no fact of the batch need be of.
+    await this.#accounts.load(replayedAccounts.values());
+    for (const name of replayedAccounts.keys()) {
       const rows = recordedRows(this.#accounts.before(name));
       again.push(...rows.filter(({ event_id: id }) => replayed.has(id)));
     }
@@ -282,20 +285,21 @@ class Booking {
     return { recorded, messages };
   }
 
-  #replayedAccounts(events: ReadonlySet<string>): Set<string> {
-    const names = new Set<string>();
-    const add = (change: Change): void => void names.add(nameOfAccount(change));
+  /** By their names. */
+  #replayedAccounts(events: ReadonlySet<string>): Map<string, AccountName> {
+    const found = new Map<string, AccountName>();
+    const add = (account: AccountName): void => void found.set(nameOfAccount(account), account);
     for (const fact of this.#again) {
       const change = this.#said.get(fact);
       if (change !== undefined) add(change);
       for (const side of sideOf(fact)) {
         for (const item of this.lists.of(pools, nameOfPool(side))) {
           if (!("end" in item) || !events.has(item.end.event_id)) continue;
-          names.add(nameOfAccount({ ...side, account: item.end.account }));
+          add({ ...side, account: item.end.account });
         }
       }
     }
-    return names;
+    return found;
   }
 }
 

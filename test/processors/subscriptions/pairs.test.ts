@@ -120,6 +120,18 @@ describe("Booking an unidentified churn", () => {
     expect(await waiting()).to.eql([]);
   });
 
+  it("should change nothing when a churn is sent again", async () => {
+    const clickhouse = await openTestClickHouse();
+    const rowsOf = (table: string) =>
+      clickhouse.rows(`SELECT * FROM ${table} WHERE workspace = {workspace:String}`, { workspace });
+    const churn = sideFact("churn", "churn", 5);
+    await booking.book([sideFact("start", "start", 1), churn]);
+    const before = await rowsOf("subscription_changes");
+    expect(before).to.have.length(1);
+    await booking.book([churn]);
+    expect(await rowsOf("subscription_changes")).to.eql(before);
+  });
+
   it("should book a long file that reports everything backwards", async () => {
     const clickhouse = await openTestClickHouse();
     const pairs = 1_000;
