@@ -3,6 +3,7 @@
  * as a webhook's, and then compares what the provider lists with what is booked. Where a crash cuts
  * it short it goes on at the page it was at; a page read twice changes nothing.
  */
+import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../runtime/deadline.js";
 import {
   type Backfill,
@@ -49,6 +50,9 @@ export type BackfillingService = Service & {
 const lookEveryMs = 500;
 const calmLookEveryMs = 10_000;
 const pauseMsFirst = 2_000;
+/** How long booking is waited for before other backfills are looked at. */
+const turnMsMax = 1_000;
+const turnLookEveryMs = 20;
 
 /** Works until `stopping`; one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
@@ -206,7 +210,17 @@ function fromItsStart(
 }
 
 /** Live events wait behind few of history; what was read is booked before it is compared. */
-async function isItsTurn(
+async function isItsTurn(service: BackfillingService, backfill: Backfill): Promise<boolean> {
+  const until = performance.now() + turnMsMax;
+  while (!service.stopping.aborted) {
+    if (await isReady(service, backfill)) return true;
+    if (performance.now() > until) return false;
+    await pause(turnLookEveryMs);
+  }
+  return false;
+}
+
+async function isReady(
   { log, watermark }: BackfillingService,
   { state, after, updatedAt }: Backfill,
 ): Promise<boolean> {
