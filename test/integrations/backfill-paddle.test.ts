@@ -54,43 +54,45 @@ function idOf({ id }: JsonObject): string {
   return textOf(id) ?? "";
 }
 
-/** A subscription of ten euros a month, its payments, and what was returned of them. */
+/**
+ * A subscription of ten euros a month, its payments, and what was returned of them. Ids are in the
+ * order of time, as Paddle's are, whose lists are ordered by them.
+ */
 function customerHistory(number: number): Happened[] {
-  const [id, customer, address] = [`sub_h${number}`, `ctm_h${number}`, `add_h${number}`];
+  const [subscription, customer, address] = [`sub_h${number}`, `ctm_h${number}`, `add_h${number}`];
   const startedAt = from + chance.whole(0, 29) * day + number * 1000;
   const months = chance.whole(1, 6);
   const hasEnded = chance.happens(40);
   const shared = { customer, address, currency: "EUR" } as const;
   const canceledAt = startedAt + months * 30 * day;
-  const subscription = subscriptionData({
+  const sold = subscriptionData({
     ...shared,
-    id,
+    id: subscription,
     status: hasEnded ? "canceled" : "active",
     startedAt,
     items: [{ price, quantity: 1, product, status: hasEnded ? "inactive" : "active" }],
     ...(hasEnded ? { canceledAt } : {}),
   });
-  const begun = { ...subscription, status: "active", canceled_at: null };
+  const begun = { ...sold, status: "active", canceled_at: null };
   const items = [{ price, quantity: 1, recurring: true, status: "active", product }];
-  const created = happened("/subscriptions", "subscription.created", startedAt, subscription);
+  const created = happened("/subscriptions", "subscription.created", startedAt, sold);
   const payments = Array.from({ length: months }, (_, month) => {
     const at = startedAt + month * 30 * day;
+    const id = `txn_${at}_h${number}`;
     const transaction = transactionData({
       ...shared,
-      id: `txn_h${number}_${month}`,
+      id,
       createdAt: at,
       paidAt: at + 60_000,
-      subscription: id,
+      subscription,
       origin: month === 0 ? "web" : "subscription_recurring",
-      lines: [{ id: `txnitm_h${number}_${month}`, price, product, subtotal: 1000n, tax: 190n }],
+      lines: [{ id: id.replace("txn", "txnitm"), price, product, subtotal: 1000n, tax: 190n }],
     });
     return happened("/transactions", "transaction.completed", at + 120_000, transaction);
   });
   return [
     { ...created, event: { ...created.event, data: { ...begun, items } } },
-    ...(hasEnded
-      ? [happened("/subscriptions", "subscription.canceled", canceledAt, subscription)]
-      : []),
+    ...(hasEnded ? [happened("/subscriptions", "subscription.canceled", canceledAt, sold)] : []),
     ...payments,
     ...payments.flatMap(({ object }, month) => returnsOf(number, month, idOf(object))),
   ];
@@ -112,7 +114,7 @@ function returnsOf(number: number, month: number, transaction: string): Happened
       action === "refund" ? [{ line: transaction.replace("txn", "txnitm"), amount: total }] : [];
     return adjustmentData({ ...shared, id, action, status, createdAt, type, total, items });
   };
-  const name = `adj_h${number}_${month}`;
+  const name = `adj_${at}_h${number}`;
   if (chance.happens(30)) {
     const isApproved = chance.happens(70);
     const refund = adjustment(name, "refund", isApproved ? "approved" : "pending_approval", at);
@@ -126,7 +128,12 @@ function returnsOf(number: number, month: number, transaction: string): Happened
   const isBack = chance.happens(50);
   const taken = adjustment(name, "chargeback", isBack ? "reversed" : "approved", at);
   const reported = happened("/adjustments", "adjustment.created", at, taken);
-  const back = adjustment(`${name}_back`, "chargeback_reverse", "approved", at + 5 * day);
+  const back = adjustment(
+    `adj_${at + 5 * day}_h${number}`,
+    "chargeback_reverse",
+    "approved",
+    at + 5 * day,
+  );
   return [
     { ...reported, event: { ...reported.event, data: { ...taken, status: "approved" } } },
     ...(isBack ? [happened("/adjustments", "adjustment.created", at + 5 * day, back)] : []),
@@ -157,7 +164,7 @@ describe("A backfill of Paddle", function suite() {
       api.objects.set(`/customers/${customer}/addresses/${id}`, address);
     }
     // Neither a page's length nor the number of pages is what was asked for.
-    api.perPageMax = 17;
+    api.perPageMax = 7;
   });
 
   afterEach(() => {
