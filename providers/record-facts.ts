@@ -2,7 +2,7 @@
  * The facts an event record stands for (`definitions.md`, Interface). A pure function: the endpoint
  * computes its answer from it and the processor books the same.
  */
-import { fraction, monthlyFraction } from "../schemas/money/monthly.js";
+import { fraction } from "../schemas/money/monthly.js";
 import type { FactBody } from "../schemas/records/records.js";
 import type { DecodedFact, NamedCustomer } from "./provider.js";
 import type { EventRecord } from "./record.js";
@@ -135,11 +135,10 @@ function start(reported: Reported): FactBody[] {
   const { record, at, account } = reported;
   const subscription = record.subscription_id ?? `unidentified:${reported.identity}`;
   // The subscription is its own only item, so its rate is held while its price is the same.
-  const monthly = monthlyFraction(fraction(record.amount_minor), {
+  const items = monthlyItem(subscription, record.product_id ?? "", fraction(record.amount_minor), {
     interval: record.interval,
     intervalCount: BigInt(record.interval_count),
   });
-  const items = monthlyItem(subscription, record.product_id ?? "", monthly);
   const state: FactBody = {
     Subscription: {
       subscription,

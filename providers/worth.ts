@@ -1,6 +1,7 @@
 /** What a subscription is worth from a moment on, as every adapter reports it. */
 import { isMonthlyWithinBounds } from "../schemas/fact-bounds.js";
-import type { Fraction } from "../schemas/money/monthly.js";
+import { type BillingPeriod, type Fraction, monthlyFraction } from "../schemas/money/monthly.js";
+import { planIntervalOf } from "../schemas/money/plan-intervals.js";
 import type { FactBody, Item } from "../schemas/records/records.js";
 import { rejected, type Unreported } from "./outcomes.js";
 import type { Reduction } from "./reductions.js";
@@ -20,9 +21,17 @@ export function worthOf(currency: string, steps: Worth["steps"]): Worth | Unrepo
   return { currency: items.length === 0 ? "" : currency, steps };
 }
 
-/** None where it is free: that changes no figure, and needs no rate. */
-export function monthlyItem(item: string, product: string, monthly: Fraction): Item[] {
-  const { numerator, denominator } = monthly;
+/**
+ * None where it is free: that changes no figure, and needs no rate.
+ * @param amount of one period, of one minor unit
+ */
+export function monthlyItem(
+  item: string,
+  product: string,
+  amount: Fraction,
+  period: BillingPeriod,
+): Item[] {
+  const { numerator, denominator } = monthlyFraction(amount, period);
   if (numerator === 0n) return [];
   return [
     {
@@ -30,6 +39,7 @@ export function monthlyItem(item: string, product: string, monthly: Fraction): I
       external_id: product,
       monthly_numerator: numerator,
       monthly_denominator: denominator,
+      plan_interval: planIntervalOf(period),
     },
   ];
 }

@@ -13,8 +13,9 @@ export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 /** A recorded movement as the engine reports it, in texts: `SELECT ${recordedColumns}`. */
 export interface RecordedMovementRow extends Omit<
   MovementRecord,
-  "id" | "at" | "recorded_at" | "base_currency"
+  "id" | "at" | "recorded_at" | "base_currency" | "plan_interval"
 > {
+  readonly plan_interval: string;
   readonly at: string;
   readonly recorded_at: string;
   /** How many rows its event had recorded of the same before: an earlier one came late. */
@@ -23,7 +24,8 @@ export interface RecordedMovementRow extends Omit<
 
 export const recordedColumns =
   "workspace, environment, provider, account, subscription, external_id, currency, country, " +
-  "kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at, event_id, correction";
+  "kind, at, mrr, formatDateTime(vintage, '%Y-%m') AS vintage, recorded_at, event_id, " +
+  "plan_interval, correction";
 
 /** The same on the public topic and in lists, so that readers of both count each movement once. */
 export function recordedMovementId(row: RecordedMovementRow): string {
@@ -43,5 +45,7 @@ export function recordedMovementId(row: RecordedMovementRow): string {
     // Another delivery of the event may cause the same again, after others took it back.
     row.recorded_at,
     ...(row.correction === 0 ? [] : [String(row.correction)]),
+    // Rows of versions before keep their ids.
+    ...(row.plan_interval === "unknown" ? [] : [row.plan_interval]),
   );
 }

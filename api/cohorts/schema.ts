@@ -45,6 +45,7 @@ export const cohortsQueryParameters = z.object({
   compare_known_at: compareQuery.compare_known_at,
   provider: mrrCellQuery.provider,
   product: mrrCellQuery.product,
+  plan_interval: mrrCellQuery.plan_interval,
   vintage: mrrCellQuery.vintage,
   ...clocksQuery,
   ...formatQuery,

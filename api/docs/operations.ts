@@ -72,7 +72,8 @@ export const operations: readonly Operation[] = [
     "What made MRR another between two moments, largest first",
     whatChangedQueryParameters,
     whatChangedAnswer,
-    "By account, product, country or provider; `rows` and `others` add up to `difference`.",
+    "By account, product, country, provider or plan interval; `rows` and `others` add up to " +
+      "`difference`.",
   ),
   metric(
     "mrr/movements",
@@ -80,7 +81,7 @@ export const operations: readonly Operation[] = [
     movementsQueryParameters,
     movementsAnswer,
     "For each interval `start_mrr` and the six movements make `end_mrr`, exactly, in the " +
-      "whole and in the part of a provider, product, currency or country.",
+      "whole and in the part of a provider, product, currency, country or plan interval.",
   ),
   metric(
     "revenue",

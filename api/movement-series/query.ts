@@ -81,8 +81,7 @@ export function seriesSql(
     "kind",
     ...groups,
   ];
-  const hasPlaces = by === "currency" || by === "country";
-  const wholes = wholesOf(cell, hasPlaces, by !== undefined && by !== "kind");
+  const wholes = wholesOf(cell, by);
   return sumMovementSeriesSql(columnsOf, { wholes, isOfMonths: isOfMonths(series) }, asOf, {
     condition: cell.condition,
     measures: ["mrr", "accounts"],

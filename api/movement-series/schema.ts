@@ -19,7 +19,7 @@ import {
 
 export const movementKind = z.enum(movementKinds);
 
-const movementGroups = [...cellGroups, "kind"] as const;
+const movementGroups = [...cellGroups, "plan_interval", "kind"] as const;
 export type MovementGroup = (typeof movementGroups)[number];
 
 export const movementsQueryParameters = z.object({
@@ -39,7 +39,7 @@ export const movementsQueryParameters = z.object({
   ...formatQuery,
 });
 
-const accountsNote = "Null in the part of a product, a currency or a country.";
+const accountsNote = "Null in the part of a product, a currency, a country or a plan interval.";
 const accounts = z.int().nullable();
 
 export const movementsRow = z
@@ -55,8 +55,8 @@ export const movementsRow = z
     reactivation_mrr: z.number(),
     switch_mrr: z.number().meta({
       description:
-        "What moved between SKUs, subscriptions or currencies of one account at one moment. 0 in " +
-        "the whole, since what one part loses another gains.",
+        "What moved between SKUs, subscriptions, currencies or plan intervals of one account at " +
+        "one moment. 0 in the whole, since what one part loses another gains.",
     }),
     end_mrr: z.number().meta({ description: "`start_mrr` and the six movements, exactly." }),
     start_accounts: accounts.meta({ description: `With MRR above 0. ${accountsNote}` }),

@@ -3,7 +3,8 @@
  * engine: a series costs the same whether there are ten products or ten thousand.
  */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
-import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
+import { planIntervals } from "../../schemas/money/plan-intervals.js";
+import type { GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 import type { MovementKind } from "../../schemas/records/records.js";
 import type { MovementGroup } from "../movement-series/schema.js";
@@ -30,6 +31,7 @@ const memberOf: Readonly<Record<MovementGroup, string>> = {
   product: skuSql,
   country: "country",
   currency: "currency",
+  plan_interval: "plan_interval",
   kind: "kind",
 };
 
@@ -107,6 +109,8 @@ export function memberFields(member: string, by: MovementGroup, catalogue: Catal
       return { country: member };
     case "currency":
       return { original_currency: member };
+    case "plan_interval":
+      return { plan_interval: planIntervals.find((each) => each === member) ?? "unknown" };
     case "kind":
       return { kind: kindOf({ kind: member }) };
     default:
@@ -124,10 +128,11 @@ export function isOfGroup(name: string, group: string | undefined): boolean {
   return fields === undefined || fields[0] === group;
 }
 
-const answerFields: Readonly<Record<CellGroup | "kind", readonly string[]>> = {
+const answerFields: Readonly<Record<MovementGroup, readonly string[]>> = {
   provider: ["provider"],
   product: ["product_id", "product_name"],
   country: ["country"],
   currency: ["original_currency"],
+  plan_interval: ["plan_interval"],
   kind: ["kind"],
 };

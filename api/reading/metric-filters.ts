@@ -12,8 +12,9 @@ export interface CellQuery {
   readonly product?: Several | undefined;
   readonly currency?: Several | undefined;
   readonly country?: Several | undefined;
-  /** Of movements: the ledger knows none. */
+  /** Of movements, as the next: the ledger knows none. */
   readonly vintage?: Several | undefined;
+  readonly plan_interval?: readonly string[] | undefined;
 }
 
 export interface Cell {
@@ -24,11 +25,13 @@ export interface Cell {
   readonly isOfVintages: boolean;
   /** Some vintages are left out: only one projection knows them, and single rows. */
   readonly hasVintages: boolean;
-  /** Nothing of a SKU is left out: neither a currency nor a country is asked for. */
+  /** Some plan intervals are left out: only single rows know them. */
+  readonly hasPlanIntervals: boolean;
+  /** Nothing of a SKU is left out: no currency, country or plan interval is asked for. */
   readonly isOfSkus: boolean;
   /**
    * Every account lies in the cell or outside it. What customers of one account pay may be of
-   * several products, currencies and countries; of one provider it always is.
+   * several products, currencies, countries and intervals; of one provider it always is.
    */
   readonly hasWholeAccounts: boolean;
 }
@@ -38,13 +41,14 @@ export const skuSql = "concat(provider, ':', external_id)";
 
 /** @throws ApiError 422 when there is no such product */
 export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
-  const { provider, product, currency, country, vintage } = query;
+  const { provider, product, currency, country, vintage, plan_interval: intervals } = query;
   const parts = {
     provider: provider && { isNot: false, values: provider },
     currency,
     country,
     sku: product && skusOf(product, catalogue),
     vintage: vintage && monthsOf(vintage),
+    plan_interval: intervals && { isNot: false, values: intervals },
   };
   const conditions: string[] = [];
   const params: Record<string, QueryParam> = {};
@@ -55,13 +59,15 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
     conditions.push(`${column} ${inSql(part)} {cell_${name}:Array(${type})}`);
     params[`cell_${name}`] = part.values;
   }
-  const isOfSkus = currency === undefined && country === undefined;
+  const hasPlanIntervals = intervals !== undefined;
+  const isOfSkus = currency === undefined && country === undefined && !hasPlanIntervals;
   const hasVintages = vintage !== undefined;
   return {
     condition: conditions.length === 0 ? "true" : conditions.join(" AND "),
     params,
     isOfVintages: conditions.length === (hasVintages ? 1 : 0),
     hasVintages,
+    hasPlanIntervals,
     isOfSkus,
     hasWholeAccounts: isOfSkus && product === undefined,
   };

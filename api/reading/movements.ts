@@ -5,6 +5,7 @@
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementMeasures } from "../../schemas/movements.js";
+import type { MovementGroup } from "../movement-series/schema.js";
 import type { AsOf } from "./as-of.js";
 import type { Cell } from "./metric-filters.js";
 import { type Part, additiveTable, namesOf } from "./parts.js";
@@ -12,18 +13,25 @@ import { fromSql, knownAtSql } from "./query.js";
 
 /**
  * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
- * single rows. They know no day; those by SKU no currency and no country either.
+ * single rows. They know no day and no plan interval; those by SKU no currency and no country.
  */
 type Wholes = MonthWholes | "by_vintage" | "none";
 
 type MonthWholes = "by_month_and_sku" | "by_month";
 
-/** @param hasPlaces whether currencies or countries are told apart besides */
+/** @param by what is told apart besides */
 export function wholesOf(
-  { isOfSkus, isOfVintages, hasVintages }: Omit<Cell, "condition" | "params" | "hasWholeAccounts">,
-  hasPlaces = false,
-  hasGroups = false,
+  {
+    isOfSkus,
+    isOfVintages,
+    hasVintages,
+    hasPlanIntervals,
+  }: Omit<Cell, "condition" | "params" | "hasWholeAccounts">,
+  by?: MovementGroup,
 ): Wholes {
+  const hasPlaces = by === "currency" || by === "country";
+  const hasGroups = by !== undefined && by !== "kind";
+  if (hasPlanIntervals || by === "plan_interval") return "none";
   if (hasVintages) return isOfVintages && !hasGroups ? "by_vintage" : "none";
   return isOfSkus && !hasPlaces ? "by_month_and_sku" : "by_month";
 }

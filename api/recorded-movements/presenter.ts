@@ -6,7 +6,7 @@ import { presentMovementPlace } from "../mrr-changes/presenter.js";
 import { showMrr } from "../reading/amounts.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import type { RecordedMovementTotals } from "./query.js";
-import type { RecordedMovement, RecordedMovementsAnswer } from "./schema.js";
+import { type RecordedMovement, type RecordedMovementsAnswer, recordedMovement } from "./schema.js";
 
 export function presentRecordedMovement(
   row: RecordedMovementRow,
@@ -23,6 +23,7 @@ export function presentRecordedMovement(
     mrr: showMrr(mrrOf(row.mrr), currency),
     mrr_exact: exactMrr(mrrOf(row.mrr)),
     base_currency: currency,
+    plan_interval: recordedMovement.shape.plan_interval.parse(row.plan_interval),
   };
 }
 

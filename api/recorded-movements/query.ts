@@ -48,7 +48,8 @@ export function recordedMovementsQuery(
     conditionsSql(wanted),
     after !== null && `${column} ${beyond} ${afterSql}`,
   );
-  const ties = ["account", "subscription", "external_id", "kind", "vintage", "currency", "country"];
+  const place = ["account", "subscription", "external_id", "kind", "vintage"];
+  const ties = [...place, "currency", "country", "plan_interval"];
   return {
     sql: `SELECT ${recordedColumns} FROM mrr_movements
 WHERE ${conditions} AND ${column} ${beyond === "<=" ? ">=" : "<="} (

@@ -7,6 +7,7 @@ import { mrrChange } from "../mrr-changes/schema.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
 import { accountId, moment, mrrCellQuery } from "../../schemas/http/series.js";
 import { severalNote, severalOf } from "../../schemas/http/several.js";
+import { planIntervals } from "../../schemas/money/plan-intervals.js";
 import { movementKinds } from "../../schemas/records/records.js";
 
 const recordedMovementSorts = ["-at", "at", "-mrr", "mrr"] as const;
@@ -50,6 +51,7 @@ export const recordedMovement = z.object({
   mrr: z.number().meta({ description: "Signed, rounded." }),
   mrr_exact: exact,
   base_currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
+  plan_interval: z.enum(planIntervals).meta({ description: "How often the plan is billed." }),
 });
 export type RecordedMovement = z.output<typeof recordedMovement>;
 

@@ -5,7 +5,7 @@ import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { mrrCellQuery, groupShape, moment } from "../../schemas/http/series.js";
 
-const whatChangedGroups = ["account", "product", "country", "provider"] as const;
+const whatChangedGroups = ["account", "product", "country", "provider", "plan_interval"] as const;
 export type WhatChangedGroup = (typeof whatChangedGroups)[number];
 
 const rowsDefault = 10;

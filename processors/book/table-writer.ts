@@ -12,6 +12,7 @@ import { grouped } from "../../runtime/grouped.js";
 import { rejectNews } from "../../workspaces/rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import type { Log } from "../../stores/log/log.js";
+import { columnNames } from "../../stores/clickhouse/structure.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import type { Logger } from "../../runtime/logger.js";
 import {
@@ -260,8 +261,18 @@ export function writeRows(rows: RowsText): Buffer {
   return Buffer.from(JSON.stringify(rows));
 }
 
-function readRows(value: Buffer): RowsText {
+export function readRows(value: Buffer): RowsText {
   // It was written by `writeRows`.
   const rows: RowsText = JSON.parse(value.toString());
-  return rows;
+  const { mrr_movements: movements } = rows;
+  return movements === undefined ? rows : { ...rows, mrr_movements: withInterval(movements) };
 }
+
+/** Movements that a version before queued have no interval, which stands before `booked_at`. */
+function withInterval(movements: string): string {
+  const fields = movements.slice(0, movements.indexOf("\n")).split("\t").length;
+  if (fields === movementFields) return movements;
+  return movements.replace(/\t([^\t\n]*)\n/g, "\tunknown\t$1\n");
+}
+
+const movementFields = columnNames(bookedTables.mrr_movements).length;

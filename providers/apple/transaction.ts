@@ -3,7 +3,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
-import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
 import { idText, timeMs } from "../fields.js";
@@ -94,7 +94,7 @@ export function subscriptionFact(
   const period = periodOf(transaction);
   if (period === null) return null;
   const { originalTransactionId: id, productId: product } = transaction;
-  const items = monthlyItem(id, product, monthlyFraction(fraction(price.amount), period));
+  const items = monthlyItem(id, product, fraction(price.amount), period);
   const currency = items.length === 0 ? "" : price.currency;
   return stateOf(transaction, { phase, steps: [{ at, items }], currency });
 }

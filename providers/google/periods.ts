@@ -1,12 +1,9 @@
 /** What each period of a subscription is worth a month, from the order that paid for it. */
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
-import {
-  type BillingPeriod,
-  type Fraction,
-  monthlyFraction,
-  zeroFraction,
-} from "../../schemas/money/monthly.js";
+import type { BillingPeriod } from "../../schemas/money/monthly.js";
+import type { Item } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
+import { monthlyItem } from "../worth.js";
 import { billingPeriodIn } from "./catalogue.js";
 import { isPaid, type Order, type OrderLine } from "./orders.js";
 import { minorFractionOf, unavailable } from "./reading.js";
@@ -20,8 +17,8 @@ export interface PricedPeriod {
   /** When the order was made. */
   readonly paidAt: number;
   readonly currency: string;
-  /** Of one minor unit; 0 in a free trial. */
-  readonly monthly: Fraction;
+  /** What counts of it; nothing in a free trial. */
+  readonly items: readonly Item[];
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -48,14 +45,14 @@ export function pricedPeriods(
       const until = details.servicePeriodEndTime ?? null;
       const common = { product, from, until, paidAt: order.createTime };
       if (isFree(details)) {
-        periods.push({ currency: order.total.currency, monthly: zeroFraction, ...common });
+        periods.push({ currency: order.total.currency, items: [], ...common });
         continue;
       }
       if (!listingPrice) return rejected("malformed", "order: lineItems.listingPrice: missing");
       const billing = billingPeriodOf(line, catalogueOf);
       if ("outcome" in billing) return billing;
-      const monthly = monthlyFraction(minorFractionOf(listingPrice), billing);
-      periods.push({ currency: listingPrice.currency, monthly, ...common });
+      const items = monthlyItem(product, product, minorFractionOf(listingPrice), billing);
+      periods.push({ currency: listingPrice.currency, items, ...common });
     }
   }
   return periods;

@@ -6,7 +6,7 @@
 import { eventAheadMs } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
-import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
+import { nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
 import type { PurchaseNotification } from "./notification.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
@@ -110,8 +110,8 @@ function historyOf(
   for (const at of moments) {
     const current = currentAt(known, at);
     const text = current
-      .flatMap(({ product, currency, monthly: { numerator, denominator } }) => {
-        return [product, currency, numerator, denominator];
+      .flatMap(({ product, currency, items: [item] }) => {
+        return [product, currency, item?.monthly_numerator, item?.monthly_denominator];
       })
       .join(" ");
     const isNews = text !== reported || at > paidUntil || at === moments.at(-1);
@@ -148,11 +148,10 @@ function currentAt(periods: readonly PricedPeriod[], at: number): PricedPeriod[]
 }
 
 function worthAt(at: number, periods: readonly PricedPeriod[]): Worth | Unreported {
-  const priced = periods.filter(({ monthly }) => monthly.numerator !== 0n);
+  const priced = periods.filter(({ items }) => items.length > 0);
   const currency = priced[0]?.currency ?? "";
   if (priced.some((period) => period.currency !== currency)) {
     return rejected("malformed", "orders: several currencies at a time");
   }
-  const items = priced.flatMap(({ product, monthly }) => monthlyItem(product, product, monthly));
-  return worthOf(currency, [{ at, items }]);
+  return worthOf(currency, [{ at, items: priced.flatMap(({ items }) => items) }]);
 }

@@ -3,7 +3,7 @@
  * charged sale and changes by the ratio of a plan's new price to its old one: charges.ts says what
  * a price is in dollars, plans.ts which plan is valid when.
  */
-import { type Fraction, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import { type Fraction, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
@@ -160,8 +160,8 @@ function inTrial({ free_trial_ends_at: end }: Membership, at: number): boolean {
 
 /** The membership is its own only item, so its rate is held while its price is the same. */
 function itemsOf(member: Member, cents: Fraction, months: bigint): Item[] {
-  const monthly = monthlyFraction(cents, { interval: "month", intervalCount: months });
-  return monthlyItem(member.subscription_id, member.product_id, monthly);
+  const { subscription_id: subscription, product_id: product } = member;
+  return monthlyItem(subscription, product, cents, { interval: "month", intervalCount: months });
 }
 
 const instalments = (subscription: string): string => `instalments:${subscription}`;

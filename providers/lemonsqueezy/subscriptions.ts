@@ -2,7 +2,6 @@
  * Subscriptions: every event carries the whole state but no price, which the API is asked for.
  * Changes happen at `updated_at`, since there is no other time (`definitions.md`, Providers).
  */
-import { monthlyFraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
@@ -94,8 +93,8 @@ function worthFrom(
   const intervalCount = BigInt(price.renewal_interval_quantity ?? 1);
   const steps = timesFrom(at, reductions).map((time) => {
     const [left = amount] = reducedAmounts([reducible], reductions, time);
-    const monthly = monthlyFraction(left, { interval, intervalCount });
-    return { at: time, items: monthlyItem(item.id, subscription.product_id, monthly) };
+    const period = { interval, intervalCount };
+    return { at: time, items: monthlyItem(item.id, subscription.product_id, left, period) };
   });
   return worthOf(currency, steps);
 }

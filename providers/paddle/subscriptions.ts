@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import { fraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../fields.js";
 import { reducedAmounts } from "../reductions.js";
@@ -249,8 +249,8 @@ function itemsAt(
   return items.flatMap(({ productId, cycle: { interval, frequency } }, index) => {
     const amount = amounts[index];
     if (amount === undefined || amount.numerator < 0n) return [];
-    const monthly = monthlyFraction(amount, { interval, intervalCount: BigInt(frequency) });
-    return monthlyItem(itemName(items, index), productId, monthly);
+    const period = { interval, intervalCount: BigInt(frequency) };
+    return monthlyItem(itemName(items, index), productId, amount, period);
   });
 }
 

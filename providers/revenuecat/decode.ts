@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
-import { type BillingPeriod, fraction, monthlyFraction } from "../../schemas/money/monthly.js";
+import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
@@ -119,8 +119,9 @@ function readPeriod(event: RevenueCatEvent): Reported {
   const paid = payment(event, at, price, "subscription");
   if (subscription === null) return noTransaction;
   if ("outcome" in paid) return paid;
-  const monthly = period && monthlyFraction(fraction(price.amount), period);
-  const items = monthly ? monthlyItem(subscription, event.product_id ?? "", monthly) : [];
+  const product = event.product_id ?? "";
+  const amount = fraction(price.amount);
+  const items = period ? monthlyItem(subscription, product, amount, period) : [];
   const currency = items.length === 0 ? "" : price.currency;
   const phase = event.type === "INITIAL_PURCHASE" ? "started" : "changed";
   return [

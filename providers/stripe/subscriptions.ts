@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { limits } from "../../config.js";
-import { type BillingPeriod, monthlyFraction, zeroFraction } from "../../schemas/money/monthly.js";
+import { type BillingPeriod, zeroFraction } from "../../schemas/money/monthly.js";
 import type { Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
@@ -199,6 +199,6 @@ function itemsAt(priced: readonly PricedItem[], whole: readonly Reduction[], at:
   const amounts = reducedAmounts(priced, whole, at);
   return priced.flatMap(({ id, product, period }, index) => {
     const amount = amounts[index] ?? zeroFraction;
-    return monthlyItem(id, product, monthlyFraction(amount, period));
+    return monthlyItem(id, product, amount, period);
   });
 }

@@ -1,6 +1,7 @@
 /** What every series over time is asked by: its days, its intervals, its cells. */
 import { z } from "zod";
 import { exponentOf } from "../money/currencies.js";
+import { planIntervals } from "../money/plan-intervals.js";
 import { providerTokens } from "../provider-tokens.js";
 import { wholeNumber } from "./pages.js";
 import { several, severalNote, severalOf } from "./several.js";
@@ -70,9 +71,12 @@ export const cellQuery = {
     .describe(`ISO 3166-1; \`ZZ\` where nobody reported it. ${severalNote}`),
 };
 
-/** Of MRR, which knows when each account first had any. */
+/** Of MRR, which knows when each account first had any, and how often plans are billed. */
 export const mrrCellQuery = {
   ...cellQuery,
+  plan_interval: severalOf(planIntervals)
+    .optional()
+    .describe(`How often plans are billed; \`unknown\` where nothing says so. ${severalNote}`),
   vintage: vintages
     .optional()
     .describe(`When accounts first had MRR: \`2026-05\`, \`2026-Q2\`, \`2026\`. ${severalNote}`),
@@ -128,6 +132,7 @@ export const groupShape = {
   product_name: z.string().optional(),
   country: z.string().optional().describe("Of `group_by=country`."),
   original_currency: z.string().optional().describe("Of `group_by=currency`."),
+  plan_interval: z.enum(planIntervals).optional().describe("Of `group_by=plan_interval`."),
 };
 const groupFields = z.object(groupShape);
 export type GroupFields = z.output<typeof groupFields>;

@@ -71,6 +71,17 @@ export function defaulted<const N extends string, const T>(name: N, type: T, val
   return { name, type, default: value } as const;
 }
 
+/** The schema as it was before one of its records, wherever it stands, had a field. */
+export function withoutField(schema: unknown, recordName: string, fieldName: string): unknown {
+  return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null || !("fields" in value)) return value;
+    const { name, fields } = value as { name?: unknown; fields?: unknown };
+    if (name !== recordName || !Array.isArray(fields)) return value;
+    const left = fields.filter((one: AvroField) => one.name !== fieldName);
+    return { ...value, fields: left };
+  });
+}
+
 export function enumOf<const N extends string, const E extends string>(
   name: N,
   symbols: readonly E[],
@@ -100,6 +111,8 @@ export interface Codec<T> {
   fromText(text: string): T;
 }
 
+export type Reader<T> = Pick<Codec<T>, "type" | "decode">;
+
 export function codec<const S>(schema: S): Codec<Avro<S>> {
   const type = typeOf(schema);
   // oxlint-disable typescript/no-unsafe-type-assertion
@@ -113,9 +126,17 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
   // oxlint-enable typescript/no-unsafe-type-assertion
 }
 
+/** What another schema wrote, read as this one. @throws at once when it cannot be */
+export function readerOf<T>({ type }: Codec<T>, writer: unknown): Reader<T> {
+  const written = typeOf(writer);
+  const resolver = type.createResolver(written);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return { type: written, decode: (bytes) => type.fromBuffer(bytes, resolver) as T };
+}
+
 /** Reads some fields of a record and skips the others, which takes a fraction of the time. */
 export function fieldsReader<T extends object, const K extends keyof T & string>(
-  { type }: Codec<T>,
+  { type }: Reader<T>,
   ...names: readonly K[]
 ): (bytes: Buffer) => Pick<T, K> {
   assert(type instanceof avsc.types.RecordType);

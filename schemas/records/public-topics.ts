@@ -31,6 +31,7 @@ export const releases: readonly Release[] = [
   { topic: topics.transactions, version: 1, ownId: 1_900_001_001 },
   { topic: topics.movements, version: 1, ownId: 1_900_002_001 },
   { topic: topics.movements, version: 2, ownId: 1_900_002_002 },
+  { topic: topics.movements, version: 3, ownId: 1_900_002_003 },
 ];
 
 export function isPublic(topic: Topic): topic is PublicTopic {

@@ -11,9 +11,13 @@ import {
   fieldsReader,
   listOf,
   openEnumOf,
+  type Reader,
+  readerOf,
   record,
+  withoutField,
 } from "./avro.js";
 import { selfDescribing } from "./single-object.js";
+import { planIntervals } from "../money/plan-intervals.js";
 
 const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;
 const environment = enumOf("Environment", ["live", "test"]);
@@ -191,6 +195,8 @@ const itemSchema = record("Item", [
   // What the customer pays a month after recurring discounts, exactly, as a fraction.
   field("monthly_numerator", "long"),
   field("monthly_denominator", "long", "of one minor unit; positive"),
+  // Of facts of versions before it is not known.
+  defaulted("plan_interval", enumOf("PlanInterval", planIntervals), "unknown"),
 ]);
 export type Item = Avro<typeof itemSchema>;
 
@@ -362,7 +368,7 @@ export const movementSchema = {
     field(
       "kind",
       openEnumOf("MovementKind", [...movementKinds, "unknown"]),
-      "switch: between SKUs, subscriptions or currencies of the account; a moment's add up to 0",
+      "switch: between SKUs, subscriptions, currencies or plan intervals; a moment's add up to 0",
     ),
     field("at", timestamp, "when MRR changed"),
     field("mrr", "string", "signed decimal text, major units of base_currency, up to 6 places"),
@@ -370,6 +376,10 @@ export const movementSchema = {
     field("vintage", "string", "YYYY-MM, month of the account's first MRR"),
     field("recorded_at", timestamp, "when event_id was received"),
     field("event_id", "string", "the raw event that caused it"),
+    {
+      ...defaulted("plan_interval", "string", "unknown"),
+      doc: "how often the plan is billed: week, month, quarter, half_year, year, other or unknown",
+    },
   ],
 } as const;
 export type MovementRecord = Avro<typeof movementSchema>;
@@ -402,11 +412,14 @@ export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
 
+/** As they lie in the state, and may lie on the log, since before an item had its interval. */
+const earlierFacts = readerOf(factCodec, withoutField(factSchema, "Item", "plan_interval"));
 /** As they lie on the log, where another version of the service may meet them. */
-export const factRecords = selfDescribing(factCodec);
+export const factRecords = selfDescribing(factCodec, [earlierFacts]);
 /** Only when a fact's event was received, and whose it is. */
-export const factReceipts = selfDescribing({
-  ...factCodec,
-  decode: fieldsReader(factCodec, "workspace", "received_at"),
+const receiptsOf = <Of extends Reader<Fact>>(facts: Of) => ({
+  ...facts,
+  decode: fieldsReader<Fact, "workspace" | "received_at">(facts, "workspace", "received_at"),
 });
+export const factReceipts = selfDescribing(receiptsOf(factCodec), [receiptsOf(earlierFacts)]);
 export const incompleteRecords = selfDescribing(codec(incompleteSchema));

@@ -5,7 +5,7 @@
  * Fingerprints".
  */
 import type avsc from "avsc";
-import type { Codec } from "./avro.js";
+import type { Codec, Reader } from "./avro.js";
 
 const marker = Buffer.of(0xc3, 0x01);
 const headBytes = marker.length + 8;
@@ -15,19 +15,22 @@ class WrittenByAnotherVersion extends Error {
   override readonly name = "WrittenByAnotherVersion";
 }
 
-/** @typeParam Read of what is written, all or some fields */
+/**
+ * @typeParam Read of what is written, all or some fields
+ * @param earlier of schemas that versions before wrote by
+ */
 export function selfDescribing<Written, Read>(
   codec: Pick<Codec<Written>, "type" | "encode"> & Pick<Codec<Read>, "decode">,
+  earlier: readonly Reader<Read>[] = [],
 ): Pick<Codec<Written>, "encode"> & Pick<Codec<Read>, "decode"> {
-  const head = Buffer.alloc(headBytes, marker);
-  head.writeBigUInt64LE(fingerprintOf(codec.type), marker.length);
+  const head = headOf(codec.type);
+  const readers = [codec, ...earlier].map(({ type, decode }) => ({ head: headOf(type), decode }));
   return {
     encode: (value) => Buffer.concat([head, codec.encode(value)]),
     decode(bytes) {
       const isMarked = bytes.length >= headBytes && bytes.compare(marker, 0, 2, 0, 2) === 0;
-      if (isMarked && bytes.compare(head, 0, headBytes, 0, headBytes) === 0) {
-        return codec.decode(bytes.subarray(headBytes));
-      }
+      const reader = readers.find((one) => bytes.subarray(0, headBytes).equals(one.head));
+      if (reader !== undefined) return reader.decode(bytes.subarray(headBytes));
       const writer = isMarked
         ? `schema ${nameOf(bytes.readBigUInt64LE(marker.length))}`
         : "no schema";
@@ -37,6 +40,12 @@ export function selfDescribing<Written, Read>(
       );
     },
   };
+}
+
+function headOf(type: avsc.Type): Buffer {
+  const head = Buffer.alloc(headBytes, marker);
+  head.writeBigUInt64LE(fingerprintOf(type), marker.length);
+  return head;
 }
 
 /** 16 hexadecimal digits. */

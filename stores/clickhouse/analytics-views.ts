@@ -28,7 +28,7 @@ export const analyticsSources: Readonly<Record<string, readonly string[]>> = {
   ledger: words(`workspace environment payment entry kind provider external_id currency country
     happened_at recorded_at event_id original_amount amount tax fee sales`),
   mrr_movements: words(`workspace environment account provider subscription external_id currency
-    country at kind vintage mrr accounts subscriptions recorded_at event_id`),
+    country at kind vintage mrr accounts subscriptions recorded_at event_id plan_interval`),
   catalogue_skus: words(`workspace environment provider external_id product_id product_name slug
     category base_currency revision`),
 };
@@ -73,7 +73,7 @@ function movementsSql(): string {
   m.currency AS currency, m.country AS country, m.kind AS kind,
   formatDateTime(m.vintage, '%Y-%m') AS vintage, m.at AS happened_at, m.mrr AS mrr_exact,
   m.accounts AS active_subscribers, m.subscriptions AS subscriptions,
-  w.base_currency AS base_currency
+  w.base_currency AS base_currency, m.plan_interval AS plan_interval
 FROM (SELECT ${list("mrr_movements")} FROM mrr_movements) AS m
 ${workspaceJoin("m")} ${skuJoin("m")}`;
 }

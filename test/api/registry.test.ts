@@ -81,6 +81,7 @@ describe("the schema registry's read part", () => {
       transactionsId,
       1_900_002_001,
       1_900_002_002,
+      1_900_002_003,
     ]);
   });
 

@@ -170,7 +170,7 @@ describe("series over time", () => {
       }
     });
 
-    const groups = ["provider", "product", "currency", "country", "kind"] as const;
+    const groups = ["provider", "product", "currency", "country", "plan_interval", "kind"] as const;
     const seen = (...skus: readonly (readonly [provider: string, externalId: string])[]) =>
       openSkus(endpoints.service.postgres).see(
         skus.map(([provider, externalId]) => ({ ...tenant, provider, externalId })),
@@ -191,7 +191,8 @@ describe("series over time", () => {
         }
         if (group === "kind") return;
         const field = { provider: "provider", product: "product_id" } as const;
-        const name = { ...field, currency: "original_currency", country: "country" } as const;
+        const place = { currency: "original_currency", country: "country" } as const;
+        const name = { ...field, ...place, plan_interval: "plan_interval" } as const;
         const values = new Set(movements.map((row) => row[name[group]]));
         for (const value of values) {
           const mine = movements.filter((row) => row[name[group]] === value);
@@ -682,6 +683,7 @@ const nameless = {
   product_name: undefined,
   original_currency: undefined,
   country: undefined,
+  plan_interval: undefined,
 };
 
 /** As the tables write it. */

@@ -117,7 +117,8 @@ describe("The views for SQL", () => {
     const rows = await sql(
       `event_id, ${time("recorded_at")}, account, provider, subscription, product_id,
        product_name, external_id, currency, country, kind, vintage,
-       ${time("happened_at")}, toDecimalString(mrr_exact, 6) AS mrr_exact, base_currency`,
+       ${time("happened_at")}, toDecimalString(mrr_exact, 6) AS mrr_exact, base_currency,
+       plan_interval`,
       "analytics_mrr_movements AS v WHERE v.mrr_exact != 0",
     );
     const listed = await api("/v1/mrr-movements?limit=100");

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { jsonRows } from "../../stores/clickhouse/sql-text.js";
+import { columnNames } from "../../stores/clickhouse/structure.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import type { Several } from "../../schemas/http/several.js";
 
@@ -50,7 +51,8 @@ export async function insertMovements(
     ...movement,
   }));
   await clickhouse.write(
-    `INSERT INTO mrr_movements SELECT *, 0, ${bookedNow} FROM ${jsonRows(movementColumns, rows)}`,
+    `INSERT INTO mrr_movements (${columnNames(movementColumns).join(", ")}, correction, booked_at)
+     SELECT *, 0, ${bookedNow} FROM ${jsonRows(movementColumns, rows)}`,
   );
 }
 

@@ -1,7 +1,14 @@
 import { expect } from "chai";
-import { codec } from "../../schemas/records/avro.js";
-import { factCodec, factRecords, incompleteRecords } from "../../schemas/records/records.js";
+import { codec, type Codec, withoutField } from "../../schemas/records/avro.js";
+import {
+  type Fact,
+  factCodec,
+  factReceipts,
+  factRecords,
+  incompleteRecords,
+} from "../../schemas/records/records.js";
 import { fingerprintOf, nameOf, selfDescribing } from "../../schemas/records/single-object.js";
+import { subscription } from "../harness/fact-bodies.js";
 import { factOf } from "../harness/facts.js";
 
 describe("internal records", () => {
@@ -16,7 +23,7 @@ describe("internal records", () => {
   const facts = factRecords.encode(fact);
   const incompletes = incompleteRecords.encode(incomplete);
   const written: readonly [what: string, bytes: Buffer, fingerprint: string][] = [
-    ["facts", facts, "6a8318aa552ac3b7"],
+    ["facts", facts, "ffc9f23d20f012ed"],
     ["incomplete events", incompletes, "d5fabf64fc4b5869"],
   ];
   for (const [what, bytes, fingerprint] of written) {
@@ -30,6 +37,28 @@ describe("internal records", () => {
     expect(facts.subarray(10)).to.deep.equal(factCodec.encode(fact));
     expect(factRecords.decode(facts)).to.deep.equal(factCodec.decode(factCodec.encode(fact)));
     expect({ ...incompleteRecords.decode(incompletes) }).to.deep.equal(incomplete);
+  });
+
+  it("should be read as an earlier version wrote them, without the interval of a plan", () => {
+    const now = factCodec.type.schema({ exportAttrs: true });
+    const before: Codec<Fact> = codec(withoutField(now, "Item", "plan_interval"));
+    const sold = factOf(subscription(0, [1_999n]), { received_at: 7 });
+    const bytes = selfDescribing(before).encode(sold);
+    expect(nameOf(bytes.readBigUInt64LE(2))).to.equal("6a8318aa552ac3b7");
+    const { body, ...rest } = structuredClone(factRecords.decode(bytes));
+    const [step] = "Subscription" in body ? body.Subscription.steps : [];
+    expect(step?.items).to.deep.equal([
+      {
+        item: "0",
+        external_id: "sku",
+        monthly_numerator: 1_999n,
+        monthly_denominator: 1n,
+        plan_interval: "unknown",
+      },
+    ]);
+    const { body: _sold, ...others } = sold;
+    expect(rest).to.deep.equal(others);
+    expect(factReceipts.decode(bytes)).to.deep.include({ received_at: 7 });
   });
 });
 

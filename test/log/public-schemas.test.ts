@@ -21,6 +21,7 @@ const released: Readonly<Record<number, string>> = {
   1_900_001_001: "8c63bf3d09aba517",
   1_900_002_001: "64116f7576c74776",
   1_900_002_002: "5134283bd6770b74",
+  1_900_002_003: "0ef9b9c3c9971bdc",
 };
 
 describe("the public schemas", () => {

@@ -131,6 +131,7 @@ describe("the public topics", () => {
       // One for each of its versions.
       "POST /subjects/revenue.mrr-movements-value",
       "POST /subjects/revenue.mrr-movements-value",
+      "POST /subjects/revenue.mrr-movements-value",
       "GET /config/revenue.transactions-value",
       "GET /config/revenue.mrr-movements-value",
     ]);

@@ -14,7 +14,7 @@ import { type Part, SubscriptionTimeline } from "./subscription.js";
 
 interface Moment {
   readonly at: string;
-  /** By subscription, SKU and currency. */
+  /** By subscription, SKU, currency and interval. */
   readonly parts: Map<string, Part>;
   /** Millionths that the account was worth until then. */
   before: bigint;
@@ -76,7 +76,7 @@ export class Account {
       moment = { at: part.at, parts: new Map(), before, net: 0n, movements: [] };
       this.#moments.splice(place, 0, moment);
     }
-    const key = JSON.stringify([part.subscription, part.sku, part.currency]);
+    const key = JSON.stringify([part.subscription, part.sku, part.currency, part.interval]);
     const known = moment.parts.get(key);
     const mrr = (known?.mrr ?? 0n) + part.mrr;
     const subscriptions = (known?.subscriptions ?? 0) + part.subscriptions;
@@ -127,6 +127,7 @@ export class Account {
       country,
       at: moment.at,
       vintage,
+      plan_interval: part.interval,
       ...movement,
     }));
   }

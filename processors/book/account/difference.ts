@@ -12,6 +12,8 @@ export interface Movement {
   readonly kind: MovementKind;
   /** The first day of the month of the account's first MRR. */
   readonly vintage: string;
+  /** Of the plan: `schemas/money/plan-intervals.ts`. */
+  readonly plan_interval: string;
   /** Millionths of the base currency. */
   readonly mrr: bigint;
   readonly accounts: number;
@@ -34,8 +36,9 @@ export class Difference {
   }
 
   #put(movement: Movement, sign: 1 | -1): void {
-    const { subscription, external_id, currency, country, at, kind, vintage } = movement;
-    const key = JSON.stringify([subscription, external_id, currency, country, at, kind, vintage]);
+    const { subscription, external_id, currency, country, at, kind } = movement;
+    const place = [subscription, external_id, currency, country, at, kind];
+    const key = JSON.stringify([...place, movement.vintage, movement.plan_interval]);
     const known = this.#sums.get(key);
     const mrr = (known?.mrr ?? 0n) + BigInt(sign) * movement.mrr;
     const accounts = (known?.accounts ?? 0) + sign * movement.accounts;

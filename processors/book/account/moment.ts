@@ -1,8 +1,10 @@
 /**
  * What one moment of an account is called: its parts as movements. What moves between SKUs,
- * subscriptions or currencies is `switch`, and only the rest has the movement's name
- * (`definitions.md`, MRR). Pure.
+ * subscriptions, currencies or intervals is `switch`, and only the rest has the movement's name
+ * (`definitions.md`, MRR). Intervals come last, so that without them all is as if there were none.
+ * Pure.
  */
+import { grouped } from "../../../runtime/grouped.js";
 import { compare } from "../../../runtime/order.js";
 import type { MovementKind } from "../../../schemas/records/records.js";
 import type { Part } from "./subscription.js";
@@ -26,28 +28,67 @@ export function movementsOfMoment(
   before: bigint,
   isFirst: boolean,
 ): MomentMovement[] {
-  const gains = sumOf(parts.filter(({ mrr }) => mrr > 0n));
-  const losses = -sumOf(parts.filter(({ mrr }) => mrr < 0n));
+  const wholes = wholesOf(parts);
+  const gains = sumOf(wholes.filter(({ mrr }) => mrr > 0n));
+  const losses = -sumOf(wholes.filter(({ mrr }) => mrr < 0n));
   const after = before + gains - losses;
   const kind = kindOf(before, after, isFirst);
   const switched = gains < losses ? gains : losses;
   const [gaining, losing] = [new Shares(switched, gains), new Shares(switched, losses)];
   const movements: MomentMovement[] = [];
   let accounts = Number(after > 0n) - Number(before > 0n);
-  for (const part of parts.toSorted(largestFirst)) {
-    const isGain = part.mrr > 0n;
-    const share = (isGain ? gaining : losing).next(isGain ? part.mrr : -part.mrr);
-    const moved = isGain ? share : -share;
-    let { subscriptions } = part;
-    if (part.mrr !== moved) {
-      movements.push({ part, kind, mrr: part.mrr - moved, accounts, subscriptions });
-      accounts = 0;
+  for (const whole of wholes.toSorted(largestFirst)) {
+    const isGain = whole.mrr > 0n;
+    const share = (isGain ? gaining : losing).next(sizeOf(whole));
+    let { subscriptions } = whole;
+    for (const { part, own } of ownOf(whole, sizeOf(whole) - share)) {
+      if (own !== 0n) {
+        movements.push({ part, kind, mrr: own, accounts, subscriptions });
+        accounts = 0;
+        subscriptions = 0;
+      }
+      if (part.mrr === own) continue;
+      movements.push({ part, kind: "switch", mrr: part.mrr - own, accounts: 0, subscriptions });
       subscriptions = 0;
     }
-    if (moved === 0n) continue;
-    movements.push({ part, kind: "switch", mrr: moved, accounts: 0, subscriptions });
   }
   return movements;
+}
+
+/** What an SKU of a subscription gains or loses in one currency, in all intervals. */
+interface Whole extends Pick<Part, "subscription" | "sku" | "currency" | "mrr" | "subscriptions"> {
+  readonly parts: readonly Part[];
+}
+
+function wholesOf(parts: readonly Part[]): Whole[] {
+  const byName = grouped(parts, ({ subscription, sku, currency }) =>
+    JSON.stringify([subscription, sku, currency]),
+  );
+  return [...byName.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const subscriptions = some.reduce((sum, part) => sum + part.subscriptions, 0);
+    return [{ ...first, mrr: sumOf(some), subscriptions, parts: some }];
+  });
+}
+
+/**
+ * Of each interval's part what has the movement's name: a share of those that have its sign. The
+ * rest moves, to the other intervals or to other parts of the account.
+ *
+ * @param size of all that has the name
+ */
+function ownOf(whole: Whole, size: bigint): { readonly part: Part; readonly own: bigint }[] {
+  const isGain = whole.mrr > 0n;
+  const isAlike = ({ mrr }: Part): boolean => mrr > 0n === isGain;
+  const alike = sumOf(whole.parts.filter(isAlike));
+  const shares = new Shares(size, isGain ? alike : -alike);
+  return whole.parts
+    .toSorted((one, other) => compare(one.interval, other.interval))
+    .map((part) => {
+      const share = isAlike(part) ? shares.next(sizeOf(part)) : 0n;
+      return { part, own: isGain ? share : -share };
+    });
 }
 
 function kindOf(before: bigint, after: bigint, isFirst: boolean): MovementKind {
@@ -70,12 +111,13 @@ class Shares {
   next(part: bigint): bigint {
     this.#passed += part;
     const before = this.#given;
+    if (this.whole === 0n) return 0n;
     this.#given = (this.amount * this.#passed) / this.whole;
     return this.#given - before;
   }
 }
 
-function largestFirst(one: Part, other: Part): number {
+function largestFirst(one: Whole, other: Whole): number {
   return (
     compare(sizeOf(other), sizeOf(one)) ||
     compare(one.subscription, other.subscription) ||
@@ -84,10 +126,10 @@ function largestFirst(one: Part, other: Part): number {
   );
 }
 
-function sizeOf({ mrr }: Part): bigint {
+function sizeOf({ mrr }: Pick<Part, "mrr">): bigint {
   return mrr < 0n ? -mrr : mrr;
 }
 
-function sumOf(parts: readonly Part[]): bigint {
+function sumOf(parts: readonly Pick<Part, "mrr">[]): bigint {
   return parts.reduce((sum, { mrr }) => sum + mrr, 0n);
 }

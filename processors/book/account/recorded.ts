@@ -27,6 +27,7 @@ export const movementDimensions = [
   "vintage",
   "recorded_at",
   "event_id",
+  "plan_interval",
 ] as const;
 
 /** *Should be recorded minus is recorded*, by all that a row says but its amounts. */

@@ -11,27 +11,26 @@ import { placeIn } from "../../../runtime/order.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 import { announcedBefore } from "../../../schemas/fact-bounds.js";
 import { transferSuffix } from "../../../schemas/movements.js";
-import { type Change, timeOf } from "../subscriptions/change.js";
+import { type Change, type ReadPrice, readPrice, timeOf } from "../subscriptions/change.js";
 
-/** What one SKU of a subscription gains (or loses, below 0) in one currency at a moment. */
+/** What one SKU of a subscription gains (or loses, below 0) in one currency and plan interval. */
 export interface Part {
   /** As ClickHouse writes it. */
   readonly at: string;
   readonly subscription: string;
   readonly sku: string;
-  /** Of the price. */
+  /** Of the price, as the next. */
   readonly currency: string;
+  readonly interval: string;
   /** Millionths of the base currency. */
   readonly mrr: bigint;
   /** 1 when the subscription begins to count for the SKU, -1 when it ends to; else 0. */
   readonly subscriptions: number;
 }
 
-/** A price that stands, and what it is worth at the rate of the change that brought it. */
-interface Held {
+/** A price that stands, with interval and worth as the change that brought it has them. */
+interface Held extends ReadPrice {
   readonly sku: string;
-  /** Currency and exact monthly amount: equal text is the same price. */
-  readonly price: string;
   readonly mrr: bigint;
 }
 
@@ -120,8 +119,8 @@ function hasEnded({ phase, change_id: id }: Change): boolean {
 }
 
 /**
- * The rate is held while the price of the item is, also over a pause; one that was left out of what
- * else counted begins anew.
+ * Rate and interval are held while the price of the item is, also over a pause, so that another
+ * reading of its interval moves nothing; one that was left out of what else counted begins anew.
  */
 function worthAfter(before: Worth, items: Change["steps"][number]["items"], ended: boolean): Worth {
   if (items.length === 0) {
@@ -130,23 +129,26 @@ function worthAfter(before: Worth, items: Change["steps"][number]["items"], ende
   }
   const counting = new Map<string, Held>();
   for (const { item, external_id: sku, price, mrr } of items) {
+    const read = readPrice(price);
     const held = before.counting.get(item) ?? before.paused.get(item);
-    counting.set(item, { sku, price, mrr: held?.price === price ? held.mrr : mrrOf(mrr) });
+    counting.set(
+      item,
+      held?.price === read.price ? { ...held, sku } : { ...read, sku, mrr: mrrOf(mrr) },
+    );
   }
   return { counting, paused: none };
 }
 
 function differenceOf(before: Worth, after: Worth, subscription: string, at: string): Part[] {
-  const sums = new Map<string, { sku: string; currency: string; mrr: bigint }>();
+  const sums = new Map<string, Pick<Part, "sku" | "currency" | "interval"> & { mrr: bigint }>();
   const bySku = new Map<string, { before: bigint; after: bigint }>();
   for (const [worth, sign] of [
     [before, -1n],
     [after, 1n],
   ] as const) {
-    for (const { sku, price, mrr } of worth.counting.values()) {
-      const currency = currencyOf(price);
-      const key = `${currency}:${sku}`;
-      const sum = sums.get(key) ?? { sku, currency, mrr: 0n };
+    for (const { sku, currency, interval, mrr } of worth.counting.values()) {
+      const key = `${currency}:${interval}:${sku}`;
+      const sum = sums.get(key) ?? { sku, currency, interval, mrr: 0n };
       sum.mrr += sign * mrr;
       sums.set(key, sum);
       const of = bySku.get(sku) ?? { before: 0n, after: 0n };
@@ -155,19 +157,16 @@ function differenceOf(before: Worth, after: Worth, subscription: string, at: str
     }
   }
   const parts: Part[] = [];
-  for (const { sku, currency, mrr } of sums.values()) {
+  for (const { sku, currency, interval, mrr } of sums.values()) {
     if (mrr === 0n) continue;
     const of = bySku.get(sku);
     const begun = of === undefined ? 0 : Number(of.after > 0n) - Number(of.before > 0n);
-    // Of a SKU whose price goes to another currency the first part says it, and both say nothing.
+    // Of a SKU whose price goes to another currency or interval the first part says it, and both
+    // say nothing.
     bySku.delete(sku);
-    parts.push({ at, subscription, sku, currency, mrr, subscriptions: begun });
+    parts.push({ at, subscription, sku, currency, interval, mrr, subscriptions: begun });
   }
   return parts;
-}
-
-function currencyOf(price: string): string {
-  return price.slice(0, price.indexOf(":"));
 }
 
 function turned(part: Part): Part {
@@ -181,9 +180,10 @@ function isSame(one: Worth, other: Worth): boolean {
 function isSameHeld(one: ReadonlyMap<string, Held>, other: ReadonlyMap<string, Held>): boolean {
   if (one === other) return true;
   if (one.size !== other.size) return false;
-  for (const [item, { sku, price, mrr }] of one) {
+  for (const [item, { sku, price, interval, mrr }] of one) {
     const same = other.get(item);
-    if (same?.sku !== sku || same.price !== price || same.mrr !== mrr) return false;
+    if (same?.sku !== sku || same.price !== price) return false;
+    if (same.interval !== interval || same.mrr !== mrr) return false;
   }
   return true;
 }

@@ -18,7 +18,18 @@ export const moneyFacts: Kind<Fact> = {
  * what should be recorded less those.
  */
 export type AccountItem = { readonly change: Change } | { readonly correction: RecordedRow };
-export const accounts: Kind<AccountItem> = { letter: "a", ...asJson<AccountItem>() };
+export const accounts: Kind<AccountItem> = {
+  letter: "a",
+  ...asJson<AccountItem>(),
+  decode(stored) {
+    const item: AccountItem = JSON.parse(stored.toString());
+    if ("change" in item) return item;
+    // Versions before kept corrections without an interval.
+    return {
+      correction: { ...item.correction, plan_interval: item.correction.plan_interval ?? "unknown" },
+    };
+  },
+};
 
 /** By subscription: the accounts it was reported under. */
 export const subscriptionAccounts: Kind<string> = { letter: "s", ...asJson<string>() };

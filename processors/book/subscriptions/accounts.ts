@@ -3,7 +3,7 @@ import { limits } from "../../../config.js";
 import type { KnownAccount } from "../account/recorded.js";
 import { type AccountItem, accounts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
-import type { Change } from "./change.js";
+import { type Change, readPrice } from "./change.js";
 
 export type AccountName = Pick<Change, "workspace" | "environment" | "account">;
 
@@ -13,8 +13,8 @@ export function nameOfAccount({ workspace, environment, account }: AccountName):
 
 /** What an account has, so that what a batch adds needs no look at all of it. */
 interface Room {
-  /** Receipts of its changes, by id and revision. */
-  readonly receipts: Map<string, string>;
+  /** Its changes, by id and revision. */
+  readonly changes: Map<string, Change>;
   /** Items of all steps, since movements are worked out from them. */
   size: number;
 }
@@ -36,7 +36,7 @@ export class Accounts {
 
   /** When the change that is known was received; undefined: it is not known. */
   receiptOf(change: Change): string | undefined {
-    return this.#roomOf(nameOfAccount(change), change).receipts.get(idOf(change));
+    return this.#roomOf(nameOfAccount(change), change).changes.get(idOf(change))?.recorded_at;
   }
 
   /** As it was known before the batch. */
@@ -55,9 +55,12 @@ export class Accounts {
     const name = nameOfAccount(change);
     const room = this.#roomOf(name, change);
     const id = idOf(change);
-    if (room.receipts.has(id)) return true;
+    const known = room.changes.get(id);
+    if (known !== undefined) {
+      return isWithIntervals(change, known) ? this.add({ ...change, revision: 2 }) : true;
+    }
     if (room.size >= roomFor(change)) return false;
-    room.receipts.set(id, change.recorded_at);
+    room.changes.set(id, change);
     room.size += sizeOf(change);
     this.lists.add(accounts, name, [{ change }]);
     this.added.push(change);
@@ -69,11 +72,26 @@ export class Accounts {
     if (known !== undefined) return known;
     const changes = this.changesOf(account);
     const size = changes.reduce((sum, change) => sum + sizeOf(change), 0);
-    const receipts = new Map(changes.map((change) => [idOf(change), change.recorded_at]));
-    const room = { receipts, size };
+    const room = { changes: new Map(changes.map((change) => [idOf(change), change])), size };
     this.#rooms.set(name, room);
     return room;
   }
+}
+
+/**
+ * A version before booked the change, which knew no plan intervals: replayed, it has a second
+ * revision, under its own event.
+ */
+function isWithIntervals(change: Change, known: Change): boolean {
+  if (change.revision !== 1 || change.recorded_at !== known.recorded_at) return false;
+  const [now, before] = [change, known].map(({ steps }) =>
+    steps.flatMap(({ items }) => items.map(({ price }) => readPrice(price).interval)),
+  );
+  return isKnownOf(now) && !isKnownOf(before);
+}
+
+function isKnownOf(intervals: readonly string[] = []): boolean {
+  return intervals.some((interval) => interval !== "unknown");
 }
 
 /** What leaves nothing that counts has room of its own: refused, it would count for ever. */

@@ -1,5 +1,7 @@
 /** A subscription change as booking handles it. */
 import { matching } from "../../../stores/clickhouse/rows.js";
+import type { Fraction } from "../../../schemas/money/monthly.js";
+import type { PlanInterval } from "../../../schemas/money/plan-intervals.js";
 import type { Environment } from "../../../schemas/records/records.js";
 
 /** A row of `subscription_changes`; times as ClickHouse writes them. */
@@ -24,12 +26,30 @@ export interface Change {
     readonly items: readonly {
       readonly item: string;
       readonly external_id: string;
-      /** Currency and exact monthly amount: equal text is the same price. */
+      /** `priceText` */
       readonly price: string;
       /** At this change's own rate; counts only where the price begins. */
       readonly mrr: string;
     }[];
   }[];
+}
+
+/** A price as a change has it: `EUR:1999/1:year`, or `EUR:1999/1` where no interval is known. */
+export function priceText(currency: string, monthly: Fraction, interval: PlanInterval): string {
+  const price = `${currency}:${monthly.numerator}/${monthly.denominator}`;
+  return interval === "unknown" ? price : `${price}:${interval}`;
+}
+
+export interface ReadPrice {
+  readonly currency: string;
+  /** Currency and exact monthly amount: equal text is the same price, whatever its interval. */
+  readonly price: string;
+  readonly interval: string;
+}
+
+export function readPrice(text: string): ReadPrice {
+  const [currency = "", monthly = "", interval = "unknown"] = text.split(":");
+  return { currency, price: `${currency}:${monthly}`, interval };
 }
 
 /** The order in which changes of one subscription count; the last of one moment does. */

@@ -6,7 +6,7 @@ import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { type Change, inAccounts } from "./change.js";
+import { type Change, inAccounts, priceText } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {
@@ -30,7 +30,7 @@ export function subscriptionChange(fact: Fact): Change | null {
         return {
           item: item.item,
           external_id: item.external_id,
-          price: `${currency}:${monthly.numerator}/${monthly.denominator}`,
+          price: priceText(currency, monthly, item.plan_interval ?? "unknown"),
           mrr: monthlyToMrr(monthly, rate, currency),
         };
       }),

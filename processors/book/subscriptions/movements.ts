@@ -6,6 +6,7 @@
  */
 import { fromClickhouseTime, textArray } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
+import { columnNames } from "../../../stores/clickhouse/structure.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
@@ -94,7 +95,7 @@ export async function insertMovements(
   for (const part of partsOf(movementColumns, rows)) {
     const isCurrent = shared ? `WHERE ${isCurrentSql(part.rows, view)}` : "";
     await clickhouse.write(
-      `INSERT INTO mrr_movements (${[...movementDimensions, ...measures].join(", ")}, booked_at)
+      `INSERT INTO mrr_movements (${columnNames(movementColumns).join(", ")}, booked_at)
        SELECT *, ${bookedNow} FROM ${part.table} ${isCurrent}`,
       {},
       "subscriptions",
@@ -126,7 +127,7 @@ export const movementColumns =
   "workspace String, environment String, account String, provider String, subscription String, " +
   "external_id String, currency String, country String, at DateTime64(3, 'UTC'), kind String, " +
   "vintage Date, recorded_at DateTime64(3, 'UTC'), event_id String, mrr Decimal(38, 6), " +
-  "accounts Int32, subscriptions Int32, correction UInt32";
+  "accounts Int32, subscriptions Int32, correction UInt32, plan_interval String";
 
 function receiptOf({ recorded_at: recordedAt, event_id: event }: RecordedRow): string {
   return `${recordedAt} ${event}`;

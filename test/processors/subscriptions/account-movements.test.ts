@@ -43,12 +43,15 @@ function changeOf({ at, received, subscription, phase, items }: Told, event: num
   };
 }
 
-/** `team 40` is 40 euros for the SKU `team`; `team 40 USD` a price in dollars, worth 40 euros. */
+/**
+ * `team 40` is 40 euros for the SKU `team`; `team 40 USD` a price in dollars, worth 40 euros;
+ * `team 40 EUR year` one that is paid by the year.
+ */
 function itemsOf(text: string): Told["items"] {
   if (text === "-") return [];
   return text.split(", ").map((each, index) => {
-    const [sku = "", mrr = "0", currency = "EUR"] = each.split(" ");
-    const price = `${currency}:${mrr}/1`;
+    const [sku = "", mrr = "0", currency = "EUR", interval] = each.split(" ");
+    const price = `${currency}:${mrr}/1${interval === undefined ? "" : `:${interval}`}`;
     return { item: `i${index}`, external_id: sku, price, mrr };
   });
 }
@@ -69,8 +72,10 @@ function rowsOf(changes: readonly Change[]): MovementRow[] {
 
 function shown(rows: readonly MovementRow[]): string[] {
   return rows.map((row) => {
-    const place = [row.subscription, row.external_id, row.currency].join("/");
-    return `${row.event_id} ${row.kind} ${place} ${Number(row.mrr)}`;
+    const { plan_interval: interval } = row;
+    const place = [row.subscription, row.external_id, row.currency];
+    if (interval !== "unknown") place.push(interval);
+    return `${row.event_id} ${row.kind} ${place.join("/")} ${Number(row.mrr)}`;
   });
 }
 
@@ -129,6 +134,62 @@ describe("The movements of an account", () => {
       ["0 s: a 10", "5 s: -", "9 s: a 10"],
       ["e000 new s/a/EUR 10", "e001 churn s/a/EUR -10", "e002 reactivation s/a/EUR 10"],
     ],
+    [
+      "a plan paid by the year from now on, for less a month: switched, the rest a contraction",
+      ["0 s: team 40 EUR month", "5 s: team 30 EUR year"],
+      [
+        "e000 new s/team/EUR/month 40",
+        "e001 contraction s/team/EUR/month -10",
+        "e001 switch s/team/EUR/month -30",
+        "e001 switch s/team/EUR/year 30",
+      ],
+    ],
+    [
+      "another interval of the same price moves nothing: the first reading of it counts",
+      ["0 s: team 40 EUR month", "5 s: team 40 EUR quarter", "9 s: team 60 EUR quarter"],
+      [
+        "e000 new s/team/EUR/month 40",
+        "e002 expansion s/team/EUR/quarter 20",
+        "e002 switch s/team/EUR/quarter 40",
+        "e002 switch s/team/EUR/month -40",
+      ],
+    ],
+    [
+      "a price whose interval becomes known stays where it is until it changes",
+      ["0 s: team 40", "5 s: team 40 EUR year", "9 s: -"],
+      ["e000 new s/team/EUR 40", "e002 churn s/team/EUR -40"],
+    ],
+    [
+      "after an end the price begins anew, and its interval with it",
+      ["0 s: team 40 EUR year", "5 s: -", "9 s: team 40 EUR month"],
+      [
+        "e000 new s/team/EUR/year 40",
+        "e001 churn s/team/EUR/year -40",
+        "e002 reactivation s/team/EUR/month 40",
+      ],
+    ],
+    [
+      "SKUs share a contraction as if there were no intervals, then the intervals of one do",
+      ["0 s: a 10 EUR month, b 8 EUR month", "5 s: a 15 EUR year"],
+      [
+        "e000 new s/a/EUR/month 10",
+        "e000 new s/b/EUR/month 8",
+        "e001 switch s/a/EUR/year 15",
+        "e001 switch s/a/EUR/month -10",
+        "e001 contraction s/b/EUR/month -3",
+        "e001 switch s/b/EUR/month -5",
+      ],
+    ],
+    [
+      "intervals that trade places are a switch alone",
+      ["0 s: a 10 EUR month, a 5 EUR year", "5 s: a 5 EUR month, a 10 EUR year"],
+      [
+        "e000 new s/a/EUR/month 10",
+        "e000 new s/a/EUR/year 5",
+        "e001 switch s/a/EUR/month -5",
+        "e001 switch s/a/EUR/year 5",
+      ],
+    ],
   ];
   for (const [what, changes, rows] of cases) {
     it(`should be recorded under the event that caused them: ${what}`, () => {
@@ -149,6 +210,22 @@ describe("The movements of an account", () => {
     ]);
   });
 
+  it("should take the interval of the earliest reading of a price, received first or last", () => {
+    const changes = told(["0 s: team 40 EUR year", "5 s: team 40 EUR month", "9 s: -"]);
+    const [first, second, third] = changes;
+    if (first === undefined || second === undefined || third === undefined) expect.fail();
+    const late = { ...first, recorded_at: clickhouseTime(begun + 200 * secondMs) };
+    expect(sumsOf(rowsOf([late, second, third]))).to.deep.equal(sumsOf(rowsOf(changes)));
+    expect(shown(rowsOf([late, second, third]))).to.have.members([
+      "e001 new s/team/EUR/month 40",
+      "e002 churn s/team/EUR/month -40",
+      "e000 new s/team/EUR/month -40",
+      "e000 churn s/team/EUR/month 40",
+      "e000 new s/team/EUR/year 40",
+      "e000 churn s/team/EUR/year -40",
+    ]);
+  });
+
   const someItems = fc
     .uniqueArray(
       fc.record({
@@ -157,14 +234,15 @@ describe("The movements of an account", () => {
         cents: fc.integer({ min: 1, max: 4 }),
         currency: fc.constantFrom("EUR", "EUR", "USD"),
         rate: fc.integer({ min: 1, max: 3 }),
+        interval: fc.constantFrom("", ":month", ":year"),
       }),
       { maxLength: 3, selector: ({ item }) => item },
     )
     .map((items) =>
-      items.map(({ item, sku, cents, currency, rate }) => ({
+      items.map(({ item, sku, cents, currency, rate, interval }) => ({
         item,
         external_id: sku,
-        price: `${currency}:${cents}/1`,
+        price: `${currency}:${cents}/1${interval}`,
         mrr: `${cents}.${rate}33333`,
       })),
     );
@@ -193,6 +271,26 @@ describe("The movements of an account", () => {
     );
   });
 
+  it("should be without intervals what they are where nobody reports any", () => {
+    fc.assert(
+      fc.property(someChanges, (changes) => {
+        const unreported = changes.map((change) => ({
+          ...change,
+          steps: change.steps.map((step) => ({
+            ...step,
+            items: step.items.map((item) => ({
+              ...item,
+              price: item.price.replace(/:[a-z]+$/, ""),
+            })),
+          })),
+        }));
+        const merged = rowsOf(changes).map((row) => ({ ...row, plan_interval: "unknown" }));
+        expect(sumsOf(merged)).to.deep.equal(sumsOf(rowsOf(unreported)));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("should have no sign its kind cannot have, and switch nothing in the whole", () => {
     fc.assert(
       fc.property(someChanges, (changes) => {
@@ -216,7 +314,9 @@ function sumsOf(rows: readonly MovementRow[]) {
   const sums = new Map<string, { mrr: bigint; accounts: number; subscriptions: number }>();
   for (const row of rows) {
     const { at, kind, subscription, external_id: sku, currency, country, vintage } = row;
-    const place = [at, kind, subscription, sku, currency, country, vintage].join("|");
+    const place = [at, kind, subscription, sku, currency, country, vintage, row.plan_interval].join(
+      "|",
+    );
     const sum = sums.get(place) ?? { mrr: 0n, accounts: 0, subscriptions: 0 };
     sums.set(place, {
       mrr: sum.mrr + mrrOf(row.mrr),
