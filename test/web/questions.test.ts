@@ -78,6 +78,31 @@ describe("Questions", function () {
     );
   };
 
+  it("should filter and divide MRR by how often plans are billed", async () => {
+    await open("/mrr");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("button", { name: "Monthly", exact: true }).click();
+    await page.waitForURL(/plan_interval=month/);
+    await looked.settle();
+    expect(await chips()).to.deep.equal(["Monthly"]);
+    expect(await endOfMrr()).to.equal("$140.00");
+    await page.getByRole("button", { name: "Billed is not", exact: true }).click();
+    await page.waitForURL(/plan_interval=-month/);
+    await looked.settle();
+    expect(await chips()).to.deep.equal(["not Monthly"]);
+    expect(await endOfMrr()).to.equal("$0.00");
+    await open("/what-changed?by=plan_interval&range=12m");
+    await page.getByRole("link", { name: "Monthly" }).first().click();
+    await page.waitForURL(/movements.*plan_interval=month/);
+    await open("/mrr?group_by=plan_interval");
+    const titles = await page.locator("figure h2").allInnerTexts();
+    expect(titles.at(-1)).to.equal("Monthly brings 100.0% of MRR");
+    // Revenue is of payments, which know no plans.
+    await open("/revenue?group_by=plan_interval&plan_interval=year");
+    expect(await chips()).to.deep.equal([]);
+    expect(await page.getByText("All together").count()).to.be.greaterThan(0);
+  });
+
   it("should filter by several values, and by all but these", async () => {
     await open("/mrr");
     expect(await endOfMrr()).to.equal("$140.00");

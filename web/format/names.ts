@@ -1,4 +1,5 @@
 /** Tokens of the interface as people read them. */
+import type { PlanInterval } from "../../schemas/money/plan-intervals.js";
 import type { ProviderToken } from "../../schemas/provider-tokens.js";
 
 const providers = {
@@ -18,6 +19,24 @@ export const providerTokens = [...providerNames.keys()];
 
 export function providerName(token: string): string {
   return providerNames.get(token) ?? token;
+}
+
+const planIntervals = {
+  week: "Weekly",
+  month: "Monthly",
+  quarter: "Quarterly",
+  half_year: "Half-yearly",
+  year: "Yearly",
+  other: "Other interval",
+  unknown: "Unknown interval",
+} satisfies Readonly<Record<PlanInterval, string>>;
+
+const planIntervalNames = new Map<string, string>(Object.entries(planIntervals));
+
+export const planIntervalTokens = [...planIntervalNames.keys()];
+
+export function planIntervalName(token: string): string {
+  return planIntervalNames.get(token) ?? token;
 }
 
 const countries = new Intl.DisplayNames(undefined, { type: "region", fallback: "code" });

@@ -1,14 +1,15 @@
-/** Breakdowns of a series by provider, product, currency or country. */
+/** Breakdowns of a series by provider, product, currency or country, of MRR by plan interval too. */
 import type { GroupFields } from "../../schemas/http/series.js";
 import { type Tone, groupTones } from "../charts/tones.js";
-import { countryName, providerName } from "../format/names.js";
+import { countryName, planIntervalName, providerName } from "../format/names.js";
 import { count } from "../format/numbers.js";
 
 export const groupNames = ["provider", "product", "currency", "country"] as const;
-export type GroupName = (typeof groupNames)[number];
+export const mrrGroupNames = [...groupNames, "plan_interval"] as const;
+export type GroupName = (typeof mrrGroupNames)[number];
 
-export function groupOf(text: string | null): GroupName | null {
-  return groupNames.find((name) => name === text) ?? null;
+export function groupOf(text: string | null, names: readonly GroupName[]): GroupName | null {
+  return names.find((name) => name === text) ?? null;
 }
 
 /** @returns what filters by the group, and its name */
@@ -22,6 +23,8 @@ export function groupKey(row: GroupFields, group: GroupName): { key: string; lab
       return { key: row.original_currency ?? "", label: row.original_currency ?? "" };
     case "country":
       return { key: row.country ?? "", label: countryName(row.country ?? "") };
+    case "plan_interval":
+      return { key: row.plan_interval ?? "", label: planIntervalName(row.plan_interval ?? "") };
     default:
       return group satisfies never;
   }

@@ -4,7 +4,13 @@ import type { CountriesAnswer } from "../../api/countries/schema.js";
 import { urlOf } from "../api/client.js";
 import { useAnswer, useUrl } from "../api/use-answer.js";
 import { vintageName } from "../format/dates.js";
-import { countryName, providerName, providerTokens } from "../format/names.js";
+import {
+  countryName,
+  planIntervalName,
+  planIntervalTokens,
+  providerName,
+  providerTokens,
+} from "../format/names.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { filterOf, filterText, toggled } from "../state/filter.js";
@@ -52,6 +58,16 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
           {names.includes("currency") ? (
             <FilterText name="currency" label="Currency" pattern="[A-Za-z]{3}" example="EUR" />
           ) : null}
+          {names.includes("plan_interval") ? (
+            <FilterList
+              name="plan_interval"
+              label="Billed"
+              options={planIntervalTokens.map((token) => ({
+                value: token,
+                label: planIntervalName(token),
+              }))}
+            />
+          ) : null}
           {names.includes("vintage") ? (
             <FilterText
               name="vintage"
@@ -88,6 +104,7 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   function nameOf(name: FilterName, value: string): string {
     if (name === "provider") return providerName(value);
     if (name === "country") return countryName(value);
+    if (name === "plan_interval") return planIntervalName(value);
     if (name === "product") return listed?.find(({ id }) => id === value)?.name ?? "One product";
     return name === "vintage" ? `begun in ${vintageName(value)}` : value;
   }
@@ -100,5 +117,6 @@ const plurals = {
   product: "products",
   currency: "currencies",
   country: "countries",
+  plan_interval: "plan intervals",
   vintage: "starts",
 } as const satisfies Readonly<Record<FilterName, string>>;

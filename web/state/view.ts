@@ -37,14 +37,15 @@ const carried = [
   "currency",
   "country",
   "vintage",
+  "plan_interval",
   "at",
   "known_at",
 ] as const;
 
 /** Of all figures. */
 export const filterNames = ["provider", "product", "currency", "country"] as const;
-/** Of MRR, which knows when each account first had any. */
-export const mrrFilterNames = [...filterNames, "vintage"] as const;
+/** Of MRR, which knows when each account first had any, and how often plans are billed. */
+export const mrrFilterNames = [...filterNames, "plan_interval", "vintage"] as const;
 export type FilterName = (typeof mrrFilterNames)[number];
 export type Filters = Readonly<Partial<Record<FilterName, string>>>;
 

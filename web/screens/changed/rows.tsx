@@ -61,6 +61,7 @@ const heads = {
   product: "Product",
   country: "Country",
   provider: "Provider",
+  plan_interval: "Billed",
 } as const;
 
 function keyOf(row: ListedWhatChangedRow, by: Tab): string {

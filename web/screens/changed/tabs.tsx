@@ -6,6 +6,7 @@ const tabs = {
   product: "Products",
   country: "Countries",
   provider: "Providers",
+  plan_interval: "Plan intervals",
 } as const;
 export type Tab = keyof typeof tabs;
 

@@ -5,6 +5,7 @@ import type { Params } from "../../api/client.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
+import { words } from "../../format/names.js";
 import { money, shortMoney } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { useAnnotations } from "../../shell/annotations.js";
@@ -27,6 +28,7 @@ export function Balances(props: {
   const noteOf = useAnnotations();
   const goalOf = useGoals("mrr");
   const { group, interval, currency } = props;
+  const by = words(group).toLowerCase();
   const { groups, rows } = breakdownOf(props, group, (row) => row.end_mrr);
   const columns = Map.groupBy(rows, (row) => row.from);
   const valueOf = (from: string, key: string): number =>
@@ -39,7 +41,7 @@ export function Balances(props: {
         <ShareTitle
           of="mrr"
           name="MRR"
-          otherwise={`MRR by ${group}`}
+          otherwise={`MRR by ${by}`}
           largest={largestOf(ends)}
           whole={ends.reduce((sum, { value }) => sum + value, 0)}
         />
@@ -50,7 +52,7 @@ export function Balances(props: {
       exports={<SeriesExports path="/v1/metrics/mrr/movements" params={props.params} />}
       table={
         <Table
-          caption={`MRR by ${group}`}
+          caption={`MRR by ${by}`}
           rows={[...columns.keys()].toReversed()}
           rowKey={(from) => from}
           columns={[
@@ -66,7 +68,7 @@ export function Balances(props: {
       }
     >
       <BarChart
-        label={`MRR at the end of each ${interval} by ${group}`}
+        label={`MRR at the end of each ${interval} by ${by}`}
         format={(value) => money(value, currency)}
         formatAxis={(value) => shortMoney(value, currency)}
         bars={[...columns].map(([from, [first]]) => ({

@@ -4,7 +4,7 @@ import type {
   RecordedMovementsAnswer,
 } from "../../../api/recorded-movements/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { countryName, providerName, shortId } from "../../format/names.js";
+import { countryName, planIntervalName, providerName, shortId } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
 import { More, usePages } from "../../parts/pages.js";
@@ -108,6 +108,11 @@ function movementColumns(
       cell: ({ account, customer }) => <AccountLink account={account} customer={customer} />,
     },
     { key: "product", head: "Product", cell: ({ product_name: name }) => name },
+    {
+      key: "plan_interval",
+      head: "Billed",
+      cell: ({ plan_interval: interval }) => planIntervalName(interval),
+    },
     { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
     { key: "country", head: "Country", cell: ({ country }) => countryName(country) },
     {

@@ -13,7 +13,7 @@ import { mrrFilterNames, useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
-import { groupOf, groupsAsked } from "../groups.js";
+import { groupOf, groupsAsked, mrrGroupNames } from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { MrrShares } from "../shares.js";
 import { Title, fromTo } from "../titles.js";
@@ -25,7 +25,7 @@ import { MovementsTable } from "./movements-table.js";
 export default function Mrr() {
   const view = useView();
   const { range, interval, mrrFilters: filters } = view;
-  const group = groupOf(view.get("group_by"));
+  const group = groupOf(view.get("group_by"), mrrGroupNames);
   const params = { ...view.asked, interval, ...filters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
     ...params,
@@ -49,7 +49,7 @@ export default function Mrr() {
           filters: mrrFilterNames,
         }}
       >
-        <GroupMenu none="All together" />
+        <GroupMenu none="All together" names={mrrGroupNames} />
         <a class="button" href={view.to("/what-changed", { ...range, range: null })}>
           What changed
         </a>

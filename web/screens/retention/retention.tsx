@@ -53,7 +53,11 @@ export default function Retention() {
     <>
       <Bar
         title="Retention"
-        controls={{ range: "optional", compare: true, filters: ["provider", "product", "vintage"] }}
+        controls={{
+          range: "optional",
+          compare: true,
+          filters: ["provider", "product", "plan_interval", "vintage"],
+        }}
       >
         <Menu name="Of" label={bases[basis].label}>
           {(["net", "gross", "accounts"] as const).map((name) => (

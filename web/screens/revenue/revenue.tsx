@@ -17,7 +17,15 @@ import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
-import { breakdownOf, filterOf, groupKey, groupOf, groupsAsked, largestOf } from "../groups.js";
+import {
+  breakdownOf,
+  filterOf,
+  groupKey,
+  groupNames,
+  groupOf,
+  groupsAsked,
+  largestOf,
+} from "../groups.js";
 import { SeriesExports } from "../series-exports.js";
 import { RevenueShares } from "../shares.js";
 import { RevenueTitle, ShareTitle, Title } from "../titles.js";
@@ -31,7 +39,7 @@ export default function Revenue() {
   const { asked, interval, filters } = view;
   const noteOf = useAnnotations();
   const goalOf = useGoals("revenue");
-  const group = groupOf(view.get("group_by"));
+  const group = groupOf(view.get("group_by"), groupNames);
   const params = { ...asked, interval, ...filters, ...compareParams(view) };
   const { answer, error, isStale } = useAnswer(path, {
     ...params,
@@ -55,7 +63,7 @@ export default function Revenue() {
           filters: filterNames,
         }}
       >
-        <GroupMenu none="All together" />
+        <GroupMenu none="All together" names={groupNames} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
