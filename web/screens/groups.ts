@@ -1,4 +1,4 @@
-/** Breakdowns of a series by provider, product, currency or country, of MRR by plan interval too. */
+/** Breakdowns of a series: by provider, product, currency or country; of MRR by interval, too. */
 import type { GroupFields } from "../../schemas/http/series.js";
 import { type Tone, groupTones } from "../charts/tones.js";
 import { countryName, planIntervalName, providerName } from "../format/names.js";
