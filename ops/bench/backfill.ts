@@ -2,9 +2,9 @@
  * How fast a provider's history is read and booked beside an API that answers at once, and how late
  * the events of another workspace are meanwhile.
  */
-import { createServer } from "node:http";
+import assert from "node:assert";
 import { once } from "node:events";
-import type { AddressInfo } from "node:net";
+import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { backfill as backfillShape } from "../../schemas/http/manage.js";
 import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/stripe-money.js";
@@ -47,24 +47,28 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
           const path = `${tenant.integrationPath}/backfill`;
           const startedAt = performance.now();
           await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
-          let [ended, readMs, residentMax] = [false, 0, 0];
+          const seen = { isEnded: false, readMs: 0, residentMax: 0 };
           const watching = (async () => {
             for (;;) {
               const now = await manage(service, path, null, backfillShape);
-              residentMax = Math.max(residentMax, await residentMiB(service));
-              if (readMs === 0 && now.state !== "reading") readMs = performance.now() - startedAt;
+              seen.residentMax = Math.max(seen.residentMax, await residentMiB(service));
+              if (seen.readMs === 0 && now.state !== "reading") {
+                seen.readMs = performance.now() - startedAt;
+              }
               if (now.state !== "reading" && now.state !== "comparing") return now;
               await pause(lookEveryMs);
             }
-          })().finally(() => (ended = true));
-          while (!ended) await run.send(1);
+          })().finally(() => (seen.isEnded = true));
+          while (!seen.isEnded) await run.send(1);
           const { state, problem } = await watching;
           const seconds = (performance.now() - startedAt) / 1_000;
           if (state !== "done") throw new Error(`the backfill ended as ${state}: ${problem}`);
           const { readable } = await run.durations(service.base, socket.arrivals);
           socket.close();
           pool.close();
-          console.log(`  ${events} payments, ${api.calls()} calls, read in ${short(readMs)} ms`);
+          console.log(
+            `  ${events} payments, ${api.calls()} calls, read in ${short(seen.readMs)} ms`,
+          );
           console.log(`  others: 2xx → list  ${spread(readable)}`);
           return [
             {
@@ -79,7 +83,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
               unit: "ms",
               target: { valueMax: othersLateMsMax },
             },
-            { name: "resident at most", value: residentMax, unit: "MiB" },
+            { name: "resident at most", value: seen.residentMax, unit: "MiB" },
           ];
         },
         { STRIPE_API_URL: api.url },
@@ -119,9 +123,13 @@ async function serveHistory(payments: number, from: number, to: number) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  // It listens on a port, not on a pipe.
-  const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, calls: () => calls, close: () => server.close() };
+  const address = server.address();
+  assert(typeof address === "object" && address !== null, "it listens on a port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    calls: () => calls,
+    close: () => server.close(),
+  };
 }
 
 const customers = 1_000;

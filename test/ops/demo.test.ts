@@ -1,7 +1,6 @@
 /** The demo's made-up business, at the real endpoint: the service must know what it sold. */
 import type { ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -227,11 +226,11 @@ describe("The demo that a service starts", function suite() {
   it("should be refused to a browser on another machine", async () => {
     const { base, adminToken } = await openTestService();
     for (const method of ["GET", "POST"]) {
-      const request = httpRequest(new URL("/v1/manage/demo", base), {
-        method,
-        headers: { host: "revenue.example.com", authorization: `Bearer ${adminToken}` },
-      }).end();
-      const [response] = (await once(request, "response")) as [IncomingMessage];
+      const headers = { host: "revenue.example.com", authorization: `Bearer ${adminToken}` };
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        const url = new URL("/v1/manage/demo", base);
+        httpRequest(url, { method, headers }, resolve).on("error", reject).end();
+      });
       const text = Buffer.concat(await response.toArray()).toString();
       expect(response.statusCode, text).to.equal(method === "GET" ? 200 : 422);
       expect(text).to.include(method === "GET" ? '"state":"elsewhere"' : '"demo_elsewhere"');
