@@ -4,6 +4,7 @@ import type { EventRecord } from "../../providers/record.js";
 import { flatToRecord, readRecord } from "../../providers/record.js";
 import { recordToFacts } from "../../providers/record-facts.js";
 import { createStripe } from "../../providers/stripe/index.js";
+import type { Item } from "../../schemas/records/records.js";
 import { type Body, payment, purchase, refund, subscription } from "../harness/fact-bodies.js";
 
 const receivedAt = Date.UTC(2026, 10, 20, 12);
@@ -177,13 +178,14 @@ describe("The facts of a record", () => {
       ...more,
     });
   const ofSubscription = { account: "sub", type: "subscription" } as const;
-  const item = {
+  const item: Item = {
     item: "sub",
     external_id: "sku",
     monthly_numerator: 1999n,
     monthly_denominator: 1n,
+    plan_interval: "month",
   };
-  const state = (items: (typeof item)[], more: Partial<Body<"Subscription">> = {}) =>
+  const state = (items: Item[], more: Partial<Body<"Subscription">> = {}) =>
     subscription(at, [], {
       subscription: "sub",
       account: "sub",
@@ -252,7 +254,7 @@ describe("The facts of a record", () => {
       { event_type: "subscription.new", subscription_id: "sub", interval: "year" },
       [
         paid(ofSubscription),
-        state([{ ...item, monthly_denominator: 12n }]),
+        state([{ ...item, monthly_denominator: 12n, plan_interval: "year" }]),
         { Unidentified: named },
         sold,
       ],

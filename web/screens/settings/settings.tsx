@@ -1,4 +1,5 @@
 /** Settings of the workspace, of who is signed in, and of the installation. */
+import "../../styles/settings.css";
 import type { FunctionComponent } from "preact";
 import { Bar } from "../../shell/bar.js";
 import { installationPages, settingsPages } from "../../shell/places.js";

@@ -1,4 +1,5 @@
 /** Pages of those who come in: sign-in, the first link, an invitation, the first workspace. */
+import "../../styles/settings.css";
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
 import { session } from "../../state/session.js";
