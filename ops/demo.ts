@@ -67,7 +67,7 @@ async function main(): Promise<void> {
   for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(name, () => (signal.aborted ? process.exit(1) : stopping.abort()));
   }
-  // A service started it (api/manage/demo-process.ts), and has ended.
+  // A service started it (api/manage/demo/process.ts), and has ended.
   process.on("disconnect", () => stopping.abort());
   if (!folder.isWhole) await writeHistory(folder);
   if (signal.aborted) return;

@@ -18,7 +18,7 @@ import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
-import { demoRoutes } from "./demo.js";
+import { demoRoutes } from "./demo/routes.js";
 import { goalRoutes } from "./goals.js";
 import { customerRoutes } from "./customers.js";
 import { integrationRoutes } from "./integrations/routes.js";

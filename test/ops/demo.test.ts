@@ -5,7 +5,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { DemoProcess } from "../../api/manage/demo-process.js";
+import { DemoProcess } from "../../api/manage/demo/process.js";
 import { readConfig } from "../../config.js";
 import { type Business, makeBusiness } from "../../ops/demo/business.js";
 import { dayMs } from "../../ops/demo/calendar.js";

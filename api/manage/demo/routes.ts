@@ -1,11 +1,11 @@
 import { isIPv4 } from "node:net";
 import type { Context } from "koa";
-import { embeddedBackends } from "../../config.js";
-import { unprocessable } from "../../schemas/http/errors.js";
-import type { DemoView } from "../../schemas/http/manage.js";
-import type { Service } from "../../service.js";
-import type { Calls } from "./calls.js";
-import { DemoProcess } from "./demo-process.js";
+import { embeddedBackends } from "../../../config.js";
+import { unprocessable } from "../../../schemas/http/errors.js";
+import type { DemoView } from "../../../schemas/http/manage.js";
+import type { Service } from "../../../service.js";
+import type { Calls } from "../calls.js";
+import { DemoProcess } from "./process.js";
 
 const path = "/demo";
 

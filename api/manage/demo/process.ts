@@ -3,9 +3,9 @@ import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { writeLinkFile } from "../../workspaces/members/first-run.js";
+import { writeLinkFile } from "../../../workspaces/members/first-run.js";
 
-const program = fileURLToPath(new URL("../../ops/demo.js", import.meta.url));
+const program = fileURLToPath(new URL("../../../ops/demo.js", import.meta.url));
 /** Characters of what it says when it fails. */
 const saidMax = 2_000;
 
