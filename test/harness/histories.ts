@@ -1,8 +1,8 @@
 /** Readings of a provider's history, and the figures that come of them. */
 import { hash } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import type { Endpoints } from "./endpoints.js";
-import { until } from "./promises.js";
 
 interface Sums {
   readonly count: number;
@@ -12,7 +12,14 @@ interface Sums {
 
 export interface ShownBackfill {
   readonly state: string;
+  readonly list: string;
   readonly problem: string | null;
+  readonly missing: readonly string[];
+  readonly progress: {
+    readonly months: number;
+    readonly months_done: number | null;
+    readonly list_seconds_left: number | null;
+  } | null;
   readonly counts: Readonly<Record<string, number>>;
   readonly comparison: readonly {
     readonly month: string;
@@ -23,21 +30,53 @@ export interface ShownBackfill {
   }[];
 }
 
-/** Reads all of it. @param from a day */
-export async function backfilled(
-  endpoints: Endpoints,
-  integration: string,
-  from: string,
-): Promise<ShownBackfill> {
-  const url = `${endpoints.path}/integrations/${integration}/backfill`;
-  const started = await endpoints.manage("POST", url, { from });
+/** @param from a day */
+export async function startBackfill(to: Endpoints, id: string, from: string): Promise<void> {
+  const started = await to.manage("POST", pathOf(to, id), { from });
   expect(started.status, started.text).to.equal(202);
-  let shown: ShownBackfill = started.json.data;
-  await until(async () => {
-    shown = (await endpoints.manage("GET", url)).json.data;
-    return shown.state !== "reading" && shown.state !== "comparing";
-  });
-  return shown;
+}
+
+export async function shownBackfill(to: Endpoints, id: string): Promise<ShownBackfill> {
+  return (await to.manage("GET", pathOf(to, id))).json.data;
+}
+
+export async function endedBackfill(to: Endpoints, id: string): Promise<ShownBackfill> {
+  for (;;) {
+    const shown = await shownBackfill(to, id);
+    if (shown.state !== "reading" && shown.state !== "comparing") return shown;
+    await pause(lookEveryMs);
+  }
+}
+
+/** Reads all of it. @param from a day */
+export async function backfilled(to: Endpoints, id: string, from: string): Promise<ShownBackfill> {
+  await startBackfill(to, id, from);
+  return endedBackfill(to, id);
+}
+
+const lookEveryMs = 50;
+
+function pathOf({ path }: Endpoints, integration: string): string {
+  return `${path}/integrations/${integration}/backfill`;
+}
+
+/** Half of what webhooks report comes before a reading, half between it and the next. */
+export async function backfilledBetween<One>(
+  to: Endpoints,
+  given: {
+    readonly id: string;
+    readonly from: string;
+    readonly reported: readonly One[];
+    readonly seed: number;
+    readonly deliver: (some: readonly One[]) => Promise<void>;
+  },
+): Promise<void> {
+  const { id, from, reported, seed, deliver } = given;
+  for (const half of inHalves(reported, seed)) {
+    await deliver(half);
+    const done = await backfilled(to, id, from);
+    expect(done, `seed ${seed}: ${done.problem}`).to.include({ state: "done" });
+  }
 }
 
 /** One line for each month and currency: `2026-01 USD 3 30 5`, and whether it agrees. */
@@ -72,10 +111,7 @@ export async function figuresOf(endpoints: Endpoints, moments: readonly string[]
 }
 
 /** Those that come before a backfill, and those that come after it, in an order of the seed's. */
-export function inHalves<One>(
-  all: readonly One[],
-  seed: number,
-): readonly [before: One[], after: One[]] {
+function inHalves<One>(all: readonly One[], seed: number): readonly [before: One[], after: One[]] {
   const placed = all.map((one, index) => ({ one, place: hash("sha256", `${seed} ${index}`) }));
   placed.sort((one, other) => (one.place < other.place ? -1 : 1));
   const shuffled = placed.map(({ one }) => one);

@@ -11,7 +11,7 @@ import {
 import { createGumroad } from "../../providers/gumroad/index.js";
 import { send } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import { backfilled, figuresOf, inHalves, monthsOf } from "../harness/histories.js";
+import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
 
 const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLW9mLWhpc3Rvcnk=" };
@@ -136,15 +136,16 @@ describe("A backfill of Gumroad", function suite() {
     await Promise.all(seeds.map((seed) => overlap(seed)));
   });
 
-  /** Half of what webhooks report comes before a reading, half between it and the next. */
   async function overlap(seed: number): Promise<void> {
     const both = await openEndpoints({ hasStripe: false });
     const { integration: id, webhook } = await connect(both);
-    for (const half of inHalves(pings, seed)) {
-      await deliver(both, webhook, half);
-      const done = await backfilled(both, id, dayText(0));
-      expect(done, `seed ${seed}: ${done.problem}`).to.include({ state: "done" });
-    }
+    await backfilledBetween(both, {
+      id,
+      from: dayText(0),
+      reported: pings,
+      seed,
+      deliver: (some) => deliver(both, webhook, some),
+    });
     expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
   }
 

@@ -17,7 +17,7 @@ import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import { lemonSqueezyApi } from "../apis/lemonsqueezy-api.js";
 import { send } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import { backfilled, figuresOf, inHalves, monthsOf } from "../harness/histories.js";
+import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
 
 const lemon = createLemonSqueezy();
 /** Of orders in which webhooks come. */
@@ -184,15 +184,16 @@ describe("A backfill of Lemon Squeezy", function suite() {
     await Promise.all(seeds.map((seed) => overlap(seed)));
   });
 
-  /** Half of what webhooks report comes before a reading, half between it and the next. */
   async function overlap(seed: number): Promise<void> {
     const both = await openEndpoints({ hasStripe: false });
     const { integration: id, webhook } = await connect(both);
-    for (const half of inHalves(reported, seed)) {
-      await deliver(both, webhook, half);
-      const done = await backfilled(both, id, "2026-01-01");
-      expect(done, `seed ${seed}: ${done.problem}`).to.include({ state: "done" });
-    }
+    await backfilledBetween(both, {
+      id,
+      from: "2026-01-01",
+      reported,
+      seed,
+      deliver: (some) => deliver(both, webhook, some),
+    });
     expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
   }
 
