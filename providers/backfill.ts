@@ -48,10 +48,10 @@ export interface HistoryList<Credentials = unknown> {
   /**
    * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
    *   provider does not say since when it is
-   * @param span as the path asked for; absent: of any time
+   * @param span as the path asked for
    * @param after as the path asked for: where `next` does not follow from the answer alone
    */
-  read(answer: unknown, asOf: number, span?: Span, after?: string | null): HistoryPage | null;
+  read(answer: unknown, asOf: number, span: Span, after?: string | null): HistoryPage | null;
 }
 
 /** ms since 1970, both inclusive. */
@@ -59,6 +59,9 @@ export interface Span {
   readonly from: number;
   readonly to: number;
 }
+
+/** Of objects that were not asked for by their dates. */
+export const anyTime: Span = { from: 0, to: Number.POSITIVE_INFINITY };
 
 /** Null instead: the answer is no page of this list. */
 export interface HistoryPage {

@@ -27,7 +27,7 @@ export interface Cell {
   readonly hasVintages: boolean;
   /** Some plan intervals are left out: only single rows know them. */
   readonly hasPlanIntervals: boolean;
-  /** Nothing of a SKU is left out: no currency, country or plan interval is asked for. */
+  /** Of whole SKUs: there is no filter by currency, country or plan interval. */
   readonly isOfSkus: boolean;
   /**
    * Every account lies in the cell or outside it. What customers of one account pay may be of

@@ -15,8 +15,8 @@ import { connectionsMax, openSocket, Run } from "./latency-run.js";
 import { residentMiB } from "./memory.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { nodeCommand, withService } from "./service.js";
-import { createTenant, manage } from "./tenant.js";
+import { nodeCommand, type RunningService, withService } from "./service.js";
+import { createTenant, manage, type Tenant } from "./tenant.js";
 
 const apiKey = "rk_live_of_the_benchmark";
 const historyDays = 300;
@@ -44,31 +44,16 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
           const socket = await openSocket(service.base, other);
           const sides = { webhooks: pool, readers: pool, tenant: other };
           const run = new Run(sides, othersPerSecond, "other");
-          const path = `${tenant.integrationPath}/backfill`;
           const startedAt = performance.now();
-          await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
-          const seen = { isEnded: false, readMs: 0, residentMax: 0 };
-          const watching = (async () => {
-            for (;;) {
-              const now = await manage(service, path, null, backfillShape);
-              seen.residentMax = Math.max(seen.residentMax, await residentMiB(service));
-              if (seen.readMs === 0 && now.state !== "reading") {
-                seen.readMs = performance.now() - startedAt;
-              }
-              if (now.state !== "reading" && now.state !== "comparing") return now;
-              await pause(lookEveryMs);
-            }
-          })().finally(() => (seen.isEnded = true));
-          while (!seen.isEnded) await run.send(1);
-          const { state, problem } = await watching;
+          const reading = { isOver: false };
+          const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
+          while (!reading.isOver) await run.send(1);
+          const { readMs, residentMax } = await ended;
           const seconds = (performance.now() - startedAt) / 1_000;
-          if (state !== "done") throw new Error(`the backfill ended as ${state}: ${problem}`);
           const { readable } = await run.durations(service.base, socket.arrivals);
           socket.close();
           pool.close();
-          console.log(
-            `  ${events} payments, ${api.calls()} calls, read in ${short(seen.readMs)} ms`,
-          );
+          console.log(`  ${events} payments, ${api.calls()} calls, read in ${short(readMs)} ms`);
           console.log(`  others: 2xx → list  ${spread(readable)}`);
           return [
             {
@@ -83,7 +68,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
               unit: "ms",
               target: { valueMax: othersLateMsMax },
             },
-            { name: "resident at most", value: seen.residentMax, unit: "MiB" },
+            { name: "resident at most", value: residentMax, unit: "MiB" },
           ];
         },
         { STRIPE_API_URL: api.url },
@@ -91,6 +76,27 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
     );
   } finally {
     api.close();
+  }
+}
+
+/**
+ * Resolves when it is booked and agrees: ms until all was read, and MiB at most.
+ * @throws when it ends otherwise
+ */
+async function readHistory(service: RunningService, { integrationPath }: Tenant, from: number) {
+  const path = `${integrationPath}/backfill`;
+  const startedAt = performance.now();
+  await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
+  let [readMs, residentMax] = [0, 0];
+  for (;;) {
+    const { state, problem } = await manage(service, path, null, backfillShape);
+    residentMax = Math.max(residentMax, await residentMiB(service));
+    if (readMs === 0 && state !== "reading") readMs = performance.now() - startedAt;
+    if (state === "done") return { readMs, residentMax };
+    if (state !== "reading" && state !== "comparing") {
+      throw new Error(`the backfill ended as ${state}: ${problem}`);
+    }
+    await pause(lookEveryMs);
   }
 }
 

@@ -156,7 +156,7 @@ async function recordOf(
     rates_edition: service.rates.edition,
   } as const;
   const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, delivery.body));
-  // Bulk lies in one partition, so events are booked in order of receipt.
+  // All bulk goes to one partition, so these are booked in the order of receipt.
   return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
 }
 

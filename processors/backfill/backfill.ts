@@ -28,7 +28,7 @@ import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 
-/** Records a backfill may be ahead of each step: live events wait behind no more than these. */
+/** Records of a backfill that may wait at each step; live events queue behind at most these. */
 const backfillAheadRecordsMax = 300;
 /** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
 export const backfillTriesMax = 5;
@@ -52,7 +52,8 @@ const calmLookEveryMs = 10_000;
 const pauseMsFirst = 2_000;
 /** How long booking is waited for before other backfills are looked at. */
 const turnMsMax = 1_000;
-const turnLookEveryMs = 20;
+/** A look asks the log three times, which over Kafka are calls. */
+const turnLookEveryMs = 100;
 
 /** Works until `stopping`; one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {

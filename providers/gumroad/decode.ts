@@ -122,8 +122,8 @@ export function customers(body: unknown, given: Known): NamedCustomer[] {
 }
 
 /**
- * Nothing signs a ping: with an access token every sale is looked up before it is booked. A
- * backfill lists whole sales, but not when a membership ended.
+ * Nothing signs a ping: with an access token every sale is looked up before it is booked. The sales
+ * of a backfill are whole already; only when a membership ended is asked.
  */
 export function asks(body: unknown, known: Known): Question[] {
   const fields = fieldsOf(body) ?? {};

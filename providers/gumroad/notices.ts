@@ -1,7 +1,7 @@
 /**
- * When a refund or a dispute happened. Gumroad says so nowhere: it is when its ping was first
- * received. Where no ping came and a backfill finds it, it is dated with its sale, which is nearer
- * the truth than the day of the backfill; what a ping has dated, no backfill dates anew.
+ * When a refund or a dispute happened. Gumroad does not say, so its date is when its ping was first
+ * received. One that only a backfill found is dated with its sale, which is nearer the truth than
+ * the day of the backfill. A date that a ping gave is kept.
  */
 import type { KeptObject, Known } from "../provider.js";
 import { isOfHistory } from "./listed.js";

@@ -1,6 +1,6 @@
 /** Trials in Stripe's history: one that nobody paid for after its end was never worth anything. */
 import { expect } from "chai";
-import type { HistoryEvent } from "../../providers/backfill.js";
+import { anyTime, type HistoryEvent } from "../../providers/backfill.js";
 import { decode } from "../../providers/stripe/decode.js";
 import { stripeBackfill } from "../../providers/stripe/history/backfill.js";
 import type { JsonObject, SubscriptionInput } from "../../ops/payloads/stripe.js";
@@ -47,7 +47,7 @@ function pauseOf(by: string | undefined, at: number | null): JsonObject {
 function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
   const list = stripeBackfill.lists.find(({ name }) => name === "subscriptions");
   const page = { object: "list", data: [object], has_more: false };
-  return list?.read(page, createdAt + day * dayMs)?.events ?? [];
+  return list?.read(page, createdAt + day * dayMs, anyTime)?.events ?? [];
 }
 
 /** `day: minor units a month`, days since it was created. */

@@ -1,6 +1,11 @@
 /** What Paddle's lists reveal of the past, as the events its webhook would have sent. */
 import { expect } from "chai";
-import type { HistoryList, HistoryPage, Span } from "../../providers/backfill.js";
+import {
+  anyTime,
+  type HistoryList,
+  type HistoryPage,
+  type Span,
+} from "../../providers/backfill.js";
 import {
   type JsonObject,
   priceData,
@@ -36,7 +41,7 @@ function answer(data: readonly JsonObject[], pagination: JsonObject = { has_more
   return { data, meta: { pagination } };
 }
 
-function pageOf(name: string, data: readonly JsonObject[], span?: Span): HistoryPage {
+function pageOf(name: string, data: readonly JsonObject[], span: Span = anyTime): HistoryPage {
   const page = listOf(name).read(answer(data), at(readOn), span);
   if (page === null) throw new Error("no page");
   return page;
@@ -133,7 +138,7 @@ describe("A subscription in the history of Paddle", () => {
       const changed = { ...price, unit_price: { amount: `${unitAmount}`, currency_code: "EUR" } };
       const [goesOn = {}] = cases;
       const items = [{ quantity: 1, status: "active", recurring: true, price: changed }];
-      const page = list.read(answer([{ ...subscriptionOf(goesOn), items }]), at(day));
+      const page = list.read(answer([{ ...subscriptionOf(goesOn), items }]), at(day), anyTime);
       return page?.events.map(({ nativeId }) => nativeId) ?? [];
     };
     const [first, later] = [read(3000n, 60), read(5000n, 61)];
@@ -233,7 +238,11 @@ describe("A page of the history of Paddle", () => {
     const next = "https://elsewhere.test/transactions?order_by=id[DESC]&after=txn_7";
     const page = list.read(answer([], { has_more: true, next }), at(readOn), span);
     expect(page?.next).to.equal(null); // nothing on it: nothing will follow
-    const more = list.read(answer([transaction("txn_7", 20, 20)], { has_more: true, next }), 0);
+    const more = list.read(
+      answer([transaction("txn_7", 20, 20)], { has_more: true, next }),
+      0,
+      anyTime,
+    );
     expect(more?.next).to.equal("txn_7");
     const url = new URL(list.path(span, more?.next ?? null), "http://paddle.test");
     expect(url.pathname).to.equal("/transactions");
@@ -305,7 +314,7 @@ describe("A page of the history of Paddle", () => {
     const list = listOf("transactions");
     const known = transaction("txn_1", 20, 20);
     const named = (object: JsonObject, asOf: number) =>
-      list.read(answer([object]), asOf)?.events.map(({ nativeId }) => nativeId);
+      list.read(answer([object]), asOf, anyTime)?.events.map(({ nativeId }) => nativeId);
     const link = { checkout: { url: "https://new.test" }, updated_at: rfc3339(at(40)) };
     expect(named({ ...known, ...link }, at(61))).to.deep.equal(named(known, at(60)));
     expect(named({ ...known, customer_id: "ctm_2" }, at(60))).not.to.deep.equal(

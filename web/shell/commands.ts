@@ -1,7 +1,7 @@
 /** What the palette offers for a text: screens and actions first, then what an id may name. */
 import { completeTo } from "../api/use-answer.js";
 import { ranges } from "../state/ranges.js";
-import { session } from "../state/session.js";
+import { ownsInstallation, session } from "../state/session.js";
 import { type View, mrrFilterNames } from "../state/view.js";
 import { frozen } from "./freeze.js";
 import { type Place, installationPages, screens, settingsPages } from "./places.js";
@@ -17,7 +17,7 @@ export interface Command {
 /** @param showKeys opens the list of keys */
 export function commandsOf(view: View, text: string, showKeys: () => void): readonly Command[] {
   const now = session.peek();
-  const { workspaces, user } = now.is === "in" ? now.session : { workspaces: [], user: null };
+  const { workspaces } = now.is === "in" ? now.session : { workspaces: [] };
   const go = ({ path, name, key }: Place, hint: string): Command => ({
     label: name,
     hint: key === undefined ? hint : `g ${key}`,
@@ -39,9 +39,7 @@ export function commandsOf(view: View, text: string, showKeys: () => void): read
     { label: "Change colours", hint: "Dark or light", act: nextScheme },
     { label: "Keys", hint: "?", act: showKeys },
     ...settingsPages.map((place) => go(place, "Settings")),
-    ...(user?.owns_installation === true
-      ? installationPages.map((place) => go(place, "Installation"))
-      : []),
+    ...(ownsInstallation() ? installationPages.map((place) => go(place, "Installation")) : []),
     ...workspaces.map(({ id, name }) => ({
       label: name,
       hint: "Workspace",

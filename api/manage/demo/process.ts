@@ -1,8 +1,9 @@
-/** `npm run demo` beside the service, in a process of its own that ends with it. */
+/** Runs `npm run demo` as a child process, which ends when the service does. */
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { DemoView } from "../../../schemas/http/manage.js";
 import { writeLinkFile } from "../../../workspaces/members/first-run.js";
 
 const program = fileURLToPath(new URL("../../../ops/demo.js", import.meta.url));
@@ -12,9 +13,8 @@ const saidMax = 2_000;
 export class DemoProcess {
   readonly #folder: string;
   #child: ChildProcess | null = null;
-  /** Its last line; of one that failed, all that it said there. */
+  /** Its last line, or why it failed; null before the first start. */
   #said: string | null = null;
-  #failed = false;
   /** Where its dashboard is, once its figures are there. */
   #url: string | null = null;
 
@@ -30,7 +30,6 @@ export class DemoProcess {
 
   begin(): void {
     if (this.#child !== null) return;
-    this.#failed = false;
     this.#url = null;
     this.#said = "Starting";
     const child = fork(program, ["--folder", this.#folder], {
@@ -53,7 +52,6 @@ export class DemoProcess {
     child.stderr?.on("close", () => {
       this.#child = null;
       this.#url = null;
-      this.#failed = true;
       this.#said = wrong.trim().slice(0, saidMax) || "The demo has ended.";
     });
   }
@@ -63,12 +61,10 @@ export class DemoProcess {
     this.#child?.disconnect();
   }
 
-  get progress(): {
-    readonly state: "none" | "starting" | "ready" | "failed";
-    said: string | null;
-  } {
-    if (this.#child === null) return { state: this.#failed ? "failed" : "none", said: this.#said };
-    return { state: this.#url === null ? "starting" : "ready", said: this.#said };
+  get progress(): Pick<DemoView, "state" | "said"> {
+    const said = this.#said;
+    if (this.#child === null) return { state: said === null ? "none" : "failed", said };
+    return { state: this.#url === null ? "starting" : "ready", said };
   }
 
   /**

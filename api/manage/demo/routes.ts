@@ -1,4 +1,3 @@
-import { isIPv4 } from "node:net";
 import type { Context } from "koa";
 import { embeddedBackends } from "../../../config.js";
 import { unprocessable } from "../../../schemas/http/errors.js";
@@ -36,7 +35,6 @@ export function demoRoutes({ config, releases }: Service, calls: Calls<null>): v
 
 function isOnThisMachine({ hostname, req }: Context): boolean {
   const { remoteAddress: from = "" } = req.socket;
-  const address = from.replace(/^::ffff:/, "");
-  const isLoopback = address === "::1" || (isIPv4(address) && address.startsWith("127."));
+  const isLoopback = from === "::1" || from.replace(/^::ffff:/, "").startsWith("127.");
   return isLoopback && (hostname === "localhost" || hostname === "127.0.0.1");
 }

@@ -1,7 +1,7 @@
 /**
- * Gumroad's history: sales, reported as the pings that Gumroad sends of them and of what became of
- * them. They are listed newest first, ten a page; asked for week by week they come in the order in
- * which they were made, as a membership's charges must, and no query takes Gumroad too long.
+ * Gumroad's history: each listed sale becomes the pings that Gumroad would have sent about it, its
+ * refund and its dispute. Lists are newest first, ten a page. They are read week by week, so that a
+ * membership's charges come in the order they were made, and no query takes Gumroad too long.
  * Sources: antiwork/gumroad, Api::V2::SalesController and Purchase#as_json;
  * docs/providers/gumroad.md, History.
  */
@@ -13,7 +13,6 @@ import { historyPrefix } from "../listed.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const windowMs = 7 * dayMs;
-const anyTime: Span = { from: 0, to: Number.POSITIVE_INFINITY };
 
 const sale = z.looseObject({ id: z.string().min(1), created_at: z.iso.datetime({ offset: true }) });
 type ListedSale = z.output<typeof sale>;
@@ -39,7 +38,7 @@ export const gumroadBackfill: Backfill = {
         });
         return `/v2/sales?${query.toString()}`;
       },
-      read(answer, asOf, span = anyTime, after = null) {
+      read(answer, asOf, span, after = null) {
         const parsed = page.safeParse(answer);
         if (!parsed.success) return null;
         const { sales, next_page_key: key } = parsed.data;

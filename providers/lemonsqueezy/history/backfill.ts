@@ -27,7 +27,6 @@ interface Store {
   readonly store_id?: string | undefined;
 }
 
-const anyTime: Span = { from: 0, to: Number.POSITIVE_INFINITY };
 /** The most one page holds. */
 const pageObjects = 100;
 /** With all their invoices: a hundred could be more than an answer may have. */
@@ -100,7 +99,7 @@ function list(
       });
       return `${path}?${query.toString()}`;
     },
-    read(answer, _asOf, span = anyTime) {
+    read(answer, _asOf, span) {
       const parsed = page.safeParse(answer);
       if (!parsed.success) return null;
       const { data, included = [], meta } = parsed.data;
@@ -132,7 +131,7 @@ function createdAt({ attributes }: HistoryObject): number {
 
 const money = z.object(moneyFields);
 
-/** A refund is dated by the object itself: what changed it since then is no refund. */
+/** Dates a refund by `refunded_at`: `updated_at` moves when anything else changes, too. */
 function moneyEvent(
   { attributes }: HistoryObject,
   [paidName, refundedName]: readonly [paid: string, refunded: string],

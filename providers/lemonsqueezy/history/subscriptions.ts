@@ -63,7 +63,7 @@ export function subscriptionHistory(
   return reported;
 }
 
-/** The item has a time of its own, of which a subscription is as of the later. */
+/** Sets the time of its item, too: the adapter takes the later of the two. */
 function dated(time: unknown, attributes: Attributes): Attributes {
   const { first_subscription_item: item } = attributes;
   return {

@@ -1,7 +1,8 @@
 /** Adjustments as the list has them: their present status, of which the past follows. */
 import { z } from "zod";
 import { field } from "../event.js";
-import type { HistoryObject, Reported } from "./object.js";
+import type { Reported } from "../../history-events.js";
+import type { HistoryObject } from "./object.js";
 
 const adjustmentShape = z.object({
   action: z.string(),

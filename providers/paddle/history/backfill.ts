@@ -4,12 +4,12 @@
  */
 import { z } from "zod";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
-import { stateDigest } from "../../state-digest.js";
+import { historyId, listedPayments, type Reported } from "../../history-events.js";
 import { decode } from "../decode.js";
 import { field } from "../event.js";
 import { paidAtOf } from "../transactions.js";
 import { adjustmentHistory } from "./adjustments.js";
-import { type HistoryObject, object, type Reported } from "./object.js";
+import { type HistoryObject, object } from "./object.js";
 import { subscriptionHistory } from "./subscriptions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -68,7 +68,7 @@ export const paddleBackfill: Backfill = {
         status: "completed",
         "billed_at[GTE]": rfc3339(from - billedBeforeMs),
         "billed_at[LTE]": rfc3339(to),
-        // The customer's country, which is asked for otherwise; and what was refunded.
+        // The address saves a call for the customer's country; the totals say what was refunded.
         include: "address,adjustments_totals",
       }),
       report: (transaction, asOf) => [
@@ -111,11 +111,9 @@ function list({ name, path, query, report, happenedAt, takesNoDates }: List): Hi
       const { has_more: hasMore, next } = meta.pagination;
       const cursor = hasMore ? cursorIn(next) : null;
       if (cursor === undefined) return null;
-      const isInSpan = (one: HistoryObject): boolean =>
-        span === undefined || (happenedAt?.(one) ?? span.from) >= span.from;
-      const wanted = data.filter(isInSpan);
+      const wanted = data.filter((one) => (happenedAt?.(one) ?? span.from) >= span.from);
       const oldestAt = data.length === 0 ? null : createdAtOf(data.at(-1));
-      const isDated = happenedAt !== undefined && span !== undefined && oldestAt !== null;
+      const isDated = happenedAt !== undefined && oldestAt !== null;
       const isOver = isDated && takesNoDates === true && oldestAt < span.from;
       return {
         objects: data.length,
@@ -142,18 +140,12 @@ function createdAtOf(one: unknown): number | null {
   return dated.safeParse(one).data?.created_at ?? null;
 }
 
-/**
- * The id holds what is reported but not when it was read, nor what changes without a meaning, so
- * that the same state read twice is one event; but for states that come back.
- */
-function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
-  const { type, at, object: reported } = given;
-  const state = given.once ?? stateDigest(reported, passing);
-  const reading = given.mayRecur === true ? `:${at}` : "";
-  const nativeId = `history:${source.id}:${type}:${state}${reading}`;
+function eventOf(reported: Reported, source: HistoryObject): HistoryEvent {
+  const { type, at, object: data } = reported;
+  const nativeId = historyId(source.id, reported, { passing, reading: `${at}` });
   return {
     nativeId,
-    body: { event_id: nativeId, event_type: type, occurred_at: rfc3339(at), data: reported },
+    body: { event_id: nativeId, event_type: type, occurred_at: rfc3339(at), data },
   };
 }
 
@@ -165,22 +157,12 @@ const refundedShape = z.object({
   adjustments_totals: z.object({ breakdown: z.object({ refund: field.amount }) }).nullish(),
 });
 
-/** As the adapter reads it, so that the comparison finds what booking made of it. */
 function listedPayment(transaction: HistoryObject): ListedPayment[] {
   const at = createdAtOf(transaction) ?? 0;
   const reported = { type: "transaction.completed", at, object: transaction };
-  const decoded = decode(eventOf(reported, transaction).body);
-  if (decoded.outcome !== "facts") return [];
   const totals = refundedShape.safeParse(transaction).data?.adjustments_totals;
   const refunded = totals?.breakdown.refund ?? 0n;
-  const paid = decoded.facts.flatMap(({ body }) => ("Payment" in body ? [body.Payment] : []));
-  return paid.map(({ payment, at: paidAt, currency, amount }) => ({
-    payment,
-    at: paidAt,
-    currency,
-    amount,
-    refunded,
-  }));
+  return listedPayments(decode(eventOf(reported, transaction).body), refunded);
 }
 
 function rfc3339(atMs: number): string {

@@ -8,7 +8,8 @@ import { anyObject, isObject } from "../../fields.js";
 import { field } from "../event.js";
 import { isWorth } from "../questions.js";
 import { trialEndOf } from "../subscriptions.js";
-import type { HistoryObject, Reported } from "./object.js";
+import type { Reported } from "../../history-events.js";
+import type { HistoryObject } from "./object.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** What nobody pays for stops some time after its trial's end, mostly seconds. */

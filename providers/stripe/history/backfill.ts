@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
-import { stateDigest } from "../../state-digest.js";
+import { historyId, listedPayments } from "../../history-events.js";
 import { apiVersion } from "../api.js";
 import { refundedAsListed } from "../charges.js";
 import { decode } from "../decode.js";
@@ -114,7 +114,7 @@ function list(
       if (!parsed.success) return null;
       const { data, has_more: hasMore } = parsed.data;
       const oldest = data.at(-1);
-      const isDated = since !== null && span !== undefined && oldest !== undefined;
+      const isDated = since !== null && oldest !== undefined;
       return {
         objects: data.length,
         events: data.flatMap((one) => report(one, asOf).map((reported) => eventOf(reported, one))),
@@ -169,10 +169,6 @@ function creditNoteHistory(note: HistoryObject, asOf: number): Reported[] {
   return [{ type: "credit_note.updated", at: voidedAt ?? asOf, object: note }];
 }
 
-/**
- * The id holds what is reported but not when it was read, nor what changes without a meaning, so
- * that the same state read twice is one event; but for states that come back.
- */
 function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
   const { type, at, object: reported, previous } = given;
   const body = {
@@ -187,32 +183,17 @@ function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
     ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
     type,
   };
-  const state = given.once ?? stateDigest(reported, passing);
-  const reading = given.mayRecur === true ? `:${seconds(at)}` : "";
-  const nativeId = `history:${source.id}:${type}:${state}${reading}`;
+  const nativeId = historyId(source.id, given, { passing, reading: seconds(at) });
   return { nativeId, body: { ...body, id: nativeId } };
 }
 
 /** Links to receipts; of a coupon how often it was used, and whether it still can be. */
 const passing = /_(url|pdf)$|^(times_redeemed|valid)$/;
 
-/** As the adapter reads it, so that the comparison finds what booking made of it. */
 function listedPayment(charge: HistoryObject): ListedPayment[] {
-  const reported = eventOf(
-    { type: "charge.updated", at: charge.created * 1000, object: charge },
-    charge,
-  );
-  const decoded = decode(reported.body);
-  if (decoded.outcome !== "facts") return [];
-  const refunded = refundedAsListed(charge) ?? 0n;
-  const paid = decoded.facts.flatMap(({ body }) => ("Payment" in body ? [body.Payment] : []));
-  return paid.map(({ payment, at, currency, amount }) => ({
-    payment,
-    at,
-    currency,
-    amount,
-    refunded,
-  }));
+  const at = charge.created * 1000;
+  const reported = eventOf({ type: "charge.updated", at, object: charge }, charge);
+  return listedPayments(decode(reported.body), refundedAsListed(charge) ?? 0n);
 }
 
 function seconds(atMs: number): string {

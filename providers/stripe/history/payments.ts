@@ -3,7 +3,7 @@
  * invoice names none (since 2025-03-31), and then their charges.
  */
 import { z } from "zod";
-import type { PaymentLookup, UnpaidPurchase } from "../../backfill.js";
+import { anyTime, type PaymentLookup, type UnpaidPurchase } from "../../backfill.js";
 import { purchaseTypes } from "../decode.js";
 import { isObject } from "../../fields.js";
 import { field } from "../event.js";
@@ -19,7 +19,7 @@ export const stripePaymentLookup: PaymentLookup = {
   events(unpaid, answers, asOf) {
     return pathsOf(unpaid, answers).flatMap((path) => {
       const list = path.startsWith("/v1/charges") ? charges : invoicePayments;
-      return list.read(asList(answers.get(path)), asOf)?.events ?? [];
+      return list.read(asList(answers.get(path)), asOf, anyTime)?.events ?? [];
     });
   },
 };

@@ -4,6 +4,7 @@
  * reported as if the last had always been its price.
  */
 import { z } from "zod";
+import type { Reported as ReportedState } from "../../history-events.js";
 
 /** An object of Stripe's lists. */
 export const object = z.looseObject({
@@ -14,17 +15,9 @@ export const object = z.looseObject({
 });
 export type HistoryObject = z.output<typeof object>;
 
-/** What an object reports, before its event gets an id. */
-export interface Reported {
-  readonly type: string;
-  /** ms since 1970: orders the readings of one thing */
-  readonly at: number;
-  readonly object: Readonly<Record<string, unknown>>;
+/** As Stripe says it, with what changed. */
+export interface Reported extends ReportedState {
   readonly previous?: Readonly<Record<string, unknown>>;
-  /** As first read, for good: a later reading of the same past knows no better. Its name. */
-  readonly once?: string;
-  /** It may have been so before, and otherwise in between: each reading reports it anew. */
-  readonly mayRecur?: boolean;
 }
 
 const updated = "customer.subscription.updated";

@@ -1,5 +1,6 @@
 /** One invoice paid outside Stripe by several payment records: all of them count, each once. */
 import { expect } from "chai";
+import { anyTime } from "../../../providers/backfill.js";
 import { entriesOf } from "../../../processors/book/payment/entries.js";
 import { paymentState } from "../../../processors/book/payment/payment.js";
 import { paymentVersions } from "../../../processors/book/payment/payment-versions.js";
@@ -147,7 +148,7 @@ describe("An invoice paid outside Stripe by several records", () => {
     const read = (name: string, data: readonly JsonObject[]) =>
       stripeBackfill.lists
         .find((list) => list.name === name)
-        ?.read({ object: "list", data, has_more: false }, paidAt + 90 * day)?.events ?? [];
+        ?.read({ object: "list", data, has_more: false }, paidAt + 90 * day, anyTime)?.events ?? [];
     const events = [
       ...read("invoices", [invoice()]),
       ...read("invoice_payments", [

@@ -1,5 +1,6 @@
 /** Events leave out for which products a coupon is, and its other currencies: Stripe is asked. */
 import { expect } from "chai";
+import { anyTime } from "../../../providers/backfill.js";
 import { paths } from "../../../providers/stripe/answers.js";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
@@ -148,7 +149,7 @@ describe("A Stripe coupon that was deleted", () => {
       const coupon = { ...half, times_redeemed: timesRedeemed, valid: timesRedeemed < 2 };
       const object: JsonObject = Object(subscription(coupon, ["prod_1"]).data).object;
       const page = { object: "list", data: [object], has_more: false };
-      return list?.read(page, at)?.events.map(({ nativeId }) => nativeId);
+      return list?.read(page, at, anyTime)?.events.map(({ nativeId }) => nativeId);
     };
     expect(idsOf(1)).to.deep.equal(idsOf(2));
   });

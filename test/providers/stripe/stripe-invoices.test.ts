@@ -1,5 +1,6 @@
 /** How Stripe's invoices weigh their lines, and when they say what was bought. */
 import { expect } from "chai";
+import { anyTime } from "../../../providers/backfill.js";
 import { stripeBackfill } from "../../../providers/stripe/history/backfill.js";
 import { asks, decode } from "../../../providers/stripe/decode.js";
 import {
@@ -159,7 +160,7 @@ describe("A Stripe invoice that is paid in part", () => {
     const data = [inPart, { ...inPart, status: "draft", amount_paid: 0 }, {}].map((state) =>
       invoice(lines, newLayout, { ...state, created: at / 1000 }),
     );
-    const read = list?.read({ object: "list", data, has_more: false }, at);
+    const read = list?.read({ object: "list", data, has_more: false }, at, anyTime);
     expect(read?.events.map(({ body }) => weights(body))).to.deep.equal([
       "a 6000, b 4000",
       "a 6000, b 4000",

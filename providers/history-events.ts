@@ -1,0 +1,55 @@
+/** What the histories of several providers have in common: events made of present states. */
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../schemas/canonical-json.js";
+import type { ListedPayment } from "./backfill.js";
+import type { Decoded } from "./provider.js";
+
+/** What an object reports, before its event gets an id. */
+export interface Reported {
+  readonly type: string;
+  /** ms since 1970: orders the readings of one thing */
+  readonly at: number;
+  readonly object: Readonly<Record<string, unknown>>;
+  /** As first read, for good: a later reading of the same past knows no better. Its name. */
+  readonly once?: string;
+  /** It may have been so before, and otherwise in between: each reading reports it anew. */
+  readonly mayRecur?: boolean;
+}
+
+/**
+ * The id holds what is reported but not when it was read, nor what changes without a meaning, so
+ * that the same state read twice is one event; but for states that come back.
+ * @param source id of the object that reports it
+ * @param given.passing keys whose values change without a meaning, wherever they stand
+ * @param given.reading when it was read, as text
+ */
+export function historyId(
+  source: string,
+  { type, object, once, mayRecur }: Reported,
+  given: { readonly passing: RegExp; readonly reading: string },
+): string {
+  const state = once ?? stateDigest(object, given.passing);
+  return `history:${source}:${type}:${state}${mayRecur === true ? `:${given.reading}` : ""}`;
+}
+
+function stateDigest(object: Reported["object"], passing: RegExp): string {
+  const digest = createHash("sha256").update(canonicalJson(lastingOf(object, passing)));
+  return digest.digest("hex").slice(0, 32);
+}
+
+function lastingOf(value: unknown, passing: RegExp): unknown {
+  if (Array.isArray(value)) return value.map((one) => lastingOf(one, passing));
+  if (typeof value !== "object" || value === null) return value;
+  const lasting = Object.entries(value).filter(([key]) => !passing.test(key));
+  return Object.fromEntries(lasting.map(([key, inside]) => [key, lastingOf(inside, passing)]));
+}
+
+/** As the adapter reads them, so that the comparison finds what booking made of them. */
+export function listedPayments(decoded: Decoded, refunded: bigint): ListedPayment[] {
+  if (decoded.outcome !== "facts") return [];
+  return decoded.facts.flatMap(({ body }) => {
+    if (!("Payment" in body)) return [];
+    const { payment, at, currency, amount } = body.Payment;
+    return [{ payment, at, currency, amount, refunded }];
+  });
+}
