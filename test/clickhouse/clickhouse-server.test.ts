@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { readRows, writeRows } from "../../stores/backup/clickhouse-part.js";
 import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
+import { appending, serverClient } from "../../stores/clickhouse/server/server.js";
 import { type ClickHouse, StoreUnavailable } from "../../stores/clickhouse/clickhouse.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { MigrationRefused, migrateClickHouse } from "../../stores/migrations.js";
@@ -156,6 +157,22 @@ describe("A ClickHouse server", () => {
     );
     expect(row).to.eql({ total: "6000", different: "6000" });
     proxy.close();
+  });
+
+  it("should take an append for lost when its connection fell silent", async () => {
+    let calls = 0;
+    const silent = await serveHttp("a silent server", () => {
+      calls += 1;
+    });
+    const client = serverClient(new URL(silent), "default", limits);
+    const engine = appending(client, 200);
+    expect(await rejection(engine.write("INSERT INTO t VALUES (1)"))).to.be.instanceOf(
+      StoreUnavailable,
+    );
+    expect(await rejection(engine.text("SELECT 1"))).to.be.instanceOf(StoreUnavailable);
+    // The read was tried again, since it changes nothing; the append is for its caller to look for.
+    expect(calls).to.equal(4);
+    await client.close();
   });
 
   it("should report an error that comes after the answer began", async () => {

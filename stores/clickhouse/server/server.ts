@@ -20,6 +20,12 @@ import type { Appender, Connections, Reader, ServerOrigin, Writer } from "../con
 /** One statement there, and its answer: longer, so that the server can say why it ended it. */
 const clickhouseStatementSecondsMax = 290;
 const clickhouseAnswerMsMax = 300_000;
+/**
+ * A batch of rows is appended in well under a second. A connection that the network dropped in
+ * silence would otherwise hold up all later rows for `clickhouseAnswerMsMax`; a batch that takes
+ * longer than this is looked for, and found or sent again.
+ */
+const appendAnswerMsMax = 15_000;
 
 /**
  * Well before a server closes an idle connection (10 s as it is delivered): one that is closed
@@ -99,14 +105,21 @@ export function serverLanes(
   return byLane((lane) => new ServerLane(client, `${database}/${lane}`));
 }
 
-/** Statements that may run beside themselves, so that they need no lane. */
-export function appending(client: ClickHouseClient): Reader & Writer {
+/** Statements that may run beside themselves, so that they need no lane, and end soon. */
+export function appending(
+  client: ClickHouseClient,
+  answerMsMax = appendAnswerMsMax,
+): Reader & Writer {
   return {
-    text: (sql) => textOf(client, sql),
+    text: (sql) => textOf(client, sql, answerMsMax),
     async write(sql) {
       try {
-        // An error after the first byte of an answer would otherwise pass for success.
-        await client.command({ query: sql, clickhouse_settings: { wait_end_of_query: 1 } });
+        await client.command({
+          query: sql,
+          abort_signal: AbortSignal.timeout(answerMsMax),
+          // An error after the first byte of an answer would otherwise pass for success.
+          clickhouse_settings: { wait_end_of_query: 1 },
+        });
       } catch (error) {
         throw isRefusal(error) ? error : new StoreUnavailable({ cause: error });
       }
@@ -130,11 +143,23 @@ export async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<
   return parsedRows<T>(await textOf(client, sql));
 }
 
-/** A read may be asked again: it changes nothing. @returns JSON, a row a line */
-export async function textOf(client: ClickHouseClient, sql: string): Promise<string> {
+/**
+ * A read may be asked again: it changes nothing.
+ * @param answerMsMax of each try; as long as the server works on it when left out
+ * @returns JSON, a row a line
+ */
+export async function textOf(
+  client: ClickHouseClient,
+  sql: string,
+  answerMsMax?: number,
+): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const result = await client.query({ query: sql, format: "JSONEachRow" });
+      const result = await client.query({
+        query: sql,
+        format: "JSONEachRow",
+        ...(answerMsMax !== undefined && { abort_signal: AbortSignal.timeout(answerMsMax) }),
+      });
       const lines: string[] = [];
       // As a stream: so the client finds an error of the server that comes after the first rows.
       for await (const rows of result.stream()) for (const row of rows) lines.push(row.text);
