@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { LookedAt, openBrowser } from "./browser.js";
+import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { createWorkspace } from "./workspace.js";
 
 describe("An empty overview", function () {
@@ -45,6 +46,20 @@ describe("An empty overview", function () {
     expect(await page.locator(".figure-cell").count()).to.equal(0);
     await page.getByRole("link", { name: "Connect a provider" }).click();
     await page.getByRole("link", { name: /^Stripe/ }).waitFor();
+  });
+
+  it("should open the demo's link without asking anything", async () => {
+    const { base, service } = endpoints;
+    const browser = await openBrowser();
+    if (browser === null) throw new Error("the browser is gone");
+    const another = await browser.newPage();
+    const link = writeLinkFile(service.config.DATA_DIR, new Date());
+    await another.goto(`${base}/setup?now#${link}`);
+    await another.waitForURL(/welcome|overview/);
+    // A link counts once; the second time it says so.
+    await another.goto(`${base}/setup?now#${link}`);
+    await another.getByText("This link was already used").waitFor();
+    await another.close();
   });
 
   it("should send a real event into Test, and keep no key that works", async () => {

@@ -77,6 +77,7 @@ export class DemoProcess {
     const url = new URL(this.#url);
     url.hostname = host === "localhost" ? "127.0.0.1" : "localhost";
     url.pathname = "/setup";
+    url.search = "now";
     url.hash = writeLinkFile(join(this.#folder, "data"), new Date());
     return url.href;
   }

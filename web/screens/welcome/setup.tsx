@@ -1,13 +1,17 @@
-/** The link that the first start prints: it counts once, and who opens it owns the installation. */
+/**
+ * The link that the first start prints: it counts once, and who opens it owns the installation. The
+ * demo's link (`?now`) asks for no name: nobody else is there to see it.
+ */
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { CallError, call } from "../../api/client.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { loadSession } from "../../state/session.js";
 
 export function Setup() {
-  const { route } = useLocation();
+  const { route, query } = useLocation();
+  const [isNow] = useState(query.now !== undefined);
   const [error, setError] = useState<CallError | null>(null);
   // Out of the address at once: it must not stay in the history.
   const [token] = useState(takeToken);
@@ -22,6 +26,11 @@ export function Setup() {
       setError(CallError.of(thrown));
     }
   };
+  useEffect(() => {
+    if (isNow && token !== "") void open("");
+    // Once, when the page opens.
+  }, []);
+  if (isNow && token !== "" && error === null) return <p role="status">Opening the dashboard …</p>;
   return (
     <>
       <h1>Welcome</h1>
