@@ -24,7 +24,7 @@ import type { Watermark } from "../../stores/watermark/watermark.js";
 import { insertFacts } from "../book/money/money-tables.js";
 import { accounts, moneyFacts, pools } from "../book/state/kinds.js";
 import { itemsOfPart, keyOf, listOf } from "../book/state/lists.js";
-import type { Change } from "../book/subscriptions/change.js";
+import type { Change } from "../../schemas/subscriptions/change.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import type { Side } from "../book/subscriptions/pairing.js";
 import { insertSides, nameOfPool } from "../book/subscriptions/pools.js";

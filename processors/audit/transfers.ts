@@ -14,7 +14,8 @@ import {
   transferEnds,
 } from "../book/subscriptions/transfer-rules.js";
 import { isoTime } from "./money.js";
-import { type Change, inAccounts } from "../book/subscriptions/change.js";
+import type { Change } from "../../schemas/subscriptions/change.js";
+import { inAccounts } from "../book/subscriptions/change.js";
 
 /** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
 const auditHashedRows = 10_000_000;

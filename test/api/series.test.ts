@@ -17,7 +17,7 @@ import {
   insertMovements,
   insertTransactions,
 } from "../harness/query-rows.js";
-import type { Change } from "../../processors/book/subscriptions/change.js";
+import type { Change } from "../../schemas/subscriptions/change.js";
 
 describe("series over time", () => {
   let endpoints: Endpoints;

@@ -17,7 +17,7 @@ import { at as fieldOf } from "../model/readers/json.js";
 import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../stores/clickhouse/rows.js";
 import { allShards } from "../../stores/clickhouse/cluster/shard-statements.js";
-import type { Change } from "../../processors/book/subscriptions/change.js";
+import type { Change } from "../../schemas/subscriptions/change.js";
 
 const quiet = (): void => {};
 const inOneGo = { repair: false, shareMax: 1 };

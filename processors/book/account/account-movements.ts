@@ -6,7 +6,7 @@
  */
 import { compare } from "../../../runtime/order.js";
 import { plainMrr } from "../../../schemas/money/monthly.js";
-import type { Change } from "../subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { Account } from "./account.js";
 import { Difference, type Movement } from "./difference.js";
 

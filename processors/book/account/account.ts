@@ -7,7 +7,7 @@
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { unknownCountry } from "../../../schemas/countries.js";
-import type { Change } from "../subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import type { Difference, Movement } from "./difference.js";
 import { movementsOfMoment } from "./moment.js";
 import { type Part, SubscriptionTimeline } from "./subscription.js";

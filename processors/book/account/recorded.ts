@@ -3,7 +3,7 @@
  * the account when it was booked; a later correction of the same stands beside them. Pure.
  */
 import { plainMrr, mrrOf } from "../../../schemas/money/monthly.js";
-import type { Change } from "../subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { accountMovements, type MovementRow } from "./account-movements.js";
 
 /** A row of `mrr_movements` as it is stored. */

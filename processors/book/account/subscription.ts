@@ -8,10 +8,14 @@
  * change that finds the same as before, mostly the next one.
  */
 import { placeIn } from "../../../runtime/order.js";
-import { mrrOf } from "../../../schemas/money/monthly.js";
-import { announcedBefore } from "../../../schemas/fact-bounds.js";
-import { transferSuffix } from "../../../schemas/movements.js";
-import { type Change, type ReadPrice, readPrice, timeOf } from "../subscriptions/change.js";
+import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
+import {
+  type Held,
+  type Worth,
+  stepsOf,
+  worthAfter,
+  worthless,
+} from "../../../schemas/subscriptions/worth.js";
 
 /** What one SKU of a subscription gains (or loses, below 0) in one currency and plan interval. */
 export interface Part {
@@ -28,19 +32,6 @@ export interface Part {
   readonly subscriptions: number;
 }
 
-/** A price that stands, with interval and worth as the change that brought it has them. */
-interface Held extends ReadPrice {
-  readonly sku: string;
-  readonly mrr: bigint;
-}
-
-/** By item. */
-interface Worth {
-  readonly counting: ReadonlyMap<string, Held>;
-  /** Of items that count nothing now, without the subscription having ended: their rates stand. */
-  readonly paused: ReadonlyMap<string, Held>;
-}
-
 interface Entry {
   readonly change: Change;
   readonly time: string;
@@ -48,11 +39,6 @@ interface Entry {
   readonly worth: Worth;
   readonly parts: readonly Part[];
 }
-
-const none: ReadonlyMap<string, Held> = new Map();
-const nothing: Worth = { counting: none, paused: none };
-/** Facts announce nothing later (`schemas/fact-bounds.ts`). */
-const reach = `${announcedBefore} 00:00:00.000`;
 
 export class SubscriptionTimeline {
   readonly #entries: Entry[] = [];
@@ -62,7 +48,7 @@ export class SubscriptionTimeline {
     const time = timeOf(change);
     const place = placeIn(this.#entries, (entry) => entry.time < time);
     // Stands for what the change after it was worked out from.
-    const worth = this.#entries[place - 1]?.worth ?? nothing;
+    const worth = this.#entries[place - 1]?.worth ?? worthless;
     this.#entries.splice(place, 0, { change, time, worth, parts: [] });
     return this.#workOut(Math.max(0, place - 1), place);
   }
@@ -85,9 +71,8 @@ export class SubscriptionTimeline {
     for (let index = from; index < this.#entries.length; index += 1) {
       const entry = this.#entries[index];
       if (entry === undefined) break;
-      const input = this.#entries[index - 1]?.worth ?? nothing;
-      const until = this.#entries[index + 1]?.change.at ?? reach;
-      const { worth, parts } = effectOf(entry.change, input, until);
+      const input = this.#entries[index - 1]?.worth ?? worthless;
+      const { worth, parts } = effectOf(entry.change, input, this.#entries[index + 1]?.change);
       difference.push(...entry.parts.map(turned), ...parts);
       this.#entries[index] = { ...entry, worth, parts };
       if (index >= changed && isSame(worth, entry.worth)) break;
@@ -96,47 +81,19 @@ export class SubscriptionTimeline {
   }
 }
 
-/** @param until the steps from this moment on do not come true: another change is there */
 function effectOf(
   change: Change,
   input: Worth,
-  until: string,
+  next: Change | undefined,
 ): { readonly worth: Worth; readonly parts: Part[] } {
   const parts: Part[] = [];
   let worth = input;
-  for (const step of change.steps) {
-    if (step.at >= until) continue;
-    const next = worthAfter(worth, step.items, hasEnded(change));
-    parts.push(...differenceOf(worth, next, change.subscription, step.at));
-    worth = next;
+  for (const step of stepsOf(change, next)) {
+    const after = worthAfter(worth, step, change);
+    parts.push(...differenceOf(worth, after, change.subscription, step.at));
+    worth = after;
   }
   return { worth, parts };
-}
-
-/** Whether what is worth nothing has ended, or only pauses (unpaid, on trial, free). */
-function hasEnded({ phase, change_id: id }: Change): boolean {
-  return phase === "ended" || phase === "expired" || id.endsWith(transferSuffix);
-}
-
-/**
- * Rate and interval are held while the price of the item is, also over a pause, so that another
- * reading of its interval moves nothing; one that was left out of what else counted begins anew.
- */
-function worthAfter(before: Worth, items: Change["steps"][number]["items"], ended: boolean): Worth {
-  if (items.length === 0) {
-    if (ended) return nothing;
-    return { counting: none, paused: new Map([...before.paused, ...before.counting]) };
-  }
-  const counting = new Map<string, Held>();
-  for (const { item, external_id: sku, price, mrr } of items) {
-    const read = readPrice(price);
-    const held = before.counting.get(item) ?? before.paused.get(item);
-    counting.set(
-      item,
-      held?.price === read.price ? { ...held, sku } : { ...read, sku, mrr: mrrOf(mrr) },
-    );
-  }
-  return { counting, paused: none };
 }
 
 function differenceOf(before: Worth, after: Worth, subscription: string, at: string): Part[] {

@@ -1,7 +1,7 @@
 /** The kinds of lists that booking keeps, and what their items are. */
 import { type Fact, factRecords } from "../../../schemas/records/records.js";
 import type { RecordedRow } from "../account/recorded.js";
-import type { Change } from "../subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import type { Side } from "../subscriptions/pairing.js";
 import type { EndRevision } from "../subscriptions/pools.js";
 import type { Kind } from "./lists.js";

@@ -3,7 +3,7 @@ import { limits } from "../../../config.js";
 import type { KnownAccount } from "../account/recorded.js";
 import { type AccountItem, accounts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
-import { type Change, readPrice } from "./change.js";
+import { type Change, readPrice } from "../../../schemas/subscriptions/change.js";
 
 export type AccountName = Pick<Change, "workspace" | "environment" | "account">;
 

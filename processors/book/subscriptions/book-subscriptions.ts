@@ -16,7 +16,7 @@ import { skusOf } from "../fact-batch.js";
 import { accounts, pools, subscriptionAccounts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
 import { type AccountName, Accounts, nameOfAccount } from "./accounts.js";
-import type { Change } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { subscriptionChange } from "./changes.js";
 import { countryChange, withoutOutweighed } from "./countries.js";
 import { movementRecords } from "./movements.js";

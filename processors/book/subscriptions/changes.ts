@@ -6,7 +6,8 @@ import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { type Change, inAccounts, priceText } from "./change.js";
+import { type Change, priceText } from "../../../schemas/subscriptions/change.js";
+import { inAccounts } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {

@@ -6,7 +6,7 @@
 import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";
-import type { Change } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 
 /** What decides between two rows of an account. Times as ClickHouse writes them. */
 type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;

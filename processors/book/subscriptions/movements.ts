@@ -19,7 +19,8 @@ import { inTurns } from "../../../runtime/in-turns.js";
 import { accountMovements, type MovementRow } from "../account/account-movements.js";
 import { differenceOf, movementDimensions, type RecordedRow } from "../account/recorded.js";
 import type { AccountName } from "./accounts.js";
-import { type Change, inAccounts } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
+import { inAccounts } from "./change.js";
 import { changesOf } from "./changes.js";
 
 /** Of one statement; most have a few changes. */

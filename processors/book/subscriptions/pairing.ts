@@ -4,7 +4,7 @@
  * make no difference; those of one receipt are paired together. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
-import type { Change } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 
 /** A row of `unidentified_sides`. */
 export interface Side extends Omit<

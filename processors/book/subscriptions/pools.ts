@@ -12,7 +12,7 @@ import { compare } from "../../../runtime/order.js";
 import { grouped } from "../../../runtime/grouped.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";
-import type { Change } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 
 /** Of sides, gone through again in one batch because others came late: after it, all at once. */

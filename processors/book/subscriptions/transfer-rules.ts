@@ -5,7 +5,7 @@
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { transferSuffix } from "../../../schemas/movements.js";
-import { type Change, timeOf } from "./change.js";
+import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
 
 /** Of a change, what its place among those of its subscription needs. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;

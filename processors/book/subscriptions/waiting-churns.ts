@@ -3,7 +3,7 @@
  * comes: then they are resolved by themselves. Pure.
  */
 import type { RejectRow } from "../../../workspaces/rejects/rejects.js";
-import type { Change } from "./change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { isNamed, type Side } from "./pairing.js";
 
 const reason = "no_open_subscription";

@@ -6,7 +6,7 @@ import {
   accountMovements,
   type MovementRow,
 } from "../../../processors/book/account/account-movements.js";
-import type { Change } from "../../../processors/book/subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 
 const begun = Date.parse("2026-03-01T00:00:00Z");

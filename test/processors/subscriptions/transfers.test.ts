@@ -25,7 +25,7 @@ import { type Booking, bookingOver } from "../../harness/booking.js";
 import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
 import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
-import type { Change } from "../../../processors/book/subscriptions/change.js";
+import type { Change } from "../../../schemas/subscriptions/change.js";
 
 const happened = Date.parse("2026-03-10T12:00:00Z");
 const received = Date.parse("2026-03-20T12:00:00Z");
