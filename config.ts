@@ -60,6 +60,12 @@ export const limits = {
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**
+   * Changes of subscriptions that two definitions of MRR are compared by, each of which takes some
+   * 30 µs of processor time; and about how many are held at a time.
+   */
+  comparedChangesMax: 100_000,
+  comparedSliceRows: 20_000,
+  /**
    * Minor units, of the original and of the base currency. Fifteen digits are what a JSON number
    * (a double) shows exactly wherever the decimal point stands.
    */

@@ -24,6 +24,7 @@ import { countriesRoute } from "./countries/route.js";
 import { movementsRoute } from "./movement-series/route.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
+import { mrrCompareRoute } from "./mrr-compare/route.js";
 import { whatChangedRoute } from "./what-changed/route.js";
 import { recordedMovementsRoute } from "./recorded-movements/route.js";
 import { productsRoute } from "./products/route.js";
@@ -58,6 +59,7 @@ const readRoutes = [
   accountsRoute,
   accountRoute,
   mrrChangesRoute,
+  mrrCompareRoute,
   whatChangedRoute,
   recordedMovementsRoute,
 ];

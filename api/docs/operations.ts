@@ -18,6 +18,7 @@ import {
   recordedMovementsQueryParameters,
 } from "../recorded-movements/schema.js";
 import { whatChangedAnswer, whatChangedQueryParameters } from "../what-changed/schema.js";
+import { mrrCompareAnswer, mrrCompareQueryParameters } from "../mrr-compare/schema.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
 import { productsAnswer, productsQueryParameters } from "../products/schema.js";
 import { ratesAnswer, ratesQueryParameters } from "../rates/schema.js";
@@ -66,6 +67,14 @@ export const operations: readonly Operation[] = [
     mrrChangesAnswer,
     "Two readings of the same figure, and the movements between them under the raw events that " +
       "were recorded meanwhile; docs/explaining.md.",
+  ),
+  metric(
+    "mrr/compare",
+    "MRR by our definition beside that of another tool",
+    mrrCompareQueryParameters,
+    mrrCompareAnswer,
+    "Both totals, and the accounts that make the difference, with the rule for each; " +
+      "docs/definitions/.",
   ),
   metric(
     "mrr/what-changed",

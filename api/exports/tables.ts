@@ -9,6 +9,7 @@ import {
   movementsRow,
 } from "../movement-series/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
+import { comparedAccount } from "../mrr-compare/schema.js";
 import type { MrrAnswer } from "../mrr/schema.js";
 import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
@@ -32,6 +33,7 @@ const special: Readonly<Record<string, Partial<Column>>> = {
   // Empty where both currencies are one.
   fx_date: { kind: "date", isNullable: true },
   mrr_exact: { kind: "decimal", scale: mrrPlaces },
+  difference_exact: { kind: "decimal", scale: mrrPlaces },
 };
 
 /** Of the workspace. */
@@ -48,6 +50,7 @@ export const tables = {
       whatChangedRow.omit({ kinds: true }).extend(whatChangedRow.shape.kinds.shape),
     ),
   },
+  compared: { name: "mrr-compared", columns: columnsOf(comparedAccount, special) },
   changes: { name: "mrr-changes", columns: columnsOf(mrrChange, special) },
   recordedMovements: {
     name: "mrr-movements-recorded",

@@ -49,6 +49,8 @@ describe("Customers in answers", function suite() {
       product_id: "pro",
       amount: 10,
       currency: "EUR",
+      // Of which a month has fewer by another definition.
+      interval: "week",
       occurred_at: "2026-06-01T12:00:00Z",
       customer_id,
       ...more,
@@ -85,6 +87,7 @@ describe("Customers in answers", function suite() {
     "/v1/transactions",
     "/v1/mrr-movements",
     "/v1/metrics/mrr/changes?from_known_at=2000-01-01T00:00:00Z&at=2026-07-01T00:00:00Z",
+    "/v1/metrics/mrr/compare?definition=revenuecat",
   ];
   const whatChanged = "/v1/metrics/mrr/what-changed?from=2000-01-01";
 

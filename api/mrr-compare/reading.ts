@@ -1,0 +1,110 @@
+/** Works out MRR by two definitions, account by account: a slice of accounts at a time. */
+import { limits } from "../../config.js";
+import { grouped } from "../../runtime/grouped.js";
+import { inTurns } from "../../runtime/in-turns.js";
+import { compare } from "../../runtime/order.js";
+import {
+  type Comparison,
+  type Definition,
+  type Reading,
+  compareAccount,
+} from "../../schemas/definitions/definition.js";
+import { refundEnds } from "../../schemas/definitions/rules.js";
+import { unprocessable } from "../../schemas/http/errors.js";
+import { accountStateAt } from "../../schemas/subscriptions/account-state.js";
+import type { Service } from "../../service.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { rowsOf } from "../reading/reading.js";
+import {
+  type AccountsCompared,
+  type ComparedChange,
+  type RefundedRow,
+  changesCountQuery,
+  changesQuery,
+  refundedQuery,
+  sliceEndQuery,
+} from "./query.js";
+
+export interface ComparedAccount extends Comparison {
+  readonly account: string;
+  readonly provider: string;
+  /** What the other says less what we say. */
+  readonly difference: bigint;
+}
+
+export interface Compared {
+  readonly ours: bigint;
+  /** Those that any rule makes different, the largest difference first. */
+  readonly accounts: readonly ComparedAccount[];
+}
+
+type Store = Pick<Service, "clickhouse" | "rates">;
+
+/** @throws ApiError 422 when there is more than one answer may go over */
+export async function compareAccounts(
+  service: Store,
+  definition: Definition,
+  of: AccountsCompared,
+  currency: string,
+): Promise<Compared> {
+  await checkSize(service, of);
+  const { at } = of.asOf;
+  const refunds = definition.rules.includes(refundEnds)
+    ? grouped(await rowsOf<RefundedRow>(service, refundedQuery(of)), ({ account }) => account)
+    : new Map<string, RefundedRow[]>();
+  const readingOf = (account: string, changes: readonly ComparedChange[]): Reading => ({
+    account: accountStateAt(changes, clickhouseTime(at)),
+    rateOf: (original) => service.rates.quote(original, currency, at)?.rate ?? null,
+    refunded: new Set(refunds.get(account)?.map(({ external_id: sku }) => sku)),
+  });
+  let ours = 0n;
+  const accounts: ComparedAccount[] = [];
+  for await (const slice of slices(service, of)) {
+    const byAccount = grouped(slice, ({ account }) => account);
+    await inTurns(byAccount, ([account, changes]) => {
+      const compared = compareAccount(definition, readingOf(account, changes));
+      ours += compared.ours;
+      if (compared.differences.length === 0) return;
+      const difference = compared.differences.reduce((sum, { mrr }) => sum + mrr, 0n);
+      const provider = changes[0]?.provider ?? "";
+      accounts.push({ account, provider, difference, ...compared });
+    });
+  }
+  return { ours, accounts: accounts.sort(largestFirst) };
+}
+
+async function checkSize(service: Store, of: AccountsCompared): Promise<void> {
+  const [row] = await rowsOf<{ readonly changes: string }>(service, changesCountQuery(of));
+  if (Number(row?.changes ?? 0) <= limits.comparedChangesMax) return;
+  throw unprocessable(
+    "comparison_too_large",
+    `More than ${limits.comparedChangesMax} changes of subscriptions would have to be read. ` +
+      "Ask for one provider, or for an earlier moment.",
+    "provider",
+  );
+}
+
+/** Whole accounts. */
+async function* slices(
+  service: Store,
+  of: AccountsCompared,
+): AsyncGenerator<readonly ComparedChange[]> {
+  let after: string | null = "";
+  while (after !== null) {
+    const query = sliceEndQuery(of, after, limits.comparedSliceRows);
+    const [end] = await rowsOf<{ readonly account: string }>(service, query);
+    const upTo: string | null = end?.account ?? null;
+    yield await rowsOf<ComparedChange>(service, changesQuery(of, { after, upTo }));
+    after = upTo;
+  }
+}
+
+function largestFirst(one: ComparedAccount, other: ComparedAccount): number {
+  return (
+    compare(sizeOf(other.difference), sizeOf(one.difference)) || compare(one.account, other.account)
+  );
+}
+
+function sizeOf(mrr: bigint): bigint {
+  return mrr < 0n ? -mrr : mrr;
+}

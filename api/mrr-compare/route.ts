@@ -1,0 +1,42 @@
+/** `GET /v1/metrics/mrr/compare`: why another tool shows another MRR. */
+import { z } from "zod";
+import { definitions } from "../../schemas/definitions/index.js";
+import type { ExportRow } from "../exports/columns.js";
+import { tables } from "../exports/tables.js";
+import { type ReadApi, listRoute } from "../reading/routes.js";
+import { presentComparedAccount, presentComparison } from "./presenter.js";
+import { type ComparedAccount, compareAccounts } from "./reading.js";
+import { mrrCompareQueryParameters } from "./schema.js";
+
+export function mrrCompareRoute(api: ReadApi): void {
+  const options = {
+    path: "/v1/metrics/mrr/compare",
+    parameters: mrrCompareQueryParameters,
+    position: z.object({ rows: z.number().int() }),
+    table: tables.compared,
+    accountOf: (row: ExportRow) => row["account"],
+  };
+  listRoute(api, options, async ({ access, query, asOf }) => {
+    const { definition, provider } = query;
+    const { baseCurrency: currency } = access;
+    const of = { asOf, provider };
+    const compared = await compareAccounts(api.service, definitions[definition], of, currency);
+    const { accounts } = compared;
+    return {
+      present: (row: ComparedAccount) => presentComparedAccount(row, currency),
+      async page(after, limit) {
+        const shown = after?.rows ?? 0;
+        const upTo = shown + limit;
+        return {
+          rows: accounts.slice(shown, upTo),
+          last: upTo < accounts.length ? { rows: upTo } : null,
+          more: { comparison: presentComparison(compared, definition, asOf.at, currency) },
+        };
+      },
+      async *all() {
+        yield accounts;
+      },
+      count: async () => accounts.length,
+    };
+  });
+}

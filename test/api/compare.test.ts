@@ -1,0 +1,300 @@
+/** MRR by our definition beside those of other tools: what differs, of whom, by which rule. */
+import { expect } from "chai";
+import * as fc from "fast-check";
+import { type MrrCompareAnswer, mrrCompareAnswer } from "../../api/mrr-compare/schema.js";
+import { mrrAnswer } from "../../api/mrr/schema.js";
+import { limits } from "../../config.js";
+import { insertChanges } from "../../processors/book/subscriptions/changes.js";
+import { recordMovements } from "../../processors/book/subscriptions/movements.js";
+import { definitionNames } from "../../schemas/definitions/index.js";
+import { bookedNow } from "../../schemas/booked-at.js";
+import { fraction, monthlyToMrr, mrrOf } from "../../schemas/money/monthly.js";
+import type { Change } from "../../schemas/subscriptions/change.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { literal } from "../../stores/clickhouse/sql-text.js";
+import { type Endpoints, itRefuses, openEndpoints } from "../harness/endpoints.js";
+import { insertLedger, insertTransactions } from "../harness/query-rows.js";
+
+const path = "/v1/metrics/mrr/compare";
+const at = "2026-06-15T12:00:00Z";
+
+describe("GET /v1/metrics/mrr/compare", () => {
+  let endpoints: Endpoints;
+  beforeEach(async () => {
+    endpoints = await openEndpoints();
+  });
+
+  async function ask(query: Readonly<Record<string, string>>): Promise<MrrCompareAnswer> {
+    const answer = await endpoints.get(
+      `${path}?${new URLSearchParams({ at, ...query }).toString()}`,
+    );
+    expect(answer.status, answer.text).to.equal(200);
+    return mrrCompareAnswer.parse(answer.json);
+  }
+
+  async function all(query: Readonly<Record<string, string>>) {
+    const first = await ask(query);
+    const rows = [...first.data];
+    for (let cursor = first.pagination.next_cursor; cursor !== null;) {
+      const page: MrrCompareAnswer = await ask({ ...query, cursor });
+      rows.push(...page.data);
+      expect(page.comparison).to.deep.equal(first.comparison);
+      cursor = page.pagination.next_cursor;
+    }
+    return { ...first, data: rows };
+  }
+
+  async function book(changes: readonly Change[]): Promise<void> {
+    const { clickhouse } = endpoints.service;
+    await insertChanges(clickhouse, changes);
+    await recordMovements(clickhouse, changes, clickhouse.isShared);
+  }
+
+  interface Told {
+    readonly account: string;
+    readonly day: string;
+    readonly provider?: string;
+    readonly phase?: Change["phase"];
+    /** In minor units; none: it counts nothing. */
+    readonly monthly?: bigint;
+    readonly interval?: string;
+    readonly currency?: string;
+    /** From this day on twice as much: a discount ends. */
+    readonly discountEnds?: string;
+  }
+
+  let events = 0;
+  function changeOf(told: Told): Change {
+    const { account, day, monthly, currency = "EUR", interval = "month", discountEnds } = told;
+    const time = `${day} 00:00:00.000`;
+    const { rates } = endpoints.service;
+    const rate = rates.quote(currency, "EUR", Date.parse(`${day}T00:00:00Z`))?.rate ?? "1";
+    const itemsOf = (amount: bigint) => [
+      {
+        item: "item",
+        external_id: "plan",
+        price: `${currency}:${amount}/1:${interval}`,
+        mrr: monthlyToMrr(fraction(amount), rate, currency),
+      },
+    ];
+    const steps = [{ at: time, items: monthly === undefined ? [] : itemsOf(monthly) }];
+    if (monthly !== undefined && discountEnds !== undefined) {
+      steps.push({ at: `${discountEnds} 00:00:00.000`, items: itemsOf(2n * monthly) });
+    }
+    events += 1;
+    const event = `evt ${String(events).padStart(5, "0")}`;
+    return {
+      ...endpoints.tenant,
+      account,
+      provider: told.provider ?? "stripe",
+      subscription: `sub ${account}`,
+      change_id: `${event}:0`,
+      revision: 1,
+      void: 0,
+      at: time,
+      phase: told.phase ?? "changed",
+      event_id: event,
+      recorded_at: time,
+      currency,
+      country: "",
+      steps,
+    };
+  }
+
+  const mrrNow = async (): Promise<number> => {
+    const answer = await endpoints.get(`/v1/metrics/mrr?at=${at}`);
+    return mrrAnswer.parse(answer.json).data.current_mrr;
+  };
+
+  const story: readonly Told[] = [
+    { account: "same", day: "2026-01-10", monthly: 1_000n },
+    { account: "weekly", day: "2026-01-10", monthly: 5_200n, interval: "week" },
+    { account: "discounted", day: "2026-01-10", monthly: 2_000n, discountEnds: "2026-09-01" },
+    { account: "pauses", day: "2026-01-10", monthly: 3_000n },
+    { account: "pauses", day: "2026-05-10" },
+    { account: "apple", day: "2026-01-10", monthly: 4_000n, provider: "apple" },
+    { account: "apple", day: "2026-05-10", provider: "apple" },
+    { account: "passes", day: "2026-06-02", monthly: 700n },
+    { account: "passes", day: "2026-06-20", phase: "ended" },
+    { account: "refunded", day: "2026-01-10", monthly: 900n },
+  ];
+
+  async function bookStory(): Promise<void> {
+    await book(story.map(changeOf));
+    const { clickhouse } = endpoints.service;
+    const sale = { payment: "stripe:ch", sales: 1, amount: 900, external_id: "plan" } as const;
+    const [paid, back] = [Date.parse("2026-06-10"), Date.parse("2026-06-12")];
+    await insertTransactions(clickhouse, endpoints.tenant, [
+      {
+        id: "tx",
+        payment: "ch",
+        account: "refunded",
+        type: "subscription",
+        external_id: "plan",
+        timestamp: paid,
+        recorded_at: paid,
+        version: 1,
+      },
+    ]);
+    await insertLedger(clickhouse, endpoints.tenant, [
+      { ...sale, kind: "sale", happened_at: paid, recorded_at: paid },
+      { ...sale, kind: "refund", amount: -900, sales: 0, happened_at: back, recorded_at: back },
+    ]);
+  }
+
+  it("should name the accounts that make the difference, with the rule for each", async () => {
+    await bookStory();
+    const shown = async (definition: string) => {
+      const { data, comparison } = await ask({ definition });
+      return {
+        ours: comparison.ours,
+        theirs: comparison.theirs,
+        rows: data.map(({ account, difference, rules }) =>
+          [account, difference, ...rules.map(({ rule }) => rule)].join(" "),
+        ),
+      };
+    };
+    const ours = 10 + 52 + 20 + 7 + 9;
+    expect(await mrrNow()).to.equal(ours);
+    expect(await shown("ours")).to.deep.equal({ ours, theirs: ours, rows: [] });
+    expect(await shown("stripe")).to.deep.equal({
+      ours,
+      theirs: ours + 20,
+      rows: ["discounted 20 finite_discounts"],
+    });
+    expect(await shown("chartmogul")).to.deep.equal({
+      ours,
+      theirs: ours + 30,
+      rows: ["pauses 30 paused_counts"],
+    });
+    expect(await shown("profitwell")).to.deep.equal({
+      ours,
+      theirs: ours - 7,
+      rows: ["passes -7 first_month_leavers"],
+    });
+    expect(await shown("revenuecat")).to.deep.equal({
+      ours,
+      theirs: ours - 9 - 4,
+      rows: ["refunded -9 refund_ends", "weekly -4 months_of_four_weeks"],
+    });
+  });
+
+  it("should count what had happened, and what was known, by then", async () => {
+    await bookStory();
+    const differences = async (definition: string, query: Readonly<Record<string, string>>) =>
+      (await ask({ definition, ...query })).data.map(({ account }) => account);
+    // Before the refund; before it was known who leaves.
+    expect(await differences("revenuecat", { at: "2026-06-11" })).to.deep.equal(["weekly"]);
+    const early = { known_at: "2026-06-16T00:00:00Z" };
+    expect(await differences("profitwell", early)).to.deep.equal([]);
+  });
+
+  it("should convert at the rates that each tool takes", async () => {
+    const dollars = { account: "dollars", monthly: 10_000n, currency: "USD" };
+    await book([
+      changeOf({ ...dollars, day: "2025-01-10" }),
+      changeOf({ ...dollars, day: "2026-02-10" }),
+    ]);
+    const { rates } = endpoints.service;
+    const mrrOn = (moment: string) =>
+      mrrOf(
+        monthlyToMrr(
+          fraction(10_000n),
+          rates.quote("USD", "EUR", Date.parse(moment))?.rate ?? "",
+          "USD",
+        ),
+      );
+    const first = mrrOn("2025-01-10");
+    for (const [definition, moment] of [
+      ["stripe", at],
+      ["chartmogul", "2026-02-10"],
+      ["revenuecat", "2026-02-10"],
+    ] as const) {
+      const { comparison } = await ask({ definition });
+      expect(mrrOf(comparison.difference_exact), definition).to.equal(mrrOn(moment) - first);
+      expect(comparison.difference, definition).not.to.equal(0);
+    }
+    expect((await ask({ definition: "profitwell" })).comparison.accounts).to.equal(0);
+  });
+
+  it("should add up to the last digit over all pages, with our side as MRR has it", async () => {
+    const days = ["2025-11-03", "2026-01-31", "2026-05-01", "2026-06-01", "2026-06-09"];
+    const told = fc.record({
+      account: fc.integer({ min: 1, max: 12 }).map((number) => `account ${number}`),
+      day: fc.constantFrom(...days, "2026-06-25"),
+      provider: fc.constant("stripe"),
+      phase: fc.constantFrom("started", "changed", "ended", "expired"),
+      monthly: fc.option(fc.constantFrom(333n, 1_000n, 99_999n), { nil: undefined }),
+      interval: fc.constantFrom("week", "month", "year"),
+      currency: fc.constantFrom("EUR", "USD", "JPY"),
+      discountEnds: fc.constantFrom(undefined, "2026-06-10", "2026-12-01"),
+    } as const);
+    const [history = []] = fc.sample(fc.array(told, { minLength: 150, maxLength: 150 }), {
+      numRuns: 1,
+      seed: 33,
+    });
+    const given = history.map(({ monthly, discountEnds, ...each }) => ({
+      ...each,
+      ...(monthly === undefined || each.phase === "ended" ? {} : { monthly }),
+      ...(discountEnds === undefined || discountEnds <= each.day ? {} : { discountEnds }),
+    }));
+    await book(given.map(changeOf));
+    const expected = await mrrNow();
+    for (const definition of definitionNames) {
+      const { data, comparison } = await all({ definition, limit: "2" });
+      const sum = (amounts: readonly { readonly difference_exact: string }[]) =>
+        amounts.reduce((total, amount) => total + mrrOf(amount.difference_exact), 0n);
+      const difference = mrrOf(comparison.difference_exact);
+      expect(comparison.ours, definition).to.equal(expected);
+      expect(comparison.accounts, definition).to.equal(data.length);
+      expect(sum(data), definition).to.equal(difference);
+      expect(sum(comparison.rules), definition).to.equal(difference);
+      for (const row of data) expect(sum(row.rules)).to.equal(mrrOf(row.difference_exact));
+      const sizes = data.map((row) => Math.abs(row.difference));
+      expect(sizes, definition).to.deep.equal(sizes.toSorted((one, other) => other - one));
+      expect(new Set(data.map(({ account }) => account)).size).to.equal(data.length);
+    }
+    const { comparison } = await ask({ definition: "stripe" });
+    expect(comparison.accounts, "the story has differences").to.be.greaterThan(2);
+  });
+
+  it("should be narrowed to a provider, and come as a table", async () => {
+    await bookStory();
+    const { comparison } = await ask({ definition: "stripe", provider: "apple" });
+    expect([comparison.ours, comparison.accounts]).to.deep.equal([0, 0]);
+    const query = new URLSearchParams({ definition: "revenuecat", at, format: "csv" });
+    const { text } = await endpoints.get(`${path}?${query.toString()}`);
+    const [head = "", ...lines] = text.trim().split(/\r?\n/);
+    expect(head).to.match(/^account,provider,ours,theirs,difference,difference_exact,rules$/);
+    expect(lines.map((line) => line.split(",")[0])).to.deep.equal(["refunded", "weekly"]);
+  });
+
+  it("should refuse to go over more changes than one answer may", async () => {
+    const { workspace, environment } = endpoints.tenant;
+    await endpoints.service.clickhouse.write(
+      `INSERT INTO subscription_changes (workspace, environment, account, provider, subscription,
+         change_id, revision, void, at, phase, event_id, recorded_at, currency, steps, booked_at)
+       SELECT ${literal(workspace)}, ${literal(environment)}, toString(number % 1000), 'paddle',
+         toString(number % 1000), toString(number), 1, 0, ${literal("2026-01-01 00:00:00.000")},
+         'changed', toString(number), ${literal(clickhouseTime(Date.parse("2026-01-01")))}, 'EUR',
+         [], ${bookedNow}
+       FROM numbers(${limits.comparedChangesMax + 1})`,
+    );
+    const answer = await endpoints.get(`${path}?definition=stripe&at=${at}`);
+    expect(answer.status, answer.text).to.equal(422);
+    expect(answer.json.error.code).to.equal("comparison_too_large");
+    await ask({ definition: "stripe", provider: "stripe" });
+  });
+
+  describe("refusing", () => {
+    itRefuses(
+      (asked) => endpoints.get(asked),
+      [
+        [path, 400, "parameter_invalid", "definition"],
+        [`${path}?definition=theirs`, 400, "parameter_invalid", "definition"],
+        [`${path}?definition=stripe&at=2999-01-01`, 422, "moment_in_future", "at"],
+        [`${path}?definition=stripe&cursor=x`, 400, "cursor_invalid", "cursor"],
+      ],
+    );
+  });
+});
