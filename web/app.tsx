@@ -11,6 +11,7 @@ const screens = [
   { path: "/overview", screen: screenOf(() => import("./screens/overview/overview.js")) },
   { path: "/mrr", screen: screenOf(() => import("./screens/mrr/mrr.js")) },
   { path: "/mrr/movements", screen: screenOf(() => import("./screens/mrr/movements.js")) },
+  { path: "/mrr/definitions", screen: screenOf(() => import("./screens/compare/compare.js")) },
   { path: "/what-changed", screen: screenOf(() => import("./screens/changed/changed.js")) },
   { path: "/revenue", screen: screenOf(() => import("./screens/revenue/revenue.js")) },
   { path: "/rates", screen: screenOf(() => import("./screens/rates/rates.js")) },

@@ -430,6 +430,7 @@ describe("The dashboard", function () {
     "/overview",
     "/mrr?group_by=provider",
     "/mrr/movements",
+    "/mrr/definitions",
     "/revenue?group_by=product",
     "/rates",
     "/retention",

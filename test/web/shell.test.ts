@@ -230,6 +230,7 @@ describe("Around the screens", function () {
       "/overview",
       "/mrr?group_by=product",
       "/mrr/movements",
+      "/mrr/definitions",
       "/revenue?group_by=product",
       "/rates",
       "/retention",

@@ -5,6 +5,7 @@ import type { EventAnswer } from "../../api/events/schema.js";
 import type { MovementsAnswer } from "../../api/movement-series/schema.js";
 import type { WhatChangedAnswer } from "../../api/what-changed/schema.js";
 import type { MrrChangesAnswer } from "../../api/mrr-changes/schema.js";
+import type { MrrCompareAnswer } from "../../api/mrr-compare/schema.js";
 import type { MrrAnswer } from "../../api/mrr/schema.js";
 import type { ProductsAnswer } from "../../api/products/schema.js";
 import type { RatesAnswer } from "../../api/rates/schema.js";
@@ -18,6 +19,7 @@ export interface Answers {
   readonly "/v1/metrics/mrr": MrrAnswer;
   readonly "/v1/metrics/mrr/movements": MovementsAnswer;
   readonly "/v1/metrics/mrr/changes": MrrChangesAnswer;
+  readonly "/v1/metrics/mrr/compare": MrrCompareAnswer;
   readonly "/v1/metrics/mrr/what-changed": WhatChangedAnswer;
   readonly "/v1/metrics/cohorts": CohortsAnswer | AccountCohortsAnswer;
   readonly "/v1/metrics/rates": RatesAnswer;

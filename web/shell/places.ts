@@ -33,6 +33,7 @@ export const groups = [
 export const screens: readonly Place[] = [
   ...groups.flatMap(({ places }): readonly Place[] => places),
   { path: "/mrr/movements", name: "Movements" },
+  { path: "/mrr/definitions", name: "Definitions of MRR" },
   { path: "/why", name: "What we knew when" },
 ];
 

@@ -1,0 +1,121 @@
+/** Why another tool shows another MRR: from the figure to the accounts and their rules. */
+import { expect } from "chai";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { bookEvents, createWorkspace } from "./workspace.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+describe("Definitions of MRR", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let workspace = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    looked = new LookedAt(page);
+    workspace = await createWorkspace(context, endpoints, "Comparing");
+    await bookEvents(endpoints, workspace, "Production", [
+      started("monthly", 100, "month"),
+      started("large", 30, "week"),
+      started("small", 12, "week"),
+    ]);
+  });
+  after(() => context?.close());
+
+  const started = (id: string, amount: number, interval: string): object => ({
+    provider: "stripe",
+    event_type: "subscription.new",
+    event_id: `new-${id}`,
+    amount,
+    interval,
+    currency: "USD",
+    subscription_id: id,
+    customer_id: `customer-${id}`,
+    customer_country: "DE",
+    product_id: `plan-${id}`,
+    product_name: `Plan ${id}`,
+    occurred_at: new Date(Date.now() - 40 * dayMs).toISOString(),
+  });
+
+  async function open(path: string): Promise<void> {
+    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
+    await looked.settle();
+  }
+  const sentence = (text: string) => page.locator("main .answer").getByText(text, { exact: true });
+
+  it("should be one click away from MRR, and say when there is no difference", async () => {
+    await open("/mrr");
+    await page.getByRole("link", { name: "Definitions", exact: true }).click();
+    await page.getByRole("heading", { name: "Definitions of MRR", level: 1 }).waitFor();
+    await sentence("By the rules of Stripe Billing MRR is $282.00, as by ours.").waitFor();
+  });
+
+  it("should name the rule, and the accounts it concerns, the largest first", async () => {
+    await open("/mrr/definitions");
+    await page.getByRole("button", { name: /^Beside ours/ }).click();
+    await page.getByRole("link", { name: "RevenueCat", exact: true }).click();
+    await page.waitForURL(/definition=revenuecat/);
+    await sentence(
+      "By the rules of RevenueCat MRR is $268.00, $14.00 less than by ours: " +
+        "2 accounts counted otherwise.",
+    ).waitFor();
+    const rule = page.getByRole("row", { name: /A month has four weeks/ });
+    expect(await rule.getByRole("cell").allTextContents()).to.deep.equal([
+      "-$14.00",
+      "2",
+      "A month has four weeks, not 52 / 12.",
+    ]);
+    const accounts = page.getByRole("region", { name: /^Accounts that make the difference/ });
+    const cells = await accounts
+      .locator("tbody tr")
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.querySelectorAll("td")].map(({ textContent }) => textContent)),
+      );
+    expect(cells).to.deep.equal([
+      ["-$10.00", "Months of four weeks", "$130.00", "$120.00", "Stripe"],
+      ["-$4.00", "Months of four weeks", "$52.00", "$48.00", "Stripe"],
+    ]);
+    await accounts.getByRole("link").first().click();
+    await page.waitForURL(/\/accounts\//);
+  });
+
+  it("should be asked about an earlier day, and lead to the sources", async () => {
+    await open("/mrr/definitions?definition=revenuecat");
+    const early = new Date(Date.now() - 50 * dayMs).toISOString().slice(0, 10);
+    await page.getByLabel("at the end of", { exact: true }).fill(early);
+    await page.waitForURL(new RegExp(`of=${early}`));
+    await sentence("By the rules of RevenueCat MRR is $0.00, as by ours.").waitFor();
+    const sources = page.getByRole("link", { name: "each with its source" });
+    const answer = await context.request.get((await sources.getAttribute("href")) ?? "");
+    expect(await answer.text()).to.include("RevenueCat beside ours");
+  });
+
+  it("should be found by the palette", async () => {
+    await open("/overview");
+    await page.keyboard.press("ControlOrMeta+k");
+    await page.keyboard.type("definitions of");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/mrr\/definitions/);
+  });
+
+  it("should complain of nothing", () => {
+    expect(looked.complaints).to.deep.equal([]);
+  });
+});
