@@ -104,6 +104,12 @@ export const limits = {
   itemsPerSubscriptionMax: 500,
   /** Events of one thing kept together (changes of one membership's plan): those reported first. */
   mergedFieldsMax: 200,
+  /** Payments of one month that are compared with the provider's list, in memory. */
+  reconciledPaymentsMax: 250_000,
+  /** Differences of one month kept row by row; all of them are counted. */
+  differencesPerMonthMax: 200,
+  /** Months one call asks to compare, or shows. */
+  reconciledMonthsMax: 36,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */

@@ -20,6 +20,7 @@ import { createProviders } from "../providers/index.js";
 import { type Topic, topics } from "../schemas/records/records.js";
 import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
 import { runPaymentLookups } from "./backfill/missing-payments.js";
+import { runReconciliations } from "./reconcile/run-reconciliations.js";
 import { Bookkeeper, type BookingService } from "./book/bookkeeper.js";
 import { ConsumerHealth } from "./consumer-health.js";
 import { enrichOptional } from "./enrich/enrich-optional.js";
@@ -143,6 +144,8 @@ export async function start(service: Service): Promise<void> {
   service.releases.push("backfills", () => backfills);
   const lookups = runPaymentLookups(enriching);
   service.releases.push("payment lookups", () => lookups);
+  const reconciliations = runReconciliations(enriching);
+  service.releases.push("reconciliations", () => reconciliations);
   service.releases.push("questions to providers", () => stopping.abort());
   consume(topics.raw, groups.normalize, normalizeBatchRecordsMax, (records) =>
     normalizeInTurn(enriching, records),

@@ -43,6 +43,18 @@ export interface Metrics {
     label: string,
     read: () => Promise<Readonly<Record<string, number>>>,
   ): void;
+  /** The same of several labels. */
+  gaugeBy<Name extends string>(
+    name: string,
+    help: string,
+    labelNames: readonly Name[],
+    read: () => Promise<readonly Series<Name>[]>,
+  ): void;
+}
+
+interface Series<Name extends string> {
+  readonly labels: Labels<Name>;
+  readonly value: number;
 }
 
 export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metrics {
@@ -72,6 +84,22 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
     const within = bounded(seriesMax);
     return { observe: (labels, seconds) => histogram.observe(within(labels), seconds) };
   }
+
+  const gaugeBy: Metrics["gaugeBy"] = (name, help, labelNames, read) => {
+    const gauge = new Gauge<string>({
+      name: prefix + name,
+      help,
+      labelNames: [...labelNames],
+      registers: [],
+      async collect() {
+        this.reset();
+        // What cannot be asked now is left out; all else is of use most of all then.
+        const series = await read().catch(() => []);
+        for (const { labels, value } of series.slice(0, seriesMax)) this.set(labels, value);
+      },
+    });
+    registry.registerMetric(gauge);
+  };
 
   return {
     registry,
@@ -116,22 +144,12 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
       ["figures"],
       delayBuckets,
     ),
-    gauge(name, help, label, read) {
-      const gauge = new Gauge({
-        name: prefix + name,
-        help,
-        labelNames: [label],
-        registers: [],
-        async collect() {
-          this.reset();
-          // What cannot be asked now is left out; all else is of use most of all then.
-          const values = await read().catch(() => ({}));
-          for (const [value, number] of Object.entries(values).slice(0, seriesMax))
-            this.set({ [label]: value }, number);
-        },
-      });
-      registry.registerMetric(gauge);
-    },
+    gaugeBy,
+    gauge: (name, help, label, read) =>
+      gaugeBy(name, help, [label], async () => {
+        const values = Object.entries(await read());
+        return values.map(([of, value]) => ({ labels: { [label]: of }, value }));
+      }),
   };
 }
 

@@ -83,7 +83,8 @@ function knownBy(
   return read.some((span) => span.from <= start && span.to >= until) ? "api" : "none";
 }
 
-async function firstWebhookOf(
+/** ms since 1970; null: none came. */
+export async function firstWebhookOf(
   clickhouse: Source["clickhouse"],
   workspace: string,
   integration: string,

@@ -97,6 +97,25 @@ function ofWorkspace(): Operation[] {
       "How the money of each month is known",
       manage.coverage,
     ),
+    {
+      ...create(
+        "/integrations/{integration}/reconciliation",
+        "Compare months with the provider's list",
+        manage.newReconciliation,
+        manage.reconciliation,
+      ),
+      status: 202,
+      errors: [404, 413, 415, 422],
+    },
+    {
+      ...read(
+        "/integrations/{integration}/reconciliation",
+        "What is booked beside what the provider lists",
+        manage.reconciliation,
+      ),
+      query: manage.reconciliationQuery,
+      errors: [404, 422],
+    },
     list("/products", "Products", manage.managedProduct, manage.productsQuery),
     change(
       "/products/{product}",

@@ -16,6 +16,7 @@ import { openNeededEvents } from "../../workspaces/needed-events.js";
 import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
+import { reconciliationRoutes } from "./integrations/reconciliation.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
 import { demoRoutes } from "./demo/routes.js";
@@ -43,6 +44,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   const neededOf = openNeededEvents({ ...service, providers });
   integrationRoutes(service, workspace, cursors, providers, neededOf);
   backfillRoutes(service, workspace, providers);
+  reconciliationRoutes(service, workspace, providers);
   productRoutes(service, workspace, cursors, catalogues);
   rejectRoutes(service, workspace, cursors);
   attentionRoutes(service, workspace, neededOf);

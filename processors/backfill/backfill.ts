@@ -4,7 +4,6 @@
  * it short it goes on at the page it was at; a page read twice changes nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { withDeadline } from "../../runtime/deadline.js";
 import {
   type Backfill,
   type BackfillStep,
@@ -13,6 +12,7 @@ import {
   leaseBackfill,
   moveBackfill,
 } from "../../workspaces/backfills.js";
+import { repeatReconciliations } from "../../workspaces/reconciliations.js";
 import type { ProviderApis } from "../../providers/api/provider-api.js";
 import type { Service } from "../../service.js";
 import { recordsBehind } from "../../stores/watermark/backlog.js";
@@ -22,21 +22,16 @@ import { Lookout } from "../../runtime/lookout.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
-import { parseJsonText } from "../../schemas/json.js";
 import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
+import { readPage, type Unread } from "./read-page.js";
 
 /** Records of a backfill that may wait at each step; live events queue behind at most these. */
 const backfillAheadRecordsMax = 300;
 /** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
 export const backfillTriesMax = 5;
-/** One answer with a page of history, and all tries for it; less than the lease. */
-const backfillAnswerMsMax = 30_000;
-const backfillPageMsMax = 90_000;
-/** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
-const backfillClockSkewMsMax = 60_000;
 /** The pause of a backfill whose API cannot be had, doubling up to this. */
 const backfillPauseMsMax = 5 * 60 * 1000;
 
@@ -127,6 +122,10 @@ async function moveOn(
     pauses.delete(id);
     tries.delete(id);
     if (outcome.step.state !== "reading") startedAgain.delete(id);
+    if (outcome.step.state === "done" || outcome.step.state === "different") {
+      // What was missing may have been read.
+      await repeatReconciliations(postgres, backfill.integration, backfill.from, now);
+    }
     return moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
   }
   const { problem } = outcome;
@@ -135,24 +134,24 @@ async function moveOn(
     const failed = { ...backfill, state: "failed" as const, problem, restUntil: now };
     return moveBackfill(postgres, backfill, failed, now);
   }
-  const ms = problem === null ? lookEveryMs : nextPause(pauses, id, pauseMsFirst);
+  const ms = problem === null ? lookEveryMs : nextPause(pauses, id);
   const restUntil = new Date(now.getTime() + ms);
   // What waits keeps the time of its last page: the comparison begins when that is booked.
   await moveBackfill(postgres, backfill, { ...backfill, problem, restUntil }, backfill.updatedAt);
 }
 
 /** ms; of each pause after the other twice as much. */
-function nextPause(pauses: Memory["pauses"], backfill: string, first: number): number {
-  const ms = pauses.get(backfill) ?? first;
-  pauses.set(backfill, Math.min(ms * 2, backfillPauseMsMax));
+export function nextPause(pauses: Map<string, number>, of: string, first = pauseMsFirst): number {
+  const ms = pauses.get(of) ?? first;
+  pauses.set(of, Math.min(ms * 2, backfillPauseMsMax));
   return ms;
 }
 
 /** A page further; or it stops, for good or for now (`problem` null: others come first). */
 type Outcome =
   | { readonly step: Omit<BackfillStep, "restUntil"> }
-  | { readonly for: "good"; readonly problem: string }
-  | { readonly for: "now"; readonly problem: string | null };
+  | Unread
+  | { readonly for: "now"; readonly problem: null };
 
 async function stepOf(
   service: BackfillingService,
@@ -169,7 +168,8 @@ async function stepOf(
   if (!(await isItsTurn(service, backfill))) return { for: "now", problem: null };
 
   // 1. One page.
-  const read = await readPage(service, backfill, provider, integration, list);
+  const span = { from: backfill.from.getTime(), to: backfill.createdAt.getTime() };
+  const read = await readPage(service, { provider, integration, list, span }, backfill.after);
   if (!("objects" in read)) return fromItsStart(backfill, read, startedAgain) ?? read;
 
   if (backfill.state === "comparing") {
@@ -233,40 +233,6 @@ async function isReady(
   const completed = await recordsBehind(log, topics.incomplete, groups.complete, "committed");
   const booked = await recordsBehind(log, topics.facts, groups.book, "handled");
   return [normalized, completed, booked].every((behind) => behind <= backfillAheadRecordsMax);
-}
-
-async function readPage(
-  { apis, stopping }: BackfillingService,
-  { from, createdAt, after }: Backfill,
-  provider: Provider,
-  integration: { readonly id: string; readonly credentials: readonly unknown[] },
-  list: HistoryList,
-): Promise<HistoryPage | Extract<Outcome, { for: string }>> {
-  const span = { from: from.getTime(), to: createdAt.getTime() };
-  // What changes while the page is under way is reported by a webhook, which must be the newer.
-  const asOf = Date.now() - backfillClockSkewMsMax;
-  const [credentials] = integration.credentials;
-  const path = list.path(span, after, credentials);
-  const asked = await withDeadline(backfillPageMsMax, stopping, (signal) =>
-    apis.ask(
-      { provider, integration: { id: integration.id, credentials } },
-      { path, freshForMs: 0, answerMsMax: backfillAnswerMsMax },
-      signal,
-    ),
-  );
-  const of = `The API of ${provider.token}`;
-  if (asked.outcome === "silent") {
-    return { for: "good", problem: "The integration has no key for the provider's API." };
-  }
-  if (asked.outcome === "refused") {
-    return { for: "good", problem: `${of} refused ${list.name}: ${asked.detail}.` };
-  }
-  if (asked.outcome === "trouble") {
-    return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
-  }
-  const json = asked.text === null ? null : parseJsonText(asked.text);
-  const page = json?.ok === true ? list.read(json.value, asOf, span, after) : null;
-  return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
 
 type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;

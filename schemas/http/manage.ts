@@ -4,6 +4,7 @@ import { auditFinding } from "../audit.js";
 import { pageQuery, pagination } from "./pages.js";
 import { categories } from "../products.js";
 import { providerTokens } from "../provider-tokens.js";
+import { monthReport } from "../reconciliation.js";
 
 const manageEnvironment = z.enum(["Production", "Test"]);
 /** What callers may write for it: the words of keys and figures, too. */
@@ -16,6 +17,7 @@ export const baseCurrency = z.enum(["USD", "EUR", "GBP", "INR", "JPY"]);
 
 export const name = z.string().trim().min(1).max(200);
 export const timestamp = z.iso.datetime({ offset: true });
+export const givenMonth = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month: 2026-05");
 
 /** How every single answer is wrapped. */
 export const dataAnswer = <T extends z.ZodType>(data: T) =>
@@ -258,6 +260,41 @@ export const backfill = z.object({
   updated_at: timestamp,
 });
 export type BackfillView = z.infer<typeof backfill>;
+
+export const reconciliationQuery = z.object({
+  from: givenMonth.optional().describe("The first month; eleven before `to` by default"),
+  to: givenMonth.optional().describe("The last one; the present one by default"),
+});
+export const newReconciliation = z.strictObject({
+  from: givenMonth.describe("The first month to compare, YYYY-MM"),
+  to: givenMonth.optional().describe("The last one; the present one by default"),
+});
+export const reconciliation = z.object({
+  from: z.string(),
+  to: z.string(),
+  score_pct: z
+    .number()
+    .nullable()
+    .describe(
+      "Of all months that were compared; of several currencies, smallest units count alike",
+    ),
+  months_compared: z.int().describe("Of `months`"),
+  months: z
+    .array(
+      z.object({
+        month: z.string().describe("YYYY-MM, in UTC"),
+        state: z
+          .enum(["none", "waiting", "done", "failed"])
+          .describe("none: nobody asked for it. A report that is there is the one found last"),
+        problem: z.string().nullable().describe("Why it waits, or failed"),
+        compared_at: timestamp.nullable(),
+        report: monthReport.nullable(),
+      }),
+    )
+    .describe("In order of time"),
+  not_compared: z.array(z.string()).describe("What the lists cannot show, in sentences"),
+});
+export type ReconciliationView = z.infer<typeof reconciliation>;
 
 export const coverage = z.object({
   months: z

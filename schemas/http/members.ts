@@ -1,6 +1,6 @@
 /** Members, invitations, the activity log, saved views, annotations and goals of a workspace. */
 import { z } from "zod";
-import { name, timestamp } from "./manage.js";
+import { givenMonth, name, timestamp } from "./manage.js";
 import { role } from "./session.js";
 
 export const newInvitation = z.strictObject({
@@ -97,7 +97,7 @@ export const goalFigures = ["mrr", "revenue"] as const;
 const goalAmount = z.number().positive().describe("In the base currency of the workspace");
 export const newGoal = z.strictObject({
   figure: z.enum(goalFigures),
-  month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, "must be a month: 2026-05"),
+  month: givenMonth,
   amount: goalAmount,
 });
 export const changedGoal = z.strictObject({ amount: goalAmount });

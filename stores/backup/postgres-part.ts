@@ -27,6 +27,7 @@ export const postgresTables = [
   "kept_answers",
   "customers",
   "backfills",
+  "reconciliations",
   "audits",
   "integration_calls",
   "credential_replays",

@@ -204,6 +204,8 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "POST /workspaces/:workspace/integrations/:integration/endpoint": "admin",
   "GET /workspaces/:workspace/integrations/:integration/backfill": "viewer",
   "GET /workspaces/:workspace/integrations/:integration/coverage": "viewer",
+  "POST /workspaces/:workspace/integrations/:integration/reconciliation": "admin",
+  "GET /workspaces/:workspace/integrations/:integration/reconciliation": "viewer",
   "GET /workspaces/:workspace/products": "viewer",
   "PATCH /workspaces/:workspace/products/:product": "admin",
   "POST /workspaces/:workspace/products/:product/merge": "admin",

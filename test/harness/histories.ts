@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
+import type { MonthReport } from "../../schemas/reconciliation.js";
 import type { Endpoints } from "./endpoints.js";
 
 interface Sums {
@@ -117,4 +118,59 @@ function inHalves<One>(all: readonly One[], seed: number): readonly [before: One
   const shuffled = placed.map(({ one }) => one);
   const half = Math.ceil(shuffled.length / 2);
   return [shuffled.slice(0, half), shuffled.slice(half)];
+}
+
+export interface ShownReconciliation {
+  readonly score_pct: number | null;
+  readonly months_compared: number;
+  readonly not_compared: readonly string[];
+  readonly months: readonly {
+    readonly month: string;
+    readonly state: string;
+    readonly problem: string | null;
+    readonly compared_at: string | null;
+    readonly report: MonthReport | null;
+  }[];
+}
+
+export function reconciliationPath({ path }: Endpoints, integration: string): string {
+  return `${path}/integrations/${integration}/reconciliation`;
+}
+
+/** Compares these months. @param from YYYY-MM */
+export async function reconciled(
+  to: Endpoints,
+  id: string,
+  months: { readonly from: string; readonly to?: string },
+): Promise<ShownReconciliation> {
+  const started = await to.manage("POST", reconciliationPath(to, id), months);
+  expect(started.status, started.text).to.equal(202);
+  return endedReconciliation(to, id, months);
+}
+
+export async function endedReconciliation(
+  to: Endpoints,
+  id: string,
+  months: { readonly from: string; readonly to?: string },
+): Promise<ShownReconciliation> {
+  const query = new URLSearchParams(months).toString();
+  for (;;) {
+    const answer = await to.manage("GET", `${reconciliationPath(to, id)}?${query}`);
+    expect(answer.status, answer.text).to.equal(200);
+    const shown: ShownReconciliation = answer.json.data;
+    if (shown.months.every(({ state }) => state !== "waiting")) return shown;
+    await pause(lookEveryMs);
+  }
+}
+
+/** That every month was compared, something was in them, and each agrees to the cent. */
+export function expectAgreement({ months, score_pct: score }: ShownReconciliation): void {
+  for (const { month, state, problem, report } of months) {
+    expect(state, `${month}: ${problem}`).to.equal("done");
+    expect(report?.differences, month).to.deep.equal([]);
+    for (const { listed, booked } of report?.currencies ?? []) {
+      expect(booked, month).to.deep.equal(listed);
+    }
+  }
+  expect(score).to.equal(100);
 }

@@ -17,7 +17,14 @@ import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import { lemonSqueezyApi } from "../apis/lemonsqueezy-api.js";
 import { send } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
+import {
+  backfilled,
+  backfilledBetween,
+  expectAgreement,
+  figuresOf,
+  monthsOf,
+  reconciled,
+} from "../harness/histories.js";
 
 const lemon = createLemonSqueezy();
 /** Of orders in which webhooks come. */
@@ -178,6 +185,17 @@ describe("A backfill of Lemon Squeezy", function suite() {
     expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
     expect(alone.transactions).to.have.lengthOf(110);
     expect(alone.mrr.every((worth) => worth > 0)).to.equal(true);
+  });
+
+  it("should agree with its lists to the cent, month by month", async () => {
+    const months = { from: "2026-01", to: "2026-02" };
+    const agreed = await reconciled(endpoints, integration, months);
+    expectAgreement(agreed);
+    const sums = agreed.months.map(({ report }) => report?.currencies.map(({ listed }) => listed));
+    expect(sums).to.deep.equal([
+      [{ count: 108, amount_minor: 160_500, refunded_minor: 400 }],
+      [{ count: 2, amount_minor: 2_000, refunded_minor: 0 }],
+    ]);
   });
 
   it("should change nothing when it reads again, or webhooks report the same", async () => {

@@ -26,7 +26,10 @@ import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import {
   backfilled,
   endedBackfill,
+  expectAgreement,
+  reconciled,
   type ShownBackfill,
+  type ShownReconciliation,
   shownBackfill,
   startBackfill,
 } from "../harness/histories.js";
@@ -220,6 +223,8 @@ describe("A backfill of Paddle", function suite() {
     expect(done.comparison.reduce((sum, { listed }) => sum + listed.refunded, 0)).to.be.above(0);
     await tenant.whenBooked();
     expect(await tenant.figures()).to.deep.equal(webhooksAlone);
+    // The API goes on failing while the lists are compared.
+    expectAgreement(await tenant.reconciled());
     // The list of transactions has the countries; only subscriptions ask for them.
     expect(await tenant.coverage()).to.include({ "2026-01": "api", "2026-02": "api" });
   });
@@ -340,6 +345,11 @@ describe("A backfill of Paddle", function suite() {
 
     backfill(): Promise<ShownBackfill> {
       return backfilled(this.endpoints, this.integration, "2026-01-01");
+    }
+
+    reconciled(): Promise<ShownReconciliation> {
+      const months = { from: "2026-01", to: "2026-07" };
+      return reconciled(this.endpoints, this.integration, months);
     }
 
     shown(): Promise<ShownBackfill> {

@@ -91,8 +91,8 @@ async function replayPage(
   const chosen = open.slice(0, rowsMax);
   const found: Found[] = [];
   for (const reject of chosen) {
-    const sealed = await sealedRecordOf(service, reject);
-    if (sealed !== null) found.push(sealed);
+    const record = await intactRecord(service, reject);
+    if (record !== null) found.push({ reject, ...record });
   }
   if (found.length > 0) await putBack(service, found);
   return {
@@ -134,18 +134,18 @@ function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
 }
 
 /** Null: retention has removed it, or it is not as it was sealed. */
-async function sealedRecordOf(
-  { log, vault }: ReplayService,
-  reject: RejectListRow,
-): Promise<Found | null> {
-  const offset = BigInt(reject.offset);
-  const [record] = await log.read(topics.raw, reject.partition, offset, 1);
+export async function intactRecord(
+  { log, vault }: Pick<Service, "log" | "vault">,
+  at: { readonly event_id: string; readonly partition: number; readonly offset: string },
+): Promise<Omit<Found, "reject"> | null> {
+  const offset = BigInt(at.offset);
+  const [record] = await log.read(topics.raw, at.partition, offset, 1);
   if (record === undefined || record.offset !== offset) return null;
   const raw = readRawEvent(record.value);
   // Sealing another event's bytes under this one's name would be believed from then on.
-  if (raw === null || raw.meta.event_id !== reject.event_id) return null;
+  if (raw === null || raw.meta.event_id !== at.event_id) return null;
   const body = openIntact(vault, raw);
-  return body && { reject, key: record.key, meta: raw.meta, body };
+  return body && { key: record.key, meta: raw.meta, body };
 }
 
 function stampedAgain({ rates, vault }: ReplayService, found: Found, receivedAt: number) {

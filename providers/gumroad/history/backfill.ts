@@ -63,6 +63,10 @@ export const gumroadBackfill: Backfill = {
     "Gifts are reported by pings only.",
     "Sales from before the first day are not read, nor what became of them.",
   ],
+  notCompared: [
+    "Gifts are listed under another id than their pings have: they count as not at Gumroad.",
+    "How much was refunded in part is listed only of sales in dollars.",
+  ],
 };
 
 /** A page is named by the first day of its week, and by its key in it. */

@@ -65,6 +65,7 @@ export const lemonSqueezyBackfill: Backfill<Store> = {
     "Payments from before the first day are not read, nor what became of them.",
     "Fees and disputes are reported nowhere.",
   ],
+  notCompared: [],
 };
 
 function list(

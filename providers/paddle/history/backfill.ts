@@ -92,6 +92,7 @@ export const paddleBackfill: Backfill = {
     "When a refund was approved is not kept: it is dated by its last change.",
     "Sales of Paddle Classic are not read.",
   ],
+  notCompared: ["Invoices that were paid more than 90 days after they were billed are not listed."],
 };
 
 function list({ name, path, query, report, happenedAt, takesNoDates }: List): HistoryList {

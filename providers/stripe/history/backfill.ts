@@ -87,6 +87,12 @@ export const stripeBackfill: Backfill = {
     "Charges of connected accounts are not read.",
     "Payments outside Stripe are read, but Stripe has no list to compare them with.",
   ],
+  notCompared: [
+    "Payments outside Stripe are in none of its lists.",
+    "Charges of connected accounts are not listed.",
+  ],
+  // An invoice that was paid outside Stripe is a payment by its own id.
+  canBeListed: (payment) => !payment.startsWith("in_"),
 };
 
 /** @param since the earliest `created` listed; null: all of them */

@@ -1,0 +1,152 @@
+/** What is booked of an integration in a month, and what came of events that were not booked. */
+import { limits } from "../../config.js";
+import { parseBody } from "../../http/webhook-body.js";
+import type { Provider } from "../../providers/provider.js";
+import type { Span } from "../../providers/backfill.js";
+import { chunksBySize } from "../../runtime/chunk.js";
+import type { Service } from "../../service.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { clickhouseTime, fromClickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { Integration } from "../../workspaces/integrations.js";
+import { intactRecord } from "../../workspaces/rejects/replay.js";
+import type { BookedPayment, Evidence } from "./compare-month.js";
+
+type Reading = Pick<ClickHouse, "rows">;
+type Of = Pick<Integration, "id" | "workspace" | "environment" | "provider">;
+
+/** Also beside the month: a provider and we may date a payment on either side of its end. */
+const dayMs = 24 * 60 * 60 * 1000;
+const idsAtOnce = 1_000;
+/** Events that were not booked are looked through, the newest first. */
+const unbookedMax = 1_000;
+
+interface Row {
+  readonly id: string;
+  readonly payment: string;
+  readonly event_id: string;
+  readonly type: string;
+  readonly original_currency: string;
+  readonly gross_amount: string;
+  readonly refunded_amount: string;
+  readonly timestamp: string;
+  readonly recorded_at: string;
+}
+
+/**
+ * The newest version of each transaction of the provider, in and around the month: a day at a time,
+ * so that no answer is long.
+ * @returns null: there are more than can be compared
+ */
+export async function bookedAround(
+  clickhouse: Reading,
+  of: Of,
+  { from, to }: Span,
+): Promise<BookedPayment[] | null> {
+  const booked: BookedPayment[] = [];
+  for (let day = from - dayMs; day < to + dayMs; day += dayMs) {
+    for (const one of await bookedOn(clickhouse, of, day)) booked.push(one);
+    if (booked.length > limits.reconciledPaymentsMax) return null;
+  }
+  return booked;
+}
+
+async function bookedOn(
+  clickhouse: Reading,
+  { workspace, environment, provider }: Of,
+  day: number,
+): Promise<BookedPayment[]> {
+  const rows = await clickhouse.rows<Row>(
+    `SELECT id, payment, event_id, type, original_currency, gross_amount, refunded_amount,
+       timestamp, recorded_at
+     FROM transactions
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND provider = {provider:String}
+       AND timestamp >= {from:DateTime64(3, 'UTC')} AND timestamp < {to:DateTime64(3, 'UTC')}
+     ORDER BY recorded_at DESC, fact_id DESC, version DESC LIMIT 1 BY id
+     LIMIT {rows:UInt32}`,
+    {
+      workspace,
+      environment,
+      provider,
+      from: clickhouseTime(day),
+      to: clickhouseTime(day + dayMs),
+      rows: limits.reconciledPaymentsMax + 1,
+    },
+  );
+  return rows.map((row) => ({
+    payment: row.payment,
+    at: fromClickhouseTime(row.timestamp),
+    currency: row.original_currency,
+    amount: BigInt(row.gross_amount),
+    refunded: BigInt(row.refunded_amount),
+    transaction: row.id,
+    event: row.event_id,
+    recordedAt: fromClickhouseTime(row.recorded_at),
+    isRefundAlone: row.type === "refund",
+  }));
+}
+
+/** Which of these events came by the integration: a workspace may have several of a provider. */
+export async function eventsOf(
+  clickhouse: Reading,
+  { id: integration, workspace, environment }: Of,
+  events: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const own = new Set<string>();
+  for (const ids of chunksBySize(events, idsAtOnce, () => 1)) {
+    const rows = await clickhouse.rows<{ event_id: string }>(
+      `SELECT DISTINCT event_id FROM raw_events
+       WHERE workspace = {workspace:String} AND environment = {environment:String}
+         AND integration = {integration:String} AND event_id IN {ids:Array(String)}`,
+      { workspace, environment, integration, ids },
+    );
+    for (const { event_id: id } of rows) own.add(id);
+  }
+  return own;
+}
+
+/** Of these payments, those that an event of the integration names which came and is not booked. */
+export async function unbookedOf(
+  service: Pick<Service, "clickhouse" | "log" | "vault">,
+  provider: Provider,
+  { id: integration, workspace, environment }: Of,
+  payments: readonly string[],
+): Promise<Evidence["unbooked"]> {
+  const found = new Map<string, "rejected" | "mirrored">();
+  if (payments.length === 0) return found;
+  const named = new Map(payments.map((payment) => [nativeId(payment), payment]));
+  const rows = await service.clickhouse.rows<{
+    event_id: string;
+    partition: number;
+    offset: string;
+    outcome: string;
+  }>(
+    `SELECT event_id, partition, offset, outcome FROM raw_events
+     WHERE workspace = {workspace:String} AND environment = {environment:String}
+       AND integration = {integration:String} AND (outcome = 'rejected' OR reason = 'mirrored')
+     ORDER BY received_at DESC LIMIT {rows:UInt32}`,
+    { workspace, environment, integration, rows: unbookedMax },
+  );
+  for (const row of rows) {
+    const record = await intactRecord(service, row);
+    const body = record === null ? null : parseBody(provider, record.body);
+    for (const text of body?.ok === true ? textsIn(body.value) : []) {
+      const payment = named.get(text);
+      if (payment !== undefined) {
+        found.set(payment, row.outcome === "rejected" ? "rejected" : "mirrored");
+      }
+    }
+  }
+  return found;
+}
+
+/** Lemon Squeezy numbers orders and invoices apart: `order:17` is 17 in its events. */
+function nativeId(payment: string): string {
+  return payment.slice(payment.lastIndexOf(":") + 1);
+}
+
+function* textsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  if (typeof value !== "object" || value === null) return;
+  for (const inside of Object.values(value)) yield* textsIn(inside);
+}

@@ -1,0 +1,229 @@
+/**
+ * Compares what a provider lists of one month with what is booked of it: pairs of payments, then a
+ * row with a reason for each pair that differs. Pure: what is known of them is given. Others take
+ * their turns in between.
+ */
+import { limits } from "../../config.js";
+import type { ListedPayment, Span } from "../../providers/backfill.js";
+import { grouped } from "../../runtime/grouped.js";
+import { inTurns } from "../../runtime/in-turns.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import {
+  type Difference,
+  type DifferenceReason,
+  type MonthReport,
+  type Side,
+  scorePct,
+} from "../../schemas/reconciliation.js";
+import { unpaidAfterMs } from "../../workspaces/unpaid-purchases.js";
+
+/** The newest version of a transaction; minor units. */
+export interface BookedPayment extends ListedPayment {
+  readonly transaction: string;
+  /** What caused the version. */
+  readonly event: string;
+  /** When that was received, ms since 1970. */
+  readonly recordedAt: number;
+  /** Of money that was returned, while nobody said what for. */
+  readonly isRefundAlone: boolean;
+}
+
+/** At least one of them. */
+export interface Pair {
+  readonly listed: ListedPayment | null;
+  readonly booked: BookedPayment | null;
+}
+
+/** What explains a difference. */
+export interface Evidence {
+  /** When the first page of the list was asked for, ms since 1970. */
+  readonly listedSince: number;
+  /** When the integration's first webhook call was taken; null: none came. */
+  readonly webhooksSince: number | null;
+  /** Spans whose history was read. */
+  readonly read: readonly Span[];
+  /** What became of events that name a payment and were not booked, by payment. */
+  readonly unbooked: ReadonlyMap<string, "rejected" | "mirrored">;
+  /** Whether the provider's list can have a payment of this name at all. */
+  readonly canBeListed: (payment: string) => boolean;
+}
+
+/**
+ * By the provider's id of the payment, each once; what both sides have, or either has in the month.
+ * @param month ms since 1970; the end is exclusive
+ */
+export async function pairsOf(
+  listed: Iterable<ListedPayment>,
+  booked: Iterable<BookedPayment>,
+  month: Span,
+): Promise<Pair[]> {
+  const isWithin = ({ at }: ListedPayment): boolean => at >= month.from && at < month.to;
+  const pairs = new Map<string, Pair>();
+  await inTurns(listed, (one) => {
+    if (isWithin(one)) pairs.set(one.payment, { listed: one, booked: null });
+  });
+  await inTurns(booked, (one) => {
+    const partner = pairs.get(one.payment)?.listed ?? null;
+    if (partner !== null || isWithin(one)) {
+      pairs.set(one.payment, { listed: partner, booked: one });
+    }
+  });
+  return [...pairs.values()];
+}
+
+export function agrees({ listed, booked }: Pair): boolean {
+  return (
+    listed !== null &&
+    booked !== null &&
+    listed.currency === booked.currency &&
+    listed.amount === booked.amount &&
+    listed.refunded === booked.refunded
+  );
+}
+
+export async function monthReport(
+  pairs: readonly Pair[],
+  evidence: Evidence,
+): Promise<MonthReport> {
+  const rows: Difference[] = [];
+  const totals = new Map<string, Totals>();
+  const totalsOf = ({ currency }: ListedPayment): Totals => {
+    const known = totals.get(currency) ?? new Totals();
+    totals.set(currency, known);
+    return known;
+  };
+  await inTurns(pairs, (pair) => {
+    const { listed, booked } = pair;
+    if (listed !== null) totalsOf(listed).listed.add(listed);
+    if (booked !== null) totalsOf(booked).booked.add(booked);
+    const reason = agrees(pair) ? null : reasonOf(pair, evidence);
+    if (reason !== null) rows.push(differenceOf(pair, reason));
+    if (reason !== null && uncounted.has(reason)) return;
+    if (listed !== null && listed.currency === booked?.currency) {
+      totalsOf(listed).compare(listed, booked);
+      return;
+    }
+    // In two currencies nothing agrees.
+    for (const one of [listed, booked]) if (one !== null) totalsOf(one).compare(one, nothing);
+  });
+  rows.sort((one, other) => sizeOf(other) - sizeOf(one) || (one.payment < other.payment ? -1 : 1));
+  const byReason = grouped(rows, ({ reason }) => reason);
+  const sorted = [...totals].sort(([one], [other]) => (one < other ? -1 : 1));
+  const sum = (name: "agreed" | "compared"): bigint =>
+    sorted.reduce((all, [, { [name]: more }]) => all + more, 0n);
+  return {
+    ...scoreView(sum("agreed"), sum("compared")),
+    currencies: sorted.map(([currency, { listed, booked, agreed, compared }]) => ({
+      currency,
+      exponent: knownExponentOf(currency),
+      listed: listed.view(),
+      booked: booked.view(),
+      ...scoreView(agreed, compared),
+    })),
+    differences_total: rows.length,
+    reasons: Object.fromEntries(Array.from(byReason, ([reason, of]) => [reason, of.length])),
+    differences: rows.slice(0, limits.differencesPerMonthMax),
+    left_out: Math.max(0, rows.length - limits.differencesPerMonthMax),
+  };
+}
+
+/** What cannot be compared yet, or never can, speaks neither for nor against the figures. */
+const uncounted: ReadonlySet<DifferenceReason> = new Set(["told_later", "not_listed"]);
+
+function reasonOf({ listed, booked }: Pair, evidence: Evidence): DifferenceReason {
+  const { listedSince, unbooked, canBeListed } = evidence;
+  const isNewer = booked !== null && booked.recordedAt >= listedSince;
+  if (listed === null) {
+    if (booked?.isRefundAlone === true || !canBeListed(booked?.payment ?? "")) return "not_listed";
+    return isNewer ? "told_later" : "not_at_provider";
+  }
+  if (booked !== null && listed.currency !== booked.currency) return "other_currency";
+  if (isNewer) return "told_later";
+  const became = unbooked.get(listed.payment);
+  if (became !== undefined) return became;
+  if (booked !== null) return "amount_differs";
+  // Its event may be on its way.
+  if (listed.at > listedSince - unpaidAfterMs) return "told_later";
+  return isBeforeConnection(listed, evidence) ? "before_connection" : "not_told";
+}
+
+function isBeforeConnection({ at }: ListedPayment, { webhooksSince, read }: Evidence): boolean {
+  if (webhooksSince !== null && at >= webhooksSince) return false;
+  return !read.some(({ from, to }) => at >= from && at <= to);
+}
+
+function differenceOf({ listed, booked }: Pair, reason: DifferenceReason): Difference {
+  const one = listed ?? booked;
+  return {
+    payment: one?.payment ?? "",
+    transaction: booked?.transaction ?? null,
+    at: new Date(one?.at ?? 0).toISOString(),
+    reason,
+    listed: sideOf(listed),
+    booked: sideOf(booked),
+  };
+}
+
+function sideOf(payment: ListedPayment | null): Side | null {
+  if (payment === null) return null;
+  const { currency, amount, refunded } = payment;
+  return { currency, amount_minor: shown(amount), refunded_minor: shown(refunded) };
+}
+
+/** Minor units that the sides do not share. */
+function sizeOf({ listed, booked }: Difference): number {
+  const all = (one: Side | null) => (one === null ? 0 : one.amount_minor + one.refunded_minor);
+  if (listed?.currency !== booked?.currency) return all(listed) + all(booked);
+  const apart = (name: "amount_minor" | "refunded_minor") =>
+    Math.abs((listed?.[name] ?? 0) - (booked?.[name] ?? 0));
+  return apart("amount_minor") + apart("refunded_minor");
+}
+
+type Money = Pick<ListedPayment, "amount" | "refunded">;
+const nothing: Money = { amount: 0n, refunded: 0n };
+
+/** Of one currency. */
+class Totals {
+  readonly listed = new Sums();
+  readonly booked = new Sums();
+  agreed = 0n;
+  compared = 0n;
+
+  /** What both sides have agrees; the more of the two was compared. */
+  compare(one: Money, other: Money): void {
+    for (const name of ["amount", "refunded"] as const) {
+      const isLess = one[name] < other[name];
+      this.agreed += isLess ? one[name] : other[name];
+      this.compared += isLess ? other[name] : one[name];
+    }
+  }
+}
+
+class Sums {
+  #count = 0;
+  #amount = 0n;
+  #refunded = 0n;
+
+  add({ amount, refunded }: Money): void {
+    this.#count += 1;
+    this.#amount += amount;
+    this.#refunded += refunded;
+  }
+
+  view() {
+    const [amount_minor, refunded_minor] = [shown(this.#amount), shown(this.#refunded)];
+    return { count: this.#count, amount_minor, refunded_minor };
+  }
+}
+
+/** Of several currencies, the smallest units count alike. */
+function scoreView(agreed: bigint, compared: bigint) {
+  const score_pct = scorePct(agreed, compared);
+  return { agreed_minor: shown(agreed), compared_minor: shown(compared), score_pct };
+}
+
+/** Smallest units stay smallest units. */
+function shown(minor: bigint): number {
+  return toJsonNumber(minor, 0);
+}

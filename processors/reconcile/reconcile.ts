@@ -1,0 +1,131 @@
+/**
+ * Compares one month of an integration with the provider's list. What they list is read from their
+ * API, page by page; what is booked, from the transactions in ClickHouse. Nothing is changed.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import { limits } from "../../config.js";
+import type { ListedPayment, Span } from "../../providers/backfill.js";
+import type { Provider } from "../../providers/provider.js";
+import { endedBackfills } from "../../workspaces/backfills.js";
+import { firstWebhookOf } from "../../workspaces/coverage.js";
+import type { Integration } from "../../workspaces/integrations.js";
+import type { Compared } from "../../workspaces/reconciliations.js";
+import type { BackfillingService } from "../backfill/backfill.js";
+import { readPage, type Unread } from "../backfill/read-page.js";
+import { bookedAround, eventsOf, unbookedOf } from "./booked.js";
+import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
+
+/** How long it is waited until all is booked that was received while the list was read. */
+const bookedMsMax = 60_000;
+const lookEveryMs = 100;
+
+/** @param month YYYY-MM */
+export async function reconcileMonth(
+  service: BackfillingService,
+  integrationId: string,
+  month: string,
+): Promise<Compared | Unread> {
+  const integration = await service.integrations.byId(integrationId);
+  const provider = integration && service.providers.get(integration.provider);
+  if (!integration || !provider || provider.backfill === undefined) {
+    return {
+      for: "good",
+      problem: "The integration was deleted, or has no credentials or no list.",
+    };
+  }
+  const span = spanOf(month);
+  const comparedAt = new Date();
+
+  // 1. Theirs.
+  const listed = await listedIn(service, provider, integration, span);
+  if ("problem" in listed) return listed;
+  const readAt = Date.now();
+  if (!(await isBooked(service, integration, readAt))) {
+    return { for: "now", problem: "What was received is not booked yet." };
+  }
+
+  // 2. Ours: what came by another integration of the provider is not in this one's list.
+  const booked = await bookedAround(service.clickhouse, integration, span);
+  if (booked === null) return tooMany;
+  const paired = await pairsOf(listed.values(), booked, span);
+  const pairs = await ofIntegration(service, integration, paired);
+
+  // 3. Why they differ.
+  const differing = pairs.filter((pair) => !agrees(pair));
+  const missing = differing.flatMap(({ listed: theirs }) => theirs?.payment ?? []);
+  const [webhooksSince, read, unbooked] = await Promise.all([
+    firstWebhookOf(service.clickhouse, integration.workspace, integration.id),
+    endedBackfills(service.postgres, integration.id),
+    unbookedOf(service, provider, integration, missing),
+  ]);
+  const report = await monthReport(pairs, {
+    listedSince: comparedAt.getTime(),
+    webhooksSince,
+    read: read.map(({ from, createdAt }) => ({ from: from.getTime(), to: createdAt.getTime() })),
+    unbooked,
+    canBeListed: provider.backfill.canBeListed ?? (() => true),
+  });
+  return { report, comparedAt };
+}
+
+/** ms since 1970; the end is exclusive. */
+function spanOf(month: string): Span {
+  const from = Date.parse(`${month}-01T00:00:00Z`);
+  const date = new Date(from);
+  return { from, to: date.setUTCMonth(date.getUTCMonth() + 1) };
+}
+
+/** By their ids: an object may be on two pages. */
+async function listedIn(
+  service: BackfillingService,
+  provider: Provider,
+  integration: Integration,
+  { from, to: end }: Span,
+): Promise<ReadonlyMap<string, ListedPayment> | Unread> {
+  const span = { from, to: Math.min(end - 1, Date.now()) };
+  const lists = provider.backfill?.lists.filter(({ reportsPayments }) => reportsPayments) ?? [];
+  const payments = new Map<string, ListedPayment>();
+  for (const list of lists) {
+    let after: string | null = null;
+    do {
+      const page = await readPage(service, { provider, integration, list, span }, after);
+      if ("problem" in page) return page;
+      for (const payment of page.payments) {
+        if (payment.at < end) payments.set(payment.payment, payment);
+      }
+      if (payments.size > limits.reconciledPaymentsMax) return tooMany;
+      after = page.next;
+    } while (after !== null);
+  }
+  return payments;
+}
+
+async function isBooked(
+  { stopping, watermark }: BackfillingService,
+  { workspace }: Integration,
+  receivedAt: number,
+): Promise<boolean> {
+  const until = performance.now() + bookedMsMax;
+  while (performance.now() < until && !stopping.aborted) {
+    if ((await watermark.completeTo("transactions", workspace)) > receivedAt) return true;
+    await pause(lookEveryMs);
+  }
+  return false;
+}
+
+async function ofIntegration(
+  { clickhouse }: BackfillingService,
+  integration: Integration,
+  pairs: readonly Pair[],
+): Promise<Pair[]> {
+  const alone = pairs.flatMap(({ listed, booked }) =>
+    listed === null && booked !== null ? [booked.event] : [],
+  );
+  const own = await eventsOf(clickhouse, integration, alone);
+  return pairs.filter(({ listed, booked }) => listed !== null || own.has(booked?.event ?? ""));
+}
+
+const tooMany: Unread = {
+  for: "good",
+  problem: `The month has more than ${limits.reconciledPaymentsMax} payments.`,
+};

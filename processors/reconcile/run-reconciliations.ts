@@ -1,0 +1,164 @@
+/**
+ * Compares months with providers' lists: those of the last months every night, spread over it, and
+ * whatever is asked for (`…/reconciliation`). One month at a time, among all processes.
+ */
+import { schedule } from "node-cron";
+import { ExpiringCache } from "../../runtime/expiring-cache.js";
+import { Lookout } from "../../runtime/lookout.js";
+import { tryExclusively } from "../../stores/postgres/leases.js";
+import { isStoreAway } from "../../stores/store-away.js";
+import { monthsOf } from "../../workspaces/months.js";
+import {
+  askReconciliations,
+  type DueReconciliation,
+  dueReconciliation,
+  endReconciliation,
+  type MonthScore,
+  monthScores,
+  reconciliationNews,
+} from "../../workspaces/reconciliations.js";
+import { type BackfillingService, nextPause } from "../backfill/backfill.js";
+import { reconcileMonth } from "./reconcile.js";
+
+/** UTC; again where it failed. What was compared since the first hour is this night's. */
+const nightTimes = "15 1-4 * * *";
+const nightBeginsMs = 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+/** Integrations begin one after the other, over so long. */
+const spreadMs = 3 * 60 * 60 * 1000;
+/** Refunds and disputes of older months are found when somebody asks for them. */
+const nightlyMonths = 3;
+const lookEveryMs = 500;
+const calmLookEveryMs = 30_000;
+
+/** Works until `stopping`. */
+export async function runReconciliations(service: BackfillingService): Promise<void> {
+  const { log, logger, postgres, stopping } = service;
+  const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
+  const lookout = new Lookout(reconciliationNews, { everyMs: lookEveryMs, calmEveryMs });
+  gauges(service);
+  /** ms of the next one, of each month whose list cannot be had now. */
+  const pauses = new Map<string, number>();
+  const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
+    timezone: "UTC",
+  });
+  while (!stopping.aborted) {
+    try {
+      const due = await dueReconciliation(postgres, new Date());
+      if (due !== null) {
+        const done = await tryExclusively(postgres, "reconciliation", () =>
+          compare(service, due, pauses),
+        );
+        if (done !== null) {
+          lookout.found();
+          continue;
+        }
+      }
+    } catch (err) {
+      if (!stopping.aborted) logger.error({ err }, "a month could not be compared; trying again");
+    }
+    await lookout.rest(stopping);
+  }
+  await night.stop();
+}
+
+/** One that is stopped begins anew at the next start. */
+async function compare(
+  service: BackfillingService,
+  due: DueReconciliation,
+  pauses: Map<string, number>,
+): Promise<void> {
+  const { logger, postgres, stopping } = service;
+  const { integration, month } = due;
+  const name = `${integration} ${month}`;
+  try {
+    const found = await reconcileMonth(service, integration, month);
+    if (stopping.aborted) return;
+    if ("problem" in found && found.for === "now") {
+      const againAt = new Date(Date.now() + nextPause(pauses, name));
+      return await endReconciliation(postgres, due, { problem: found.problem, againAt });
+    }
+    pauses.delete(name);
+    if ("problem" in found) {
+      return await endReconciliation(postgres, due, { problem: found.problem, againAt: null });
+    }
+    await endReconciliation(postgres, due, found);
+    const { differences_total: differences, reasons, score_pct: scorePct } = found.report;
+    if (differences > 0) {
+      const where = { integration, month };
+      logger.warn({ ...where, reasons, scorePct }, "a month differs from the provider");
+    }
+  } catch (error) {
+    if (stopping.aborted || isStoreAway(error)) throw error;
+    pauses.delete(name);
+    logger.error({ err: error, integration, month }, "a comparison failed");
+    const problem = "The service failed on it; its log has the reason.";
+    await endReconciliation(postgres, due, { problem, againAt: null });
+  }
+}
+
+/** Of every integration whose provider can be asked. Every process asks, each by its own clock. */
+export async function askForTheNight(
+  {
+    integrations,
+    logger,
+    postgres,
+    providers,
+  }: Pick<BackfillingService, "integrations" | "logger" | "postgres" | "providers">,
+  now: Date,
+): Promise<void> {
+  const night = new Date(Math.floor(now.getTime() / dayMs) * dayMs + nightBeginsMs);
+  try {
+    const rows = await postgres.query<{ id: string }>(
+      "SELECT id FROM integrations WHERE deleted_at IS NULL AND provider = ANY($1) ORDER BY id",
+      [[...providers.values()].filter(({ backfill }) => backfill).map(({ token }) => token)],
+    );
+    const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (nightlyMonths - 1));
+    const months = monthsOf({ from: first, to: now.getTime() }).map(({ month }) => month);
+    for (const [place, { id }] of rows.entries()) {
+      const found = await integrations.byId(id);
+      const api = found && providers.get(found.provider)?.api;
+      if (!found || !api?.allowsCalls(found.credentials[0])) continue;
+      const dueAt = new Date(now.getTime() + Math.floor((place * spreadMs) / rows.length));
+      await askReconciliations(postgres, { integration: id, months }, dueAt, night);
+    }
+  } catch (error) {
+    logger.error({ err: error }, "the nightly comparison could not be asked for");
+  }
+}
+
+/** Of the last twelve months. */
+function gauges({ metrics, postgres }: BackfillingService): void {
+  const scores = new ExpiringCache({
+    ttlMs: scoresFreshMs,
+    entriesMax: 1,
+    load: async () => {
+      const now = new Date();
+      const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 11));
+      return monthScores(postgres, first.toISOString().slice(0, 7));
+    },
+  });
+  const gauge = (name: string, help: string, valueOf: (month: MonthScore) => number | null) =>
+    metrics.gaugeBy(`reconciliation_${name}`, help, ["integration", "month"], async () =>
+      (await scores.get("")).flatMap((one) => {
+        const { integration, month } = one;
+        const value = valueOf(one);
+        return value === null ? [] : [{ labels: { integration, month }, value }];
+      }),
+    );
+  gauge(
+    "agreement_ratio",
+    "Share of the smallest units on which we and the provider's list agree",
+    ({ score }) => (score === null ? null : score / 100),
+  );
+  gauge(
+    "differences",
+    "Payments that differ from the provider's list",
+    ({ differences }) => differences,
+  );
+  gauge("compared", "1 if the month could be compared, else 0", ({ differences }) =>
+    differences === null ? 0 : 1,
+  );
+}
+
+const scoresFreshMs = 60_000;

@@ -1,0 +1,79 @@
+/** What a comparison of one month says: what a provider lists beside what is booked. */
+import { z } from "zod";
+
+/** Why a payment differs. In the order in which a person should look at them. */
+const differenceReasons = [
+  "amount_differs",
+  "other_currency",
+  "not_told",
+  "not_at_provider",
+  "rejected",
+  "mirrored",
+  "before_connection",
+  "told_later",
+  "not_listed",
+] as const;
+export type DifferenceReason = (typeof differenceReasons)[number];
+
+/** Of one payment. */
+const side = z.object({
+  currency: z.string(),
+  amount_minor: z.int().describe("In the smallest unit of the currency"),
+  refunded_minor: z.int().describe("Of what was paid"),
+});
+export type Side = z.infer<typeof side>;
+
+const difference = z.object({
+  payment: z.string().describe("The provider's id of the payment"),
+  transaction: z.string().nullable().describe("tx_norm_…; null: it is not booked"),
+  at: z.iso.datetime().describe("When it was paid"),
+  reason: z.enum(differenceReasons),
+  listed: side.nullable().describe("By the provider; null: it is not in its list"),
+  booked: side.nullable(),
+});
+export type Difference = z.infer<typeof difference>;
+
+const sums = z.object({
+  count: z.int(),
+  amount_minor: z.number(),
+  refunded_minor: z.number(),
+});
+
+const score = {
+  agreed_minor: z.number().describe("What both sides say"),
+  compared_minor: z
+    .number()
+    .describe(
+      "What either side says, payments and refunds added up; without `told_later` and `not_listed`",
+    ),
+  score_pct: z
+    .number()
+    .nullable()
+    .describe("agreed ÷ compared × 100, never rounded up; null where there is nothing to compare"),
+};
+
+export const monthReport = z.object({
+  ...score,
+  currencies: z.array(
+    z.object({
+      currency: z.string(),
+      exponent: z.int().describe("Decimals of the smallest unit"),
+      listed: sums.describe("All that the provider lists"),
+      booked: sums.describe("All that is booked of this integration"),
+      ...score,
+    }),
+  ),
+  differences_total: z.int().describe("Of all rows, kept or left out"),
+  reasons: z
+    .partialRecord(z.enum(differenceReasons), z.int())
+    .describe("Rows of each, all of them"),
+  differences: z.array(difference).describe("The largest of them"),
+  left_out: z.int().describe("Rows that are counted above and not kept"),
+});
+export type MonthReport = z.infer<typeof monthReport>;
+
+/** Of agreeing and compared minor units, in hundredths that are cut off. */
+export function scorePct(agreed: number | bigint, compared: number | bigint): number | null {
+  const all = BigInt(compared);
+  return all === 0n ? null : Number((BigInt(agreed) * 10_000n) / all) / 100;
+}

@@ -1,0 +1,66 @@
+/** Which months are compared every night, and when: nobody reads a list here. */
+import { expect } from "chai";
+import { askForTheNight } from "../../processors/reconcile/run-reconciliations.js";
+import { apiKey } from "../apis/stripe-api.js";
+import { suiteEndpoints } from "../harness/endpoints.js";
+import { providers } from "../harness/provider-cases.js";
+import { type DueReconciliation, endReconciliation } from "../../workspaces/reconciliations.js";
+
+const report = {
+  agreed_minor: 0,
+  compared_minor: 0,
+  score_pct: null,
+  currencies: [],
+  differences_total: 0,
+  reasons: {},
+  differences: [],
+  left_out: 0,
+};
+
+describe("The nightly reconciliation", () => {
+  const endpoints = suiteEndpoints();
+  // So far ahead that the service takes up none of it.
+  const ask = (time: string) =>
+    askForTheNight({ ...endpoints.service, providers }, new Date(`2099-03-${time}:00Z`));
+
+  async function waiting(integration: string): Promise<DueReconciliation[]> {
+    return endpoints.service.postgres.query<DueReconciliation>(
+      `SELECT integration, month, due_at AS "dueAt" FROM reconciliations
+       WHERE integration = $1 AND state = 'waiting' ORDER BY month`,
+      [integration],
+    );
+  }
+  const monthsOf = (rows: readonly DueReconciliation[]): string[] => rows.map(({ month }) => month);
+
+  it("should ask for three months of each integration with a key, once a night", async () => {
+    const { postgres } = endpoints.service;
+    const secret = { signing_secret: "whsec_of_the_night" };
+    const { id } = await endpoints.integrate("stripe", { ...secret, api_key: apiKey });
+    const { id: keyless } = await endpoints.integrate("stripe", secret);
+    await ask("02T01:15");
+    const first = await waiting(id);
+    expect(monthsOf(first)).to.deep.equal(["2099-01", "2099-02", "2099-03"]);
+    expect(await waiting(keyless)).to.deep.equal([]);
+    const [january, february, march] = first;
+    if (!january || !february || !march) throw new Error("not three months");
+    expect(january.dueAt.getTime()).to.be.within(
+      Date.parse("2099-03-02T01:15Z"),
+      Date.parse("2099-03-02T04:15Z"),
+    );
+    await ask("02T02:15");
+    expect(await waiting(id), "what waits keeps its turn").to.deep.equal(first);
+
+    const comparedAt = new Date("2099-03-02T02:30Z");
+    await endReconciliation(postgres, january, { report, comparedAt });
+    await endReconciliation(postgres, february, { problem: "No.", againAt: null });
+    const againAt = new Date("2099-03-02T05:00Z");
+    await endReconciliation(postgres, march, { problem: "Not now.", againAt });
+    expect(monthsOf(await waiting(id)), "of one that is tried again").to.deep.equal(["2099-03"]);
+    // It was asked for anew meanwhile: what ended is not that.
+    await endReconciliation(postgres, march, { report, comparedAt });
+    await ask("02T03:15");
+    expect(monthsOf(await waiting(id)), "what failed").to.deep.equal(["2099-02", "2099-03"]);
+    await ask("03T01:15");
+    expect(monthsOf(await waiting(id)), "the next night").to.have.lengthOf(3);
+  });
+});

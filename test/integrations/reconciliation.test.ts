@@ -1,0 +1,308 @@
+/** Comparing months with what Stripe lists, from a real HTTP server that speaks as Stripe does. */
+import { expect } from "chai";
+import { limits } from "../../config.js";
+import { eventBody, type JsonObject, stripeEvent } from "../../ops/payloads/stripe.js";
+import { chargeObject, invoiceObject, refundObject } from "../../ops/payloads/stripe-money.js";
+import { textOf } from "../../providers/fields.js";
+import type { DifferenceReason } from "../../schemas/reconciliation.js";
+import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
+import {
+  backfilled,
+  endedReconciliation,
+  expectAgreement,
+  reconciled,
+  reconciliationPath,
+  type ShownReconciliation,
+} from "../harness/histories.js";
+import { until } from "../harness/promises.js";
+
+const day = 24 * 60 * 60 * 1000;
+const from = Date.UTC(2026, 0, 1);
+const secret = "whsec_of_reconciliation";
+const january = { from: "2026-01", to: "2026-01" };
+
+function charge(name: string, createdAt: number, more: JsonObject = {}): JsonObject {
+  const object = chargeObject({
+    id: `ch_r_${name}`,
+    paymentIntent: `pi_r_${name}`,
+    customer: `cus_r_${name}`,
+    amount: 1000n,
+    currency: "eur",
+    createdAt,
+  });
+  const balance = { id: `txn_r_${name}`, amount: 1000, fee: 54, currency: "eur" };
+  return { ...object, balance_transaction: balance, ...more };
+}
+
+const refund = refundObject({
+  id: "re_r_returned",
+  charge: "ch_r_returned",
+  paymentIntent: "pi_r_returned",
+  amount: 400n,
+  currency: "eur",
+  createdAt: from + 20 * day,
+});
+/** All that there is when history is read. */
+const read = [
+  charge("kept", from + 10 * day),
+  charge("returned", from + 11 * day, { amount_refunded: 400 }),
+  charge("changed", from + 12 * day),
+  charge("moved", from + 13 * day),
+  charge("gone", from + 14 * day),
+];
+const outside = invoiceObject({
+  id: "in_r_outside",
+  customer: "cus_r_outside",
+  currency: "eur",
+  createdAt: from + 15 * day,
+  paidAt: from + 15 * day,
+  outOfBand: true,
+  lines: [{ id: "il_r", product: "prod_r", price: "price_r", amount: 1200n }],
+});
+const untold = charge("untold", from + 16 * day);
+const refused = charge("refused", from + 17 * day);
+const early = charge("early", from - 10 * day);
+
+/** What Stripe lists later on, with a difference of every kind that it can have. */
+function planted(youngAt: number): JsonObject[] {
+  const [kept, returned, changed, moved] = read;
+  return [
+    { ...kept },
+    { ...returned },
+    { ...changed, amount: 900, amount_captured: 900 },
+    { ...moved, currency: "usd" },
+    untold,
+    refused,
+    early,
+    charge("young", youngAt),
+  ];
+}
+
+describe("The reconciliation of Stripe", function suite() {
+  this.timeout(120_000);
+  const endpoints = suiteEndpoints();
+  let api: StripeApi;
+  let integration: string;
+  let webhook: string;
+  let youngAt: number;
+  const youngMonth = (): string => new Date(youngAt).toISOString().slice(0, 7);
+
+  before(async () => {
+    youngAt = Date.now() - 60_000;
+    api = endpoints.stripeApi;
+    for (const path of [
+      "/v1/products",
+      "/v1/subscriptions",
+      "/v1/invoice_payments",
+      "/v1/checkout/sessions",
+      "/v1/disputes",
+      "/v1/credit_notes",
+    ]) {
+      api.lists.set(path, []);
+    }
+    api.lists.set("/v1/charges", read);
+    api.lists.set("/v1/refunds", [refund]);
+    api.lists.set("/v1/invoices", [outside]);
+    const made = await endpoints.integrate("stripe", { signing_secret: secret, api_key: apiKey });
+    ({ id: integration, webhook_path: webhook } = made);
+  });
+  afterEach(() => {
+    api.misbehave = null;
+  });
+
+  it("should agree to the cent with what was read, though the API fails meanwhile", async () => {
+    const done = await backfilled(endpoints, integration, "2026-01-01");
+    expect(done, done.problem ?? "").to.include({ state: "done" });
+    let calls = 0;
+    api.misbehave = (_request, response) => {
+      calls += 1;
+      if (calls > 3) return false;
+      if (calls === 2) send(response, 429, {}, { "retry-after": "0" });
+      else response.destroy();
+      return true;
+    };
+    const agreed = await reconciled(endpoints, integration, january);
+    expect(calls).to.be.above(3);
+    const [month] = agreed.months;
+    // What was paid outside Stripe is in no list of its, and so neither right nor wrong.
+    expect(month?.report?.reasons).to.deep.equal({ not_listed: 1 });
+    expect(month?.report?.currencies).to.deep.equal([
+      {
+        currency: "EUR",
+        exponent: 2,
+        listed: { count: 5, amount_minor: 5_000, refunded_minor: 400 },
+        booked: { count: 6, amount_minor: 6_200, refunded_minor: 400 },
+        agreed_minor: 5_400,
+        compared_minor: 5_400,
+        score_pct: 100,
+      },
+    ]);
+    expect(agreed).to.include({ score_pct: 100, months_compared: 1 });
+    expect(agreed.not_compared.join(" ")).to.include("Disputes").and.include("outside Stripe");
+  });
+
+  it("should name exactly the differences that there are, and count the rest", async () => {
+    api.lists.set("/v1/charges", planted(youngAt));
+    // Of the other integration's account, which has it in a list of its own.
+    await deliver(charge("elsewhere", from + 18 * day), true, false);
+    await deliver(refused, false);
+    await until(async () => (await endpoints.rejects()).length === 1);
+    await endpoints.booked();
+    await until(async () => (await rejectedInJournal()) === 1);
+    const found = await reconciled(endpoints, integration, { ...january, from: "2025-12" });
+    expect(reasonsOf(found)).to.deep.equal({
+      pi_r_early: "before_connection",
+      pi_r_changed: "amount_differs",
+      pi_r_moved: "other_currency",
+      pi_r_gone: "not_at_provider",
+      in_r_outside: "not_listed",
+      pi_r_untold: "not_told",
+      pi_r_refused: "rejected",
+    });
+    const report = found.months[1]?.report;
+    // 10.00 agree, 10.00 and 4.00 more, and 9.00; of 10.00 each of seven sides more.
+    expect(report).to.include({ agreed_minor: 3_300, compared_minor: 8_400, score_pct: 39.28 });
+    expect(report?.differences_total).to.equal(6);
+    const changed = report?.differences.find(({ payment }) => payment === "pi_r_changed");
+    expect(changed).to.deep.include({
+      at: new Date(from + 12 * day).toISOString(),
+      listed: { currency: "EUR", amount_minor: 900, refunded_minor: 0 },
+      booked: { currency: "EUR", amount_minor: 1_000, refunded_minor: 0 },
+    });
+    const opened = await endpoints.get(`/v1/transactions/${changed?.transaction}`);
+    expect(opened.status, opened.text).to.equal(200);
+    const untoldRow = report?.differences.find(({ payment }) => payment === "pi_r_untold");
+    expect(untoldRow).to.include({ transaction: null, booked: null });
+  });
+
+  it("should leave to time what happened just now", async () => {
+    const month = youngMonth();
+    const found = await reconciled(endpoints, integration, { from: month, to: month });
+    expect(reasonsOf(found)).to.deep.equal({ pi_r_young: "told_later" });
+    expect(found.score_pct).to.equal(null);
+  });
+
+  it("should change nothing by itself, and have what is missing after one call", async () => {
+    const transactions = (): Promise<{ payment: string }[]> =>
+      endpoints.service.clickhouse.rows(
+        "SELECT DISTINCT payment FROM transactions WHERE workspace = {workspace:String}",
+        { workspace: endpoints.workspace },
+      );
+    const before = (await transactions()).map(({ payment }) => payment);
+    expect(before).to.not.include.members(["pi_r_untold"]);
+    const done = await backfilled(endpoints, integration, "2025-12-01");
+    expect(done, done.problem ?? "").to.include({ state: "done" });
+    // What was compared before is compared again by itself.
+    const months = { ...january, from: "2025-12" };
+    const found = await endedReconciliation(endpoints, integration, months);
+    expect(reasonsOf(found)).to.deep.equal({
+      pi_r_gone: "not_at_provider",
+      in_r_outside: "not_listed",
+    });
+    expect((await transactions()).map(({ payment }) => payment)).to.include("pi_r_untold");
+    expectAgreement({ ...found, months: found.months.slice(0, 1), score_pct: 100 });
+  });
+
+  it("should show the score of each month in the metrics", async () => {
+    const month = youngMonth();
+    expectAgreement(await reconciled(endpoints, integration, { from: month, to: month }));
+    const shown = await endpoints.service.metrics.registry.metrics();
+    const labels = `{integration="${integration}",month="${month}"}`;
+    expect(shown)
+      .to.include(`revenue_reconciliation_agreement_ratio${labels} 1\n`)
+      .and.include(`revenue_reconciliation_differences${labels} 0\n`)
+      .and.include(`revenue_reconciliation_compared${labels} 1\n`);
+  });
+
+  it("should keep what was found while the API cannot be had, saying so", async () => {
+    api.misbehave = (_request, response) => {
+      send(response, 503, {});
+      return true;
+    };
+    const path = reconciliationPath(endpoints, integration);
+    const { compared_at: before } = await shownMonth();
+    await endpoints.manage("POST", path, january);
+    await until(async () => (await shownMonth()).problem !== null);
+    const waiting = await shownMonth();
+    expect(waiting).to.include({ state: "waiting", compared_at: before });
+    expect(waiting.report).to.not.equal(null);
+    expect(waiting.problem).to.include("cannot be had");
+    api.misbehave = null;
+    const again = await reconciled(endpoints, integration, january);
+    expect(again.months[0]).to.include({ state: "done", problem: null });
+    expect(again.months[0]?.compared_at).to.not.equal(before);
+  });
+
+  const refusals: [string, object, string][] = [
+    ["no key", {}, "no key"],
+    ["a wrong key", { api_key: "rk_wrong" }, "refused charges"],
+  ];
+  for (const [title, credentials, problem] of refusals) {
+    it(`should say that a month cannot be compared with ${title}`, async () => {
+      const given = { signing_secret: secret, ...credentials };
+      const { id } = await endpoints.integrate("stripe", given);
+      const { months, months_compared: compared } = await reconciled(endpoints, id, january);
+      expect(months[0]).to.include({ state: "failed", report: null });
+      expect(months[0]?.problem).to.include(problem);
+      expect(compared).to.equal(0);
+    });
+  }
+
+  it("should show months that nobody asked for, and refuse those that cannot be", async () => {
+    const path = reconciliationPath(endpoints, integration);
+    const { data } = (await endpoints.manage("GET", path)).json;
+    expect(data.months).to.have.lengthOf(12);
+    const unasked = await endpoints.manage("GET", `${path}?from=2024-01&to=2024-01`);
+    expect(unasked.json.data).to.include({ score_pct: null, months_compared: 0 });
+    expect(unasked.json.data.months).to.deep.equal([
+      { month: "2024-01", state: "none", problem: null, compared_at: null, report: null },
+    ]);
+    for (const wrong of [
+      { from: "2999-01" },
+      { from: "1999-12", to: "2000-01" },
+      { from: "2026-02", to: "2026-01" },
+      { from: "2020-01", to: `${2020 + limits.reconciledMonthsMax / 12}-01` },
+    ]) {
+      const expected = { status: 422, code: "from_out_of_range", param: "from" };
+      expectError(await endpoints.manage("POST", path, wrong), expected);
+    }
+    const odd = await endpoints.manage("GET", `${path}?from=January`);
+    expectError(odd, { status: 400, code: "parameter_invalid", param: "from" });
+    const nobody = reconciliationPath(endpoints, "int_nobody");
+    expectError(await endpoints.manage("GET", nobody), "404 integration_unknown");
+    const other = await endpoints.integrate("custom", {});
+    const unlisted = reconciliationPath(endpoints, other.id);
+    const refusal = await endpoints.manage("POST", unlisted, january);
+    expectError(refusal, "422 reconciliation_unsupported");
+  });
+
+  async function shownMonth(): Promise<ShownReconciliation["months"][number]> {
+    const query = new URLSearchParams(january).toString();
+    const path = `${reconciliationPath(endpoints, integration)}?${query}`;
+    return (await endpoints.manage("GET", path)).json.data.months[0];
+  }
+
+  function reasonsOf({ months }: ShownReconciliation): Record<string, DifferenceReason> {
+    const rows = months.flatMap(({ report }) => report?.differences ?? []);
+    return Object.fromEntries(rows.map(({ payment, reason }) => [payment, reason]));
+  }
+
+  async function rejectedInJournal(): Promise<number> {
+    const [row] = await endpoints.service.clickhouse.rows<{ events: string }>(
+      `SELECT count() AS events FROM raw_events
+       WHERE integration = {integration:String} AND outcome = 'rejected'`,
+      { integration },
+    );
+    return Number(row?.events ?? 0);
+  }
+
+  async function deliver(object: JsonObject, livemode: boolean, own = true): Promise<void> {
+    const at = from + 18 * day;
+    const id = `evt_${textOf(object.id)}`;
+    const body = eventBody(stripeEvent({ id, type: "charge.succeeded", at, object, livemode }));
+    const signed = stripe.sign(body, { signing_secret: secret }, Date.now());
+    const answer = own ? await endpoints.post(webhook, signed) : await endpoints.deliver(body);
+    expect(answer.status, answer.text).to.equal(200);
+  }
+});

@@ -1,0 +1,140 @@
+/** Comparisons of months with a provider's list: asked for, and what each found last. */
+import { type MonthReport, monthReport } from "../schemas/reconciliation.js";
+import { News } from "../runtime/lookout.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+
+export interface Reconciliation {
+  readonly integration: string;
+  /** YYYY-MM */
+  readonly month: string;
+  readonly state: "waiting" | "done" | "failed";
+  /** Why it waits or failed. */
+  readonly problem: string | null;
+  readonly comparedAt: Date | null;
+  /** Of `comparedAt`. */
+  readonly report: MonthReport | null;
+}
+
+const columns = `integration, month, state, problem, compared_at AS "comparedAt", report`;
+
+export const reconciliationNews = new News();
+
+/** @param comparedBefore of those known already only such that neither wait nor were since then */
+export async function askReconciliations(
+  postgres: Postgres,
+  { integration, months }: { readonly integration: string; readonly months: readonly string[] },
+  dueAt: Date,
+  comparedBefore: Date | null = null,
+): Promise<void> {
+  await postgres.query(
+    `INSERT INTO reconciliations AS known (integration, month, state, due_at)
+     SELECT $1, month, 'waiting', $3 FROM unnest($2::text[]) AS month
+     ON CONFLICT (integration, month) DO UPDATE
+       SET state = 'waiting', problem = NULL, due_at = excluded.due_at
+       WHERE $4::timestamptz IS NULL OR (known.state <> 'waiting'
+         AND (known.compared_at IS NULL OR known.compared_at < $4))`,
+    [integration, months, dueAt, comparedBefore],
+  );
+  reconciliationNews.announce();
+}
+
+/** After its history was read: what was compared before, from that month on. */
+export async function repeatReconciliations(
+  postgres: Postgres,
+  integration: string,
+  from: Date,
+  now: Date,
+): Promise<void> {
+  const rows = await postgres.query<{ month: string }>(
+    "SELECT month FROM reconciliations WHERE integration = $1 AND month >= $2",
+    [integration, from.toISOString().slice(0, 7)],
+  );
+  const months = rows.map(({ month }) => month);
+  if (months.length > 0) await askReconciliations(postgres, { integration, months }, now);
+}
+
+export interface DueReconciliation extends Pick<Reconciliation, "integration" | "month"> {
+  readonly dueAt: Date;
+}
+
+/** The one that has waited longest, the newest month first. */
+export async function dueReconciliation(
+  postgres: Postgres,
+  now: Date,
+): Promise<DueReconciliation | null> {
+  const [row = null] = await postgres.query<DueReconciliation>(
+    `SELECT integration, month, due_at AS "dueAt" FROM reconciliations
+     WHERE state = 'waiting' AND due_at <= $1 ORDER BY due_at, integration, month DESC LIMIT 1`,
+    [now],
+  );
+  return row;
+}
+
+export interface Compared {
+  readonly report: MonthReport;
+  readonly comparedAt: Date;
+}
+export interface NotCompared {
+  readonly problem: string;
+  /** It is tried again then; null: nobody does unless asked. */
+  readonly againAt: Date | null;
+}
+
+/** What was found before stays until something else is. One asked for meanwhile still waits. */
+export async function endReconciliation(
+  postgres: Postgres,
+  { integration, month, dueAt }: DueReconciliation,
+  ended: Compared | NotCompared,
+): Promise<void> {
+  const where = "WHERE integration = $1 AND month = $2 AND due_at = $3";
+  if ("report" in ended) {
+    await postgres.query(
+      `UPDATE reconciliations SET state = 'done', problem = NULL, compared_at = $4, report = $5
+       ${where}`,
+      [integration, month, dueAt, ended.comparedAt, JSON.stringify(ended.report)],
+    );
+    return;
+  }
+  await postgres.query(
+    `UPDATE reconciliations SET problem = $4, due_at = coalesce($5, due_at),
+       state = CASE WHEN $5::timestamptz IS NULL THEN 'failed' ELSE 'waiting' END ${where}`,
+    [integration, month, dueAt, ended.problem, ended.againAt],
+  );
+}
+
+/** @param from YYYY-MM, inclusive, as `to` */
+export async function listReconciliations(
+  postgres: Postgres,
+  { integration, from, to }: Readonly<Record<"integration" | "from" | "to", string>>,
+): Promise<Reconciliation[]> {
+  const rows = await postgres.query<Reconciliation>(
+    `SELECT ${columns} FROM reconciliations WHERE integration = $1 AND month BETWEEN $2 AND $3
+     ORDER BY month`,
+    [integration, from, to],
+  );
+  return rows.map((row) => ({
+    ...row,
+    // What is kept as JSON is read like any other JSON.
+    report: row.report === null ? null : monthReport.parse(row.report),
+  }));
+}
+
+/** What stands in the metrics of a month: the newest ones, of integrations there are. */
+export interface MonthScore {
+  readonly integration: string;
+  readonly month: string;
+  /** Null: it was never compared. */
+  readonly score: number | null;
+  readonly differences: number | null;
+}
+
+/** @param from YYYY-MM: the first month */
+export async function monthScores(postgres: Postgres, from: string): Promise<MonthScore[]> {
+  return postgres.query<MonthScore>(
+    `SELECT integration, month, (report->>'score_pct')::float8 AS score,
+       (report->>'differences_total')::int AS differences
+     FROM reconciliations JOIN integrations ON integrations.id = integration
+     WHERE deleted_at IS NULL AND month >= $1 ORDER BY month DESC, integration`,
+    [from],
+  );
+}
