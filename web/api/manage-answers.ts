@@ -24,6 +24,7 @@ export type {
   KeyView,
   ProviderView,
   RatesView,
+  ReconciliationView,
   RejectView,
   ReplayAnswer,
 } from "../../schemas/http/manage.js";

@@ -27,6 +27,7 @@ import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
 import { MissingEvents, NeededEvents } from "./needed-events.js";
+import { Reconciliation } from "./reconciliation.js";
 import { madeFor, showOnce } from "./shown-once.js";
 import { Unfinished } from "./unfinished.js";
 
@@ -99,6 +100,7 @@ export function Integration(props: Props) {
             <Backfill path={props.path} missing={provider.history_missing} />
           ) : null}
           <Coverage path={props.path} hasHistory={provider.history} />
+          {provider.history ? <Reconciliation {...props} /> : null}
         </>
       )}
       {isManager ? <Changes {...props} /> : null}

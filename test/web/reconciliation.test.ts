@@ -1,0 +1,122 @@
+/** An integration's page beside its provider's list: what differs, and fetching what is missing. */
+import { expect } from "chai";
+import type { BrowserContext, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import type { JsonObject } from "../../ops/payloads/stripe.js";
+import { apiKey } from "../apis/stripe-api.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { backfilled } from "../harness/histories.js";
+import { LookedAt, openBrowser } from "./browser.js";
+import { createWorkspace } from "./workspace.js";
+
+const now = new Date();
+/** The tenth day of the month before last. */
+const paidAt = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 2, 10);
+const month = new Date(paidAt).toISOString().slice(0, 7);
+const monthName = new Date(paidAt).toLocaleDateString("en-US", {
+  month: "short",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+function charge(name: string, amount: bigint): JsonObject {
+  const object = chargeObject({
+    id: `ch_w_${name}`,
+    paymentIntent: `pi_w_${name}`,
+    customer: `cus_w_${name}`,
+    amount,
+    currency: "eur",
+    createdAt: paidAt,
+  });
+  const balance = { id: `txn_w_${name}`, amount: Number(amount), fee: 54, currency: "eur" };
+  return { ...object, balance_transaction: balance };
+}
+
+describe("A month beside the provider's list, in the dashboard", function () {
+  this.timeout(180_000);
+  let endpoints: Endpoints;
+  let context: BrowserContext;
+  let page: Page;
+  let looked: LookedAt;
+  let url = "";
+
+  before(async function () {
+    const browser = await openBrowser();
+    if (browser === null) {
+      this.skip();
+      return;
+    }
+    endpoints = await openEndpoints();
+    const { base, service, stripeApi: api } = endpoints;
+    context = await openDashboard(browser, base, service.config.DATA_DIR, {
+      reducedMotion: "reduce",
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    looked = new LookedAt(page);
+    const workspace = await createWorkspace(context, endpoints, "Beside the list", "EUR");
+    const path = `/workspaces/${workspace}`;
+    for (const list of [
+      "products",
+      "subscriptions",
+      "invoices",
+      "invoice_payments",
+      "checkout/sessions",
+      "refunds",
+      "disputes",
+      "credit_notes",
+    ]) {
+      api.lists.set(`/v1/${list}`, []);
+    }
+    const kept = [charge("one", 9_900n), charge("two", 4_900n), charge("gone", 1_900n)];
+    api.lists.set("/v1/charges", kept);
+    const made = await endpoints.manage("POST", `${path}/integrations`, {
+      provider: "stripe",
+      environment: "Production",
+      credentials: { signing_secret: "whsec_of_the_list", api_key: apiKey },
+    });
+    const integration = String(made.json.data.id);
+    const done = await backfilled({ ...endpoints, path }, integration, `${month}-01`);
+    expect(done).to.include({ state: "done" });
+    const inYen = { ...charge("yen", 1_900n), currency: "jpy" };
+    api.lists.set("/v1/charges", [...kept.slice(0, 2), charge("untold", 2_900n), inYen]);
+    url = `${base}/settings/integrations/${integration}?workspace=${workspace}`;
+  });
+  after(() => context?.close());
+
+  it("should compare the months, and name each payment that differs", async () => {
+    await page.goto(url);
+    await page.getByRole("heading", { name: "Beside Stripe's own list" }).waitFor();
+    await page.getByRole("button", { name: "Compare the last 12 months" }).click();
+    const row = page.getByRole("row", { name: monthName }).first();
+    await row.getByRole("link", { name: "3", exact: true }).click();
+    // Of 99.00 + 49.00 both, and 19.00 and 29.00 on one side each.
+    await row.getByText("75.51%").waitFor();
+    await row.getByText("€177.00").waitFor();
+    await row.getByText("€167.00").waitFor();
+    const untold = page.getByRole("row", { name: "pi_w_untold" });
+    await untold.getByText("No event came").waitFor();
+    await untold.getByText("€29.00").waitFor();
+    await page.getByRole("row", { name: monthName }).nth(1).getByText("¥1,900").waitFor();
+    await page.getByRole("row", { name: "pi_w_gone" }).getByText("Not in the list").waitFor();
+    await page.getByText("in 12 of the last 12 months").waitFor();
+    await looked.findNothingWrong(page.url());
+  });
+
+  it("should open the events of what differs", async () => {
+    await page.getByRole("link", { name: "pi_w_gone" }).click();
+    await page.getByRole("dialog").getByText("€19.00").first().waitFor();
+    await page.goBack();
+  });
+
+  it("should fetch what is missing, and compare again", async () => {
+    await page.getByRole("button", { name: "Fetch what is missing" }).click();
+    const row = page.getByRole("row", { name: monthName }).first();
+    await row.getByRole("link", { name: "1", exact: true }).waitFor();
+    await row.getByText("€196.00").waitFor();
+    expect(await page.getByRole("row", { name: "pi_w_untold" }).count()).to.equal(0);
+    expect(await page.getByRole("button", { name: "Fetch what is missing" }).count()).to.equal(0);
+    expect(looked.complaints).to.deep.equal([]);
+  });
+});

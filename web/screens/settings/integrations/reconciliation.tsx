@@ -1,0 +1,341 @@
+/** Each month of an integration beside the provider's list, and every payment that differs. */
+import { useEffect } from "preact/hooks";
+import type {
+  Difference,
+  DifferenceReason,
+  MonthReport,
+  Side,
+} from "../../../../schemas/reconciliation.js";
+import { call } from "../../../api/client.js";
+import type {
+  ListedIntegration,
+  One,
+  ProviderView,
+  ReconciliationView,
+} from "../../../api/manage-answers.js";
+import { reloadAnswers, useUrl } from "../../../api/use-answer.js";
+import { month as monthName } from "../../../format/dates.js";
+import { count, money, percent } from "../../../format/numbers.js";
+import { Failure } from "../../../parts/states.js";
+import { Table } from "../../../parts/table.js";
+import { useAction } from "../../../parts/use-action.js";
+import { When } from "../../../parts/when.js";
+import { useView } from "../../../state/view.js";
+import { useMayManage } from "../manage.js";
+
+const pollMs = 2_000;
+
+type Month = ReconciliationView["months"][number];
+type Currency = MonthReport["currencies"][number];
+
+interface Props {
+  readonly integration: ListedIntegration;
+  readonly provider: ProviderView;
+  /** Where calls about the integration go to. */
+  readonly path: string;
+}
+
+export function Reconciliation({ integration, provider, path }: Props) {
+  const view = useView();
+  const isManager = useMayManage();
+  const url = `${path}/reconciliation`;
+  const { answer, error } = useUrl<One<ReconciliationView>>(url);
+  const found = answer?.data ?? null;
+  const isWaiting = found?.months.some(({ state }) => state === "waiting") === true;
+  useEffect(() => {
+    if (!isWaiting) return undefined;
+    const timer = setInterval(reloadAnswers, pollMs);
+    return () => clearInterval(timer);
+  }, [isWaiting]);
+  const opened = found?.months.find(({ month }) => month === view.get("month"));
+  return (
+    <section>
+      <h3>Beside {provider.name}'s own list</h3>
+      {error === null ? null : <Failure error={error} />}
+      {found === null ? null : (
+        <>
+          <Score of={found} provider={provider} />
+          <Months of={found} provider={provider} />
+          {opened?.report ? (
+            <Differences {...{ integration, provider, path }} of={opened} report={opened.report} />
+          ) : null}
+          {isManager ? <Compare of={found} url={url} isWaiting={isWaiting} /> : null}
+          <details class="not-to-be-had">
+            <summary>What is not compared</summary>
+            <ul class="soft">
+              {found.not_compared.map((sentence) => (
+                <li key={sentence}>{sentence}</li>
+              ))}
+            </ul>
+          </details>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Score({
+  of,
+  provider,
+}: {
+  readonly of: ReconciliationView;
+  readonly provider: ProviderView;
+}) {
+  const { score_pct: score, months_compared: compared, months } = of;
+  if (compared === 0) {
+    return (
+      <p class="soft">
+        What is booked can be compared with what {provider.name} lists, month by month, to the cent.
+        It is done every night, given credentials for its API.
+      </p>
+    );
+  }
+  const newest = months.flatMap(({ compared_at: at }) => at ?? []).reduce(later);
+  return (
+    <p>
+      {score === null ? "Nothing was paid" : <strong>{percent(score, 2)} agree to the cent</strong>}
+      <span class="soft">
+        {" "}
+        in {count(compared)} of the last {count(months.length)} months, compared last{" "}
+        <When at={newest} />
+      </span>
+    </p>
+  );
+}
+
+/** Of two moments as the interface writes them. */
+function later(one: string, other: string): string {
+  return one > other ? one : other;
+}
+
+/** One row for each currency of a month; a month without any has one, too. */
+interface Row {
+  readonly of: Month;
+  readonly currency: Currency | null;
+  readonly isFirst: boolean;
+}
+
+function Months({
+  of,
+  provider,
+}: {
+  readonly of: ReconciliationView;
+  readonly provider: ProviderView;
+}) {
+  const view = useView();
+  const rows = of.months
+    .filter(({ state, report }) => state !== "none" && (state !== "done" || isAnyPaid(report)))
+    .toReversed()
+    .flatMap((month): Row[] => {
+      const currencies = month.report?.currencies ?? [];
+      return currencies.length === 0
+        ? [{ of: month, currency: null, isFirst: true }]
+        : currencies.map((currency, place) => ({ of: month, currency, isFirst: place === 0 }));
+    });
+  if (rows.length === 0) return null;
+  return (
+    <Table
+      caption={`Months beside the list of ${provider.name}`}
+      rows={rows}
+      rowKey={(row) => `${row.of.month} ${row.currency?.currency ?? ""}`}
+      isCurrent={(row) => row.of.month === view.get("month")}
+      columns={[
+        {
+          key: "month",
+          head: "Month",
+          cell: (row) => <MonthState of={row.of} isFirst={row.isFirst} />,
+        },
+        { key: "score", head: "Agree", isNumber: true, cell: ({ currency }) => scoreOf(currency) },
+        {
+          key: "listed",
+          head: `At ${provider.name}`,
+          isNumber: true,
+          cell: ({ currency }) => sumOf(currency, "listed"),
+        },
+        {
+          key: "booked",
+          head: "Booked",
+          isNumber: true,
+          cell: ({ currency }) => sumOf(currency, "booked"),
+        },
+        {
+          key: "differences",
+          head: "Differences",
+          isNumber: true,
+          cell: ({ of: { month, report }, isFirst }) => {
+            if (!isFirst || report === null) return null;
+            if (report.differences_total === 0) return <span class="soft">None</span>;
+            return <a href={view.with({ month })}>{count(report.differences_total)}</a>;
+          },
+        },
+      ]}
+    />
+  );
+}
+
+/** Months without payments on either side say nothing. */
+function isAnyPaid(report: MonthReport | null): boolean {
+  return report !== null && report.currencies.length > 0;
+}
+
+function MonthState({ of, isFirst }: Pick<Row, "of" | "isFirst">) {
+  const { month, state, problem } = of;
+  const name = monthName(`${month}-01`);
+  if (!isFirst) return <span class="soft tight">{name}</span>;
+  return (
+    <>
+      <span class="tight">{name}</span>
+      {state === "waiting" ? <span class="soft"> waiting</span> : null}
+      {state === "failed" ? <span class="loss"> not compared</span> : null}
+      {problem === null ? null : <div class="small soft problem">{problem}</div>}
+    </>
+  );
+}
+
+function scoreOf(currency: Currency | null) {
+  if (currency === null || currency.score_pct === null) return <span class="soft">–</span>;
+  const { score_pct: score } = currency;
+  return <span class={score === 100 ? undefined : "loss"}>{percent(score, 2)}</span>;
+}
+
+/** What was paid less what was refunded. */
+function sumOf(of: Currency | null, side: "listed" | "booked") {
+  if (of === null) return <span class="soft">–</span>;
+  const { amount_minor: paid, refunded_minor: refunded } = of[side];
+  return money((paid - refunded) / 10 ** of.exponent, of.currency);
+}
+
+/** Of the months shown. */
+function Compare(props: {
+  readonly of: ReconciliationView;
+  readonly url: string;
+  readonly isWaiting: boolean;
+}) {
+  const { of, url, isWaiting } = props;
+  const action = useAction();
+  return (
+    <>
+      {action.error === null ? null : <Failure error={action.error} />}
+      <p>
+        <button
+          type="button"
+          class="button"
+          disabled={action.isBusy || isWaiting}
+          onClick={() => {
+            const body = { from: of.from, to: of.to };
+            action.run(() => call("POST", url, { body }));
+          }}
+        >
+          {isWaiting ? "Comparing…" : `Compare the last ${count(of.months.length)} months`}
+        </button>
+      </p>
+    </>
+  );
+}
+
+const reasons: Readonly<Record<DifferenceReason, string>> = {
+  amount_differs: "Another amount",
+  other_currency: "Another currency",
+  not_told: "No event came",
+  not_at_provider: "Not in the list",
+  rejected: "Its event is a reject",
+  mirrored: "Another integration reports it",
+  before_connection: "Before the connection",
+  told_later: "Its event came later",
+  not_listed: "No list has it",
+};
+
+/** What reading the history can bring. */
+const fetchable: ReadonlySet<DifferenceReason> = new Set([
+  "amount_differs",
+  "other_currency",
+  "not_told",
+  "before_connection",
+]);
+
+function Differences(props: Props & { readonly of: Month; readonly report: MonthReport }) {
+  const { of, report, path, provider, integration } = props;
+  const { month } = of;
+  const view = useView();
+  const isManager = useMayManage();
+  const action = useAction();
+  const name = monthName(`${month}-01`);
+  const isMissing = report.differences.some(({ reason }) => fetchable.has(reason));
+  const exponents = new Map(report.currencies.map((one) => [one.currency, one.exponent]));
+  const amount = (side: Side | null) => {
+    if (side === null) return <span class="soft">–</span>;
+    const ofMinor = (minor: number): string =>
+      money(minor / 10 ** (exponents.get(side.currency) ?? 2), side.currency);
+    const { amount_minor: paid, refunded_minor: refunded } = side;
+    return (
+      <>
+        {ofMinor(paid)}
+        {refunded === 0 ? null : <div class="soft small">{ofMinor(refunded)} refunded</div>}
+      </>
+    );
+  };
+  return (
+    <div class="differences">
+      <h4>
+        Differences of {name} <a href={view.with({ month: null })}>Close</a>
+      </h4>
+      {action.error === null ? null : <Failure error={action.error} />}
+      <Table
+        caption={`Payments of ${name} that differ`}
+        rows={report.differences}
+        rowKey={(row) => row.payment}
+        columns={[
+          { key: "payment", head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
+          { key: "reason", head: "Why", cell: ({ reason }) => <Reason of={reason} /> },
+          {
+            key: "listed",
+            head: `At ${provider.name}`,
+            isNumber: true,
+            cell: ({ listed }) => amount(listed),
+          },
+          {
+            key: "booked",
+            head: "Booked",
+            isNumber: true,
+            cell: ({ booked }) => amount(booked),
+          },
+        ]}
+      />
+      {report.left_out === 0 ? null : (
+        <p class="soft small">And {count(report.left_out)} smaller ones, counted above.</p>
+      )}
+      {isManager && isMissing ? (
+        <p>
+          <button
+            type="button"
+            class="button"
+            disabled={action.isBusy}
+            onClick={() => {
+              const body = { from: `${month}-01` };
+              action.run(() => call("POST", `${path}/backfill`, { body }));
+            }}
+          >
+            Fetch what is missing
+          </button>
+        </p>
+      ) : null}
+    </div>
+  );
+}
+
+function Payment(props: { readonly of: Difference; readonly by: ListedIntegration }) {
+  const { payment, transaction } = props.of;
+  const view = useView();
+  if (transaction === null) return <code class="cut">{payment}</code>;
+  const environment = props.by.environment === "Test" ? "test" : null;
+  return (
+    <a class="code cut" href={view.to("/transactions", { environment, open: transaction })}>
+      {payment}
+    </a>
+  );
+}
+
+function Reason({ of }: { readonly of: DifferenceReason }) {
+  const view = useView();
+  return of === "rejected" ? <a href={view.to("/settings/rejects")}>{reasons[of]}</a> : reasons[of];
+}
