@@ -50,7 +50,9 @@ export async function backfill(
     return 2;
   }
   const { workspace } = integration;
-  const given = { workspace, integration: id, from: new Date(from), list: list.name };
+  const { listedMs } = history.byIds ?? {};
+  const begun = { workspace, integration: id, from: new Date(from), list: list.name };
+  const given = { ...begun, ...(listedMs !== undefined && { listedMs }) };
   const made = await createBackfill(postgres, given, now);
   if (made === null) {
     const running = await findBackfill(postgres, id);

@@ -32,10 +32,17 @@ export interface Backfill<Credentials = unknown> {
   readonly lists: readonly HistoryList<Credentials>[];
   /** What the provider cannot report of the past: short sentences, for a person. */
   readonly missing: readonly string[];
-  /** What a comparison with its lists cannot show: the same. */
-  readonly notCompared: readonly string[];
+  /** What a comparison with its lists cannot show: the same. Absent: they do not list all payments. */
+  readonly notCompared?: readonly string[];
   /** Whether a list that says what was paid can have this payment; left out: any. */
   readonly canBeListed?: (payment: string) => boolean;
+  /** Absent: the provider lists all there is. */
+  readonly byIds?: {
+    /** Which ids may be uploaded, for a person. */
+    readonly ids: string;
+    /** Of so long before now all is listed without any. */
+    readonly listedMs: number;
+  };
 }
 
 export interface HistoryList<Credentials = unknown> {
@@ -44,11 +51,19 @@ export interface HistoryList<Credentials = unknown> {
   /** It says what was paid: read once more at the end, and compared with what is booked. */
   readonly reportsPayments: boolean;
   /**
+   * The provider lists nothing by itself: it is asked about each thing of these kinds that is
+   * booked, and about each id that was uploaded. One it does not know is passed over. `after` is
+   * never null then: read it with `placeOf`.
+   */
+  readonly ofEach?: readonly BookedKind[];
+  /**
    * Path and query of one page.
    * @param after `next` of the page before; null for the first
    * @param credentials that ask for it: what they name may be all that is read
    */
   path(span: Span, after: string | null, credentials?: Credentials): string;
+  /** Of a list that is asked for by POST: what is sent as JSON. */
+  body?(span: Span): object;
   /**
    * @param asOf ms since 1970, surely before the answer was made: dates a state of which the
    *   provider does not say since when it is
@@ -56,6 +71,18 @@ export interface HistoryList<Credentials = unknown> {
    * @param after as the path asked for: where `next` does not follow from the answer alone
    */
   read(answer: unknown, asOf: number, span: Span, after?: string | null): HistoryPage | null;
+}
+
+/** What our own books name by the provider's id of it. */
+export type BookedKind = "subscription" | "one_time_payment";
+
+/** Where a list stands that is asked about each id: `<id>`, or `<id> <next>` on later pages. */
+export function placeOf(after: string | null): {
+  readonly id: string;
+  readonly next: string | null;
+} {
+  const [, id = "", next = null] = /^(\S*)(?: (.*))?$/s.exec(after ?? "") ?? [];
+  return { id, next };
 }
 
 /** ms since 1970, both inclusive. */
@@ -90,6 +117,8 @@ export interface HistoryEvent {
    * reading, or its return would be taken for what was read first.
    */
   readonly nativeId: string;
+  /** The provider's own event, which its webhook carries too: one event, whichever way it came. */
+  readonly isProviders?: true;
   /** The body of an event, as `decode` reads it. */
   readonly body: unknown;
 }

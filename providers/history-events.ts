@@ -16,6 +16,9 @@ export interface Reported {
   readonly mayRecur?: boolean;
 }
 
+/** All ids that `historyId` makes begin so; none that a provider gives does. */
+export const historyPrefix = "history:";
+
 /**
  * The id holds what is reported but not when it was read, nor what changes without a meaning, so
  * that the same state read twice is one event; but for states that come back.
@@ -29,7 +32,8 @@ export function historyId(
   given: { readonly passing: RegExp; readonly reading: string },
 ): string {
   const state = once ?? stateDigest(object, given.passing);
-  return `history:${source}:${type}:${state}${mayRecur === true ? `:${given.reading}` : ""}`;
+  const reading = mayRecur === true ? `:${given.reading}` : "";
+  return `${historyPrefix}${source}:${type}:${state}${reading}`;
 }
 
 function stateDigest(object: Reported["object"], passing: RegExp): string {

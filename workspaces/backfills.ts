@@ -59,16 +59,33 @@ export const backfillNews = new News();
 /** @returns null when one of this integration is running */
 export async function createBackfill(
   postgres: Postgres,
-  given: Pick<Backfill, "workspace" | "integration" | "from" | "list">,
+  given: Pick<Backfill, "workspace" | "integration" | "from" | "list"> & {
+    /** Uploaded, for a provider that lists nothing by itself. */
+    readonly ids?: readonly string[];
+    /** So far back it lists all without any. */
+    readonly listedMs?: number;
+  },
   now: Date,
 ): Promise<Backfill | null> {
+  const { workspace, integration, from, list, ids = [], listedMs } = given;
+  const isCovered = listedMs === undefined || ids.length > 0;
+  const coversFrom = isCovered ? null : Math.max(from.getTime(), now.getTime() - listedMs);
   const [backfill = null] = await durably<Backfill>(
     postgres,
-    `INSERT INTO backfills (id, workspace, integration, from_at, state, list, counts, list_since,
-       leased_until, created_at, updated_at)
-     VALUES ($1, $2, $3, $4, 'reading', $5, '{}', $6, $6, $6, $6)
+    `INSERT INTO backfills (id, workspace, integration, from_at, state, list, counts, ids,
+       covers_from, list_since, leased_until, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, 'reading', $5, '{}', $6, $7, $8, $8, $8, $8)
      ON CONFLICT DO NOTHING RETURNING ${columns}`,
-    [`bf_${randomBase62(20)}`, given.workspace, given.integration, given.from, given.list, now],
+    [
+      `bf_${randomBase62(20)}`,
+      workspace,
+      integration,
+      from,
+      list,
+      JSON.stringify(ids),
+      coversFrom === null ? null : new Date(coversFrom),
+      now,
+    ],
   );
   backfillNews.announce();
   return backfill;
@@ -87,13 +104,30 @@ export async function findBackfill(
   return newest;
 }
 
-/** All that came to an end, with whatever result. */
+/** Of those uploaded, the next in the order of their bytes. */
+export async function uploadedIds(
+  postgres: Postgres,
+  backfill: string,
+  after: string,
+  idsMax: number,
+): Promise<string[]> {
+  const rows = await postgres.query<{ id: string }>(
+    `SELECT DISTINCT uploaded.id COLLATE "C" AS id
+     FROM backfills, jsonb_array_elements_text(backfills.ids) AS uploaded (id)
+     WHERE backfills.id = $1 AND uploaded.id COLLATE "C" > $2
+     ORDER BY 1 LIMIT $3`,
+    [backfill, after, idsMax],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** All that came to an end, with whatever result, and from when on they have read all. */
 export async function endedBackfills(
   postgres: Postgres,
   integration: string,
 ): Promise<Pick<Backfill, "from" | "createdAt">[]> {
   return postgres.query<Pick<Backfill, "from" | "createdAt">>(
-    `SELECT from_at AS "from", created_at AS "createdAt" FROM backfills
+    `SELECT coalesce(covers_from, from_at) AS "from", created_at AS "createdAt" FROM backfills
      WHERE integration = $1 AND state IN ('done', 'different')`,
     [integration],
   );

@@ -6,7 +6,7 @@ import type { Integration } from "../../workspaces/integrations.js";
 import type { Service } from "../../service.js";
 import type { HistoryEvent } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
-import { historyEventId } from "../../schemas/ids.js";
+import { eventId, historyEventId } from "../../schemas/ids.js";
 import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/records.js";
 import { type HashAccount, rawKey } from "../../stores/vault/account-hash.js";
 
@@ -33,7 +33,7 @@ export async function takeHistory(
   const { hashAccount, log, rates, vault, watermark } = service;
   const receipt = watermark.receive(workspace);
   await settledAfter(receipt, async () => {
-    const records = events.map(({ nativeId, body }) => {
+    const records = events.map(({ nativeId, body, isProviders }) => {
       const heading = provider.heading(body);
       if (heading === null) throw new Error(`a backfill of ${provider.token} made no event`);
       if (heading.sandbox !== null && heading.sandbox !== (environment === "test")) {
@@ -42,8 +42,9 @@ export async function takeHistory(
             "the integration is of the other environment.",
         );
       }
+      const idOf = isProviders === true ? eventId : historyEventId;
       const meta: RawEventMeta = {
-        event_id: historyEventId(workspace, environment, provider.token, nativeId),
+        event_id: idOf(workspace, environment, provider.token, nativeId),
         workspace,
         environment,
         provider: provider.token,

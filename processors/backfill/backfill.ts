@@ -20,13 +20,15 @@ import { groups } from "../../stores/watermark/watermark.js";
 import { RecordTooLarge } from "../../stores/log/record-size.js";
 import { Lookout } from "../../runtime/lookout.js";
 import { isStoreAway } from "../../stores/store-away.js";
-import type { HistoryList, HistoryPage } from "../../providers/backfill.js";
+import { type HistoryList, type HistoryPage, placeOf } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
+import type { Integration } from "../../workspaces/integrations.js";
 import { topics } from "../../schemas/records/records.js";
 import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
-import { readPage, type Unread } from "./read-page.js";
+import { KnownIds } from "./known-ids.js";
+import { nothingListed, readPage, type Unread } from "./read-page.js";
 
 /** Records of a backfill that may wait at each step; live events queue behind at most these. */
 const backfillAheadRecordsMax = 300;
@@ -55,7 +57,8 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
   const calmEveryMs = service.log.shared ? lookEveryMs : calmLookEveryMs;
   const lookout = new Lookout(backfillNews, { everyMs: lookEveryMs, calmEveryMs });
-  const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map() };
+  const ids = new KnownIds();
+  const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map(), ids };
   while (!stopping.aborted) {
     try {
       const backfill = await leaseBackfill(service.postgres, new Date());
@@ -82,6 +85,7 @@ interface Memory {
   readonly startedAgain: Map<string, string>;
   /** Of the page it is at, those that failed by neither the provider nor a store. */
   readonly tries: Map<string, number>;
+  readonly ids: KnownIds;
 }
 
 /** @throws the error again where a store is away: the same page later is right */
@@ -111,10 +115,11 @@ async function afterFailure(
 async function moveOn(
   service: BackfillingService,
   backfill: LeasedBackfill,
-  { pauses, startedAgain, tries }: Memory,
+  memory: Memory,
 ): Promise<void> {
   const { postgres, stopping } = service;
-  const outcome = await stepOf(service, backfill, startedAgain);
+  const { pauses, startedAgain, tries } = memory;
+  const outcome = await stepOf(service, backfill, memory);
   if (stopping.aborted) return;
   const { id } = backfill;
   const now = new Date();
@@ -156,7 +161,7 @@ type Outcome =
 async function stepOf(
   service: BackfillingService,
   backfill: Backfill,
-  startedAgain: Map<string, string>,
+  { startedAgain, ids }: Memory,
 ): Promise<Outcome> {
   const integration = await service.integrations.byId(backfill.integration);
   const provider = integration && service.providers.get(integration.provider);
@@ -165,11 +170,10 @@ async function stepOf(
   if (!integration || !provider || list === undefined) {
     return { for: "good", problem: "The integration was deleted, or has no history to read." };
   }
-  if (!(await isItsTurn(service, backfill))) return { for: "now", problem: null };
+  if (!(await isItsTurn(service, backfill, list))) return { for: "now", problem: null };
 
   // 1. One page.
-  const span = { from: backfill.from.getTime(), to: backfill.createdAt.getTime() };
-  const read = await readPage(service, { provider, integration, list, span }, backfill.after);
+  const read = await pageOf(service, backfill, provider, integration, { list, ids });
   if (!("objects" in read)) return fromItsStart(backfill, read, startedAgain) ?? read;
 
   if (backfill.state === "comparing") {
@@ -211,10 +215,14 @@ function fromItsStart(
 }
 
 /** Live events wait behind few of history; what was read is booked before it is compared. */
-async function isItsTurn(service: BackfillingService, backfill: Backfill): Promise<boolean> {
+async function isItsTurn(
+  service: BackfillingService,
+  backfill: Backfill,
+  list: HistoryList,
+): Promise<boolean> {
   const until = performance.now() + turnMsMax;
   while (!service.stopping.aborted) {
-    if (await isReady(service, backfill)) return true;
+    if (await isReady(service, backfill, list)) return true;
     if (performance.now() > until) return false;
     await pause(turnLookEveryMs);
   }
@@ -224,15 +232,39 @@ async function isItsTurn(service: BackfillingService, backfill: Backfill): Promi
 async function isReady(
   { log, watermark }: BackfillingService,
   { state, after, updatedAt }: Backfill,
+  { ofEach }: HistoryList,
 ): Promise<boolean> {
-  if (state === "comparing") {
-    return after !== null || (await watermark.completeTo()) > updatedAt.getTime();
+  // What was read before is booked, where it is looked up there.
+  const looksUp = state === "comparing" || ofEach !== undefined;
+  if (looksUp && after === null && (await watermark.completeTo()) <= updatedAt.getTime()) {
+    return false;
   }
+  if (state === "comparing") return true;
   watermark.hurry("transactions");
   const normalized = await recordsBehind(log, topics.raw, groups.normalize, "committed");
   const completed = await recordsBehind(log, topics.incomplete, groups.complete, "committed");
   const booked = await recordsBehind(log, topics.facts, groups.book, "handled");
   return [normalized, completed, booked].every((behind) => behind <= backfillAheadRecordsMax);
+}
+
+/** Of a list that is asked about each id `after` is an id when its last page was read. */
+async function pageOf(
+  service: BackfillingService,
+  backfill: Backfill,
+  provider: Provider,
+  integration: Integration,
+  { list, ids }: { readonly list: HistoryList; readonly ids: KnownIds },
+): Promise<HistoryPage | Unread> {
+  const span = { from: backfill.from.getTime(), to: backfill.createdAt.getTime() };
+  const of = { provider, integration, list, span };
+  if (list.ofEach === undefined) return readPage(service, of, backfill.after);
+  const { id: last, next } = placeOf(backfill.after);
+  const id =
+    next === null ? await ids.next(service, backfill, integration, list.ofEach, last) : last;
+  if (id === null) return nothingListed;
+  const after = next === null ? id : backfill.after;
+  const page = await readPage(service, of, after);
+  return "objects" in page ? { ...page, next: page.next ?? id } : page;
 }
 
 type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;

@@ -38,7 +38,7 @@ export async function readPage(
   const asked = await withDeadline(pageMsMax, stopping, (signal) =>
     apis.ask(
       { provider, integration: { id: integration.id, credentials } },
-      { path, freshForMs: 0, answerMsMax },
+      { path, json: list.body?.(span), freshForMs: 0, answerMsMax },
       signal,
     ),
   );
@@ -52,7 +52,10 @@ export async function readPage(
   if (asked.outcome === "trouble") {
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
+  if (asked.text === null && list.ofEach !== undefined) return nothingListed;
   const json = asked.text === null ? null : parseJsonText(asked.text);
   const page = json?.ok === true ? list.read(json.value, asOf, span, after) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
+
+export const nothingListed: HistoryPage = { objects: 0, events: [], payments: [], next: null };

@@ -27,7 +27,7 @@ export async function reconcileMonth(
 ): Promise<Compared | Unread> {
   const integration = await service.integrations.byId(integrationId);
   const provider = integration && service.providers.get(integration.provider);
-  if (!integration || !provider || provider.backfill === undefined) {
+  if (!integration || !provider || provider.backfill?.notCompared === undefined) {
     return {
       for: "good",
       problem: "The integration was deleted, or has no credentials or no list.",

@@ -111,7 +111,11 @@ export async function askForTheNight(
   try {
     const rows = await postgres.query<{ id: string }>(
       "SELECT id FROM integrations WHERE deleted_at IS NULL AND provider = ANY($1) ORDER BY id",
-      [[...providers.values()].filter(({ backfill }) => backfill).map(({ token }) => token)],
+      [
+        [...providers.values()]
+          .filter(({ backfill }) => backfill?.notCompared)
+          .map(({ token }) => token),
+      ],
     );
     const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (nightlyMonths - 1));
     const months = monthsOf({ from: first, to: now.getTime() }).map(({ month }) => month);

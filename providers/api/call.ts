@@ -82,13 +82,18 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3). */
+/** Seconds or a date (RFC 9110, 10.2.3); the App Store writes ms since 1970. */
 function retryAfter(headers: Headers): number | null {
   const text = headers.get("retry-after");
   if (text === null) return null;
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
+  const number = /^\d+$/.test(text) ? Number(text) : null;
+  const isSeconds = number !== null && number < retryAfterSecondsMax;
+  const ms = isSeconds ? number * 1000 : (number ?? Date.parse(text)) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
+
+/** In ms a day of 2001: no server means so many seconds, and none so early a moment. */
+const retryAfterSecondsMax = 1_000_000_000_000;
 
 /** The cause says why; `fetch failed` says nothing. */
 function reason(error: unknown): string {

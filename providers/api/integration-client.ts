@@ -32,9 +32,10 @@ export type Asked =
   /** It may be answered later. */
   | { readonly outcome: "trouble"; readonly detail: string };
 
-/** One GET. */
+/** One GET, or a POST of JSON. */
 export interface AskedFor {
   readonly path: string;
+  readonly json?: object | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** For one try; as patient as usual when left out. */
   readonly answerMsMax?: number;
@@ -53,6 +54,7 @@ export interface Patience {
 
 /** An API that asks for a longer wait is called again after this: its clock may be wrong. */
 const restMsMax = 60 * 60 * 1000;
+const jsonHeaders = { "content-type": "application/json" };
 /** An authorization is not used in its last moments: the call takes time, and clocks differ. */
 const authorizationMarginMs = 30_000;
 
@@ -177,7 +179,7 @@ export class ApiLine {
     }
   }
 
-  async #tryOnce({ path, headers: own }: AskedFor, bounds: CallLimits): Promise<Asked> {
+  async #tryOnce({ path, json, headers: own }: AskedFor, bounds: CallLimits): Promise<Asked> {
     const { signal } = bounds;
     const given = this.#authorize(signal);
     const authorization = await given.authorization;
@@ -187,7 +189,10 @@ export class ApiLine {
     try {
       const text = await callApi(
         this.#baseUrl + path,
-        { headers: { accept: "application/json", ...own, ...headers } },
+        {
+          headers: { accept: "application/json", ...own, ...headers, ...(json && jsonHeaders) },
+          ...(json && { method: "POST", body: JSON.stringify(json) }),
+        },
         bounds,
       );
       given.isProven = true;

@@ -1,5 +1,5 @@
-/** What an integration with the App Store is given. Nothing of it is secret: Apple signs. */
-import { X509Certificate } from "node:crypto";
+/** What an integration with the App Store is given. Webhooks need no secret: Apple signs. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { z } from "zod";
 
 const rootsMax = 8;
@@ -11,7 +11,7 @@ const rootCertificate = z
   .refine(isAuthority, "must be a root certificate, DER in base64")
   .transform((der) => der.toString("base64"));
 
-export const credentials = z.strictObject({
+const credentialFields = z.strictObject({
   bundle_id: z.string().trim().min(1).max(255),
   app_apple_id: z
     .union([
@@ -24,7 +24,20 @@ export const credentials = z.strictObject({
     ])
     .optional(),
   root_certificates: z.array(rootCertificate).min(1).max(rootsMax).optional(),
+  issuer_id: z.string().trim().min(1).max(255).optional(),
+  key_id: z.string().trim().min(1).max(255).optional(),
+  private_key: z
+    .string()
+    .max(16_384)
+    .refine(isApiKey, "must be the whole .p8 file: a private key in PEM, over P-256")
+    .optional(),
 });
+
+export const credentials = credentialFields.refine(
+  ({ issuer_id, key_id, private_key }) =>
+    new Set([issuer_id, key_id, private_key].map((field) => field === undefined)).size === 1,
+  { path: ["private_key"], message: "issuer_id, key_id and private_key come together" },
+);
 export type AppleCredentials = z.output<typeof credentials>;
 
 export const credentialHelp = {
@@ -35,11 +48,26 @@ export const credentialHelp = {
   root_certificates:
     "Leave out: Apple Root CA - G3 is built in. Other roots to trust instead, DER in base64, for " +
     "tests with a chain of your own",
+  issuer_id:
+    "Optional: reads your history. App Store Connect > Users and Access > Integrations > In-App " +
+    "Purchase: the Issuer ID above the keys",
+  key_id: "Optional: the same page, the Key ID of an In-App Purchase key",
+  private_key:
+    "Optional: the whole .p8 file of that key. App Store Connect lets you download it once. " +
+    "Issuer ID, key ID and file come together",
 };
 
 function isAuthority(der: Buffer): boolean {
   try {
     return new X509Certificate(der).ca;
+  } catch {
+    return false;
+  }
+}
+
+function isApiKey(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyDetails?.namedCurve === "prime256v1";
   } catch {
     return false;
   }

@@ -9,7 +9,7 @@ import {
   isOfAppStore,
   type Notification,
   readNotification,
-  readPayload,
+  transactionIn,
 } from "./notification.js";
 import { priceOf, revokedPart } from "./price.js";
 import {
@@ -65,9 +65,9 @@ export function decode(body: unknown): Decoded {
   const type = notification.notificationType;
   const reader = readers.get(type);
   if (reader === undefined) return ignored(`${type} reports no money and no MRR`);
-  const text = notification.data?.signedTransactionInfo;
-  if (text === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
-  const transaction = transactionShape.safeParse(readPayload(text));
+  const payload = transactionIn(notification);
+  if (payload === undefined) return rejected("malformed", "data.signedTransactionInfo: missing");
+  const transaction = transactionShape.safeParse(payload);
   if (!transaction.success) return malformed(transaction.error);
   if (isShared(transaction.data)) return ignored("shared or assigned: nobody paid for it");
   const reported = reader(transaction.data, notification);

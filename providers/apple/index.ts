@@ -6,11 +6,13 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { idText } from "../fields.js";
 import type { Provider } from "../provider.js";
+import { appleApi } from "./api.js";
 import { VerifiedChains } from "./chain.js";
 import { type AppleCredentials, credentialHelp, credentials } from "./credentials.js";
 import { decode, knownTypes, neededTypes } from "./decode.js";
+import { appleBackfill } from "./history/backfill.js";
 import { type Signer, signNotification } from "./jws.js";
-import { appOf, readNotification, readPayload } from "./notification.js";
+import { appOf, readNotification, transactionIn } from "./notification.js";
 import { verifySignature } from "./signature.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
@@ -30,9 +32,9 @@ export function createApple(): Provider<AppleCredentials, Signer> {
     heading: (body) => {
       const read = readNotification(body);
       if (!read.success) return null;
-      const { notificationUUID, notificationType, data } = read.data;
+      const { notificationUUID, notificationType } = read.data;
       const app = appOf(read.data);
-      const transaction = hintShape.safeParse(readPayload(data?.signedTransactionInfo ?? ""));
+      const transaction = hintShape.safeParse(transactionIn(read.data));
       return {
         nativeId: notificationUUID,
         nativeType: notificationType,
@@ -40,6 +42,8 @@ export function createApple(): Provider<AppleCredentials, Signer> {
         accountHint: transaction.success ? transaction.data.originalTransactionId : null,
       };
     },
+    api: appleApi,
+    backfill: appleBackfill,
     decode,
     flatTypes: {
       SUBSCRIBED: "subscription.new",

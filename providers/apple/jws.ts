@@ -86,7 +86,12 @@ export interface Signer {
 }
 
 export function signJws(payload: unknown, { key, x5c }: Signer): string {
-  const signed = [{ alg: "ES256", x5c }, payload]
+  return signCompact({ x5c }, payload, key);
+}
+
+/** @param header beside the algorithm */
+export function signCompact(header: object, payload: unknown, key: KeyObject): string {
+  const signed = [{ alg: "ES256", ...header }, payload]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
     .join(".");
   const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });

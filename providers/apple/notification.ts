@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import { timeMs } from "../fields.js";
+import { historyPrefix } from "../history-events.js";
 import { payloadOf, readJws } from "./jws.js";
 
 /** Which app and which of Apple's environments a part of a notification is of. */
@@ -26,6 +27,8 @@ const notificationShape = compiled(
       .extend({
         status: z.int().nullish(),
         signedTransactionInfo: z.string().optional(),
+        /** In place of it, where a backfill read it. */
+        transaction: z.unknown().optional(),
         signedRenewalInfo: z.string().optional(),
       })
       .optional(),
@@ -40,13 +43,21 @@ const notificationShape = compiled(
 export type Notification = z.output<typeof notificationShape>;
 
 const bodyShape = compiled(z.object({ signedPayload: z.string() }));
+/**
+ * What a backfill made of a transaction: nobody signed it, so that it is read only where nothing
+ * signed stands beside it, and no webhook call gets so far without.
+ */
+const listedShape = compiled(
+  z.object({ listed: z.looseObject({ notificationUUID: z.string().startsWith(historyPrefix) }) }),
+);
 
 type Reading = z.ZodSafeParseResult<Notification>;
 
 /** @param body the parsed webhook body */
 export function readNotification(body: unknown): Reading {
   const text = bodyShape.safeParse(body).data?.signedPayload;
-  return text === undefined ? notificationShape.safeParse(text) : readText(text, readPayload);
+  if (text !== undefined) return readText(text, readPayload);
+  return notificationShape.safeParse(listedShape.safeParse(body).data?.listed);
 }
 
 /** @param text a `signedPayload`; @param read what the JWS holds */
@@ -64,6 +75,14 @@ let latest: { readonly text: string; readonly reading: Reading } | null = null;
 export function readPayload(text: string): unknown {
   const jws = readJws(text);
   return jws === null ? undefined : payloadOf(jws);
+}
+
+/** The transaction inside, as its payload; undefined where there is none. */
+export function transactionIn({ data }: Notification): unknown {
+  if (data?.transaction !== undefined) return data.transaction;
+  return data?.signedTransactionInfo === undefined
+    ? undefined
+    : (readPayload(data.signedTransactionInfo) ?? null);
 }
 
 /** The app a notification is about: one of four parts reports it. */

@@ -4,11 +4,9 @@
  * nobody signs a ping.
  */
 import { isObject } from "../fields.js";
+import { historyPrefix } from "../history-events.js";
 import type { Known } from "../provider.js";
 import { pathOfSale } from "./record.js";
-
-/** All ids of a backfill's events begin so; none of a ping does that is read. */
-export const historyPrefix = "history:";
 
 export function isOfHistory({ nativeId }: Known): boolean {
   return nativeId?.startsWith(historyPrefix) === true;

@@ -205,6 +205,11 @@ export const provider = z.object({
     .describe("Whether the webhook endpoint can be made through the provider's API"),
   history: z.boolean().describe("Whether a backfill can read what was before"),
   history_missing: historyMissing,
+  history_ids: z
+    .string()
+    .nullable()
+    .describe("Which ids a backfill may be given; null where the provider lists all there is"),
+  reconciles: z.boolean().describe("Whether months are compared with what the provider lists"),
   fetches_payments: z
     .boolean()
     .describe("Whether a payment that no event reports is fetched, given credentials for its API"),
@@ -212,10 +217,20 @@ export const provider = z.object({
 });
 export type ProviderView = z.infer<typeof provider>;
 
+/** Those of an average length fit into a body. */
+const backfillIdsMax = 4_000;
 export const newBackfill = z.strictObject({
   from: z
     .union([z.iso.date(), timestamp])
     .describe("The first moment of history wanted: a day, or a date-time"),
+  ids: z
+    .array(z.string().regex(/^[!-~]{1,2048}$/))
+    .max(backfillIdsMax)
+    .optional()
+    .describe(
+      "Of a provider that lists nothing by itself: what to ask it about, beside what is booked " +
+        "(`history_ids` of the provider says which ids)",
+    ),
 });
 const backfillSums = z.object({
   count: z.int(),

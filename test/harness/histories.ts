@@ -32,8 +32,13 @@ export interface ShownBackfill {
 }
 
 /** @param from a day */
-export async function startBackfill(to: Endpoints, id: string, from: string): Promise<void> {
-  const started = await to.manage("POST", pathOf(to, id), { from });
+export async function startBackfill(
+  to: Endpoints,
+  id: string,
+  from: string,
+  ids?: readonly string[],
+): Promise<void> {
+  const started = await to.manage("POST", pathOf(to, id), { from, ids });
   expect(started.status, started.text).to.equal(202);
 }
 
@@ -50,8 +55,13 @@ export async function endedBackfill(to: Endpoints, id: string): Promise<ShownBac
 }
 
 /** Reads all of it. @param from a day */
-export async function backfilled(to: Endpoints, id: string, from: string): Promise<ShownBackfill> {
-  await startBackfill(to, id, from);
+export async function backfilled(
+  to: Endpoints,
+  id: string,
+  from: string,
+  ids?: readonly string[],
+): Promise<ShownBackfill> {
+  await startBackfill(to, id, from, ids);
   return endedBackfill(to, id);
 }
 
@@ -67,15 +77,16 @@ export async function backfilledBetween<One>(
   given: {
     readonly id: string;
     readonly from: string;
+    readonly ids?: readonly string[];
     readonly reported: readonly One[];
     readonly seed: number;
     readonly deliver: (some: readonly One[]) => Promise<void>;
   },
 ): Promise<void> {
-  const { id, from, reported, seed, deliver } = given;
+  const { id, from, ids, reported, seed, deliver } = given;
   for (const half of inHalves(reported, seed)) {
     await deliver(half);
-    const done = await backfilled(to, id, from);
+    const done = await backfilled(to, id, from, ids);
     expect(done, `seed ${seed}: ${done.problem}`).to.include({ state: "done" });
   }
 }

@@ -6,6 +6,7 @@ import { newKey, settingsOf } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { openAnswersApi } from "../apis/answers-api.js";
+import { openAppStore } from "../apis/app-store.js";
 import { openGooglePlay } from "../apis/google-play.js";
 import { openGumroadApi } from "../apis/gumroad-api.js";
 import { client, openIdentityServers } from "../apis/identity-servers.js";
@@ -18,6 +19,7 @@ async function openApis() {
   return {
     stripeApi: await openStripeApi(),
     play: await openGooglePlay(),
+    appStore: await openAppStore(),
     gumroadApi: await openGumroadApi(),
     paddleApi: await openPaddleApi((request, response) => answersApi.answer(request, response)),
     /** Of Lemon Squeezy; of Paddle for keys of its own. */
@@ -59,7 +61,7 @@ export async function openTestService(
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const apis = await openApis();
-  const { stripeApi, play, gumroadApi, paddleApi, answersApi, identityServers } = apis;
+  const { stripeApi, play, appStore, gumroadApi, paddleApi, answersApi, identityServers } = apis;
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -70,6 +72,7 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     VAULT_ENCRYPTION_KEY: newKey(),
     STRIPE_API_URL: stripeApi.url,
     GOOGLE_API_URL: play.url,
+    APPLE_API_URL: appStore.url,
     GOOGLE_TOKEN_HOSTS: new URL(play.url).hostname,
     GUMROAD_API_URL: gumroadApi.url,
     PADDLE_API_URL: paddleApi.url,

@@ -43,6 +43,7 @@ describe("The list of providers", () => {
     ["apple", "bundle_id", true, "text"],
     ["apple", "app_apple_id", false, "text"],
     ["apple", "root_certificates", false, "list"],
+    ["apple", "private_key", false, "text"],
     ["google", "service_account_key", false, "object"],
     // Made when it is left out.
     ["custom", "signing_secret", false, "text"],

@@ -32,11 +32,14 @@ export function backfillRoutes(
   const started = { right: "manage", action: "backfill.started", status: 202 } as const;
   calls.write("POST", path, started, async (ctx, workspace) => {
     const { id: integration, provider } = await integrationOf(ctx, service, workspace);
-    const { from } = readJson(ctx, newBackfill);
+    const { from, ids } = readJson(ctx, newBackfill);
     const { backfill } = providers.get(provider) ?? {};
     const [list] = backfill?.lists ?? [];
     if (backfill === undefined || list === undefined) {
       throw unprocessable("backfill_unsupported", `The history of ${provider} cannot be read.`);
+    }
+    if (ids !== undefined && backfill.byIds === undefined) {
+      throw unprocessable("ids_unsupported", `${provider} lists its history by itself.`, "ids");
     }
     const now = new Date();
     const given = {
@@ -44,6 +47,7 @@ export function backfillRoutes(
       integration,
       from: dateOf(from, now),
       list: list.name,
+      ...(backfill.byIds && { ids: ids ?? [], listedMs: backfill.byIds.listedMs }),
     };
     const made = await createBackfill(service.postgres, given, now);
     if (made === null) {

@@ -24,6 +24,8 @@ function providerView(provider: Provider): ProviderView {
     makes_endpoint: provider.endpoint !== undefined,
     history: provider.backfill !== undefined,
     history_missing: [...(provider.backfill?.missing ?? [])],
+    history_ids: provider.backfill?.byIds?.ids ?? null,
+    reconciles: provider.backfill?.notCompared !== undefined,
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,
   };

@@ -32,7 +32,7 @@ export function reconciliationRoutes(
   calls.write("POST", path, started, async (ctx, workspace) => {
     const integration = await integrationOf(ctx, service, workspace);
     const { backfill } = providers.get(integration.provider) ?? {};
-    if (backfill === undefined) {
+    if (backfill?.notCompared === undefined) {
       const message = `The lists of ${integration.provider} cannot be read.`;
       throw unprocessable("reconciliation_unsupported", message);
     }

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { Backfill, HistoryEvent, ListedPayment, Span } from "../../backfill.js";
 import { type Decoded, nothingKnown } from "../../provider.js";
 import { decode } from "../decode.js";
-import { historyPrefix } from "../listed.js";
+import { historyPrefix } from "../../history-events.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const windowMs = 7 * dayMs;

@@ -23,8 +23,13 @@ const states = {
   failed: { name: "Failed", mark: "bad" },
 } as const;
 
-export function Backfill(props: { readonly path: string; readonly missing: readonly string[] }) {
-  const { path, missing } = props;
+export function Backfill(props: {
+  readonly path: string;
+  readonly missing: readonly string[];
+  /** Which may be uploaded; null where the provider lists all there is. */
+  readonly ids: string | null;
+}) {
+  const { path, missing, ids } = props;
   const url = `${path}/backfill`;
   const isManager = useMayManage();
   const action = useAction();
@@ -55,13 +60,21 @@ export function Backfill(props: { readonly path: string; readonly missing: reado
           onSubmit={(event) => {
             event.preventDefault();
             const from = fieldOf(event.currentTarget, "from");
-            action.run(() => call("POST", url, { body: { from } }));
+            const given = fieldOf(event.currentTarget, "ids").split(/[\s,;]+/);
+            const body = ids === null ? { from } : { from, ids: given.filter((id) => id !== "") };
+            action.run(() => call("POST", url, { body }));
           }}
         >
           <label>
             <span class="unseen">First day of history</span>
             <input type="date" name="from" required max={new Date().toISOString().slice(0, 10)} />
           </label>
+          {ids === null ? null : (
+            <label class="wide">
+              Optional: {ids}
+              <textarea name="ids" rows={3} />
+            </label>
+          )}
           <button type="submit" class="button" disabled={action.isBusy}>
             Read history from this day
           </button>

@@ -97,10 +97,14 @@ export function Integration(props: Props) {
         <>
           <NeededEvents of={integration} />
           {provider.history ? (
-            <Backfill path={props.path} missing={provider.history_missing} />
+            <Backfill
+              path={props.path}
+              missing={provider.history_missing}
+              ids={provider.history_ids}
+            />
           ) : null}
           <Coverage path={props.path} hasHistory={provider.history} />
-          {provider.history ? <Reconciliation {...props} /> : null}
+          {provider.reconciles ? <Reconciliation {...props} /> : null}
         </>
       )}
       {isManager ? <Changes {...props} /> : null}

@@ -1,0 +1,411 @@
+/** Reading the App Store's history, from a real HTTP server that answers as Apple does. */
+import { expect } from "chai";
+import {
+  appleNotification,
+  type JsonObject,
+  notificationBody,
+  type NotificationInput,
+  renewalInfo,
+  type TransactionInput,
+  transactionInfo,
+} from "../../ops/payloads/apple.js";
+import { createApple } from "../../providers/apple/index.js";
+import { isObject, textOf } from "../../providers/fields.js";
+import type { Signed } from "../../providers/provider.js";
+import type { AppStore } from "../apis/app-store.js";
+import { send } from "../apis/stripe-api.js";
+import {
+  type Endpoints,
+  expectError,
+  openEndpoints,
+  suiteEndpoints,
+} from "../harness/endpoints.js";
+import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
+
+const apple = createApple();
+/** Of orders in which webhooks come. */
+const seeds = [1, 2];
+const dayMs = 24 * 60 * 60 * 1000;
+const weekMs = 7 * dayMs;
+/** Within the half year of which Apple lists notifications. */
+const from = Math.floor(Date.now() / dayMs) * dayMs - 176 * dayMs;
+const onDay = (day: number): number => from + day * dayMs;
+const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
+const moments = [5, 30, 50, 70, 90, 110, 150, 175].map((day) => new Date(onDay(day)).toISOString());
+
+/** A transaction as it is listed now; as the notification had it that reported it. */
+interface Bought {
+  readonly listed: TransactionInput;
+  readonly sent: TransactionInput;
+}
+
+interface Story {
+  readonly customer: AppStore["customers"][number];
+  readonly notifications: readonly JsonObject[];
+  /** What names the customer to Apple. */
+  readonly id: string;
+}
+
+let transactions = 2_000_000_000;
+
+/** One customer of the app, who did what `act` says. */
+class Customer {
+  readonly #listed: JsonObject[] = [];
+  readonly #sent: NotificationInput[] = [];
+  readonly #statuses: Record<string, { status: number; expirationIntent?: number }> = {};
+  #first: string | null = null;
+
+  constructor(private readonly store: AppStore) {}
+
+  /** @param type of the notification that reports it; null: none does */
+  buy(type: string | null, subtype: string | null, more: Partial<TransactionInput> = {}): Bought {
+    transactions += 1;
+    const id = `${transactions}`;
+    this.#first ??= id;
+    const purchasedAt = more.purchasedAt ?? onDay(1);
+    const sent: TransactionInput = {
+      id,
+      originalId: this.#first,
+      product: "history.week",
+      purchasedAt,
+      expiresAt: purchasedAt + weekMs,
+      signedAt: purchasedAt + 60_000,
+      price: 7000n,
+      currency: "EUR",
+      storefront: "DEU",
+      reason: type === "DID_RENEW" ? "RENEWAL" : "PURCHASE",
+      ...more,
+    };
+    if (type !== null) this.tell(type, subtype, sent, purchasedAt + 60_000);
+    this.become(sent, {});
+    return { listed: sent, sent };
+  }
+
+  renew(times: number, firstAt: number, more: Partial<TransactionInput> = {}): void {
+    for (let period = 0; period < times; period += 1) {
+      this.buy("DID_RENEW", null, { purchasedAt: firstAt + period * weekMs, ...more });
+    }
+  }
+
+  tell(type: string, subtype: string | null, about: TransactionInput, at: number, status = 1) {
+    const { app } = this.store;
+    this.#sent.push({
+      id: `${type}-${about.id}-${at}`,
+      type,
+      ...(subtype === null ? {} : { subtype }),
+      signedAt: at,
+      status,
+      transaction: transactionInfo(app, { ...about, signedAt: at }),
+      renewal: renewalInfo(app, { originalId: about.originalId, product: "any", signedAt: at }),
+    });
+  }
+
+  /** It is listed so from now on, behind the others: it was changed last. */
+  become(what: TransactionInput, change: Partial<TransactionInput>): TransactionInput {
+    const changed = { ...what, ...change };
+    const before = this.#listed.findIndex((one) => one["transactionId"] === what.id);
+    if (before >= 0) this.#listed.splice(before, 1);
+    this.#listed.push(transactionInfo(this.store.app, changed));
+    return changed;
+  }
+
+  is(status: number, expirationIntent?: number): void {
+    if (this.#first === null) throw new Error("nothing was bought");
+    const more = expirationIntent === undefined ? {} : { expirationIntent };
+    this.#statuses[this.#first] = { status, ...more };
+  }
+
+  get story(): Story {
+    const { app } = this.store;
+    return {
+      customer: { transactions: this.#listed, statuses: this.#statuses },
+      notifications: this.#sent.map((one) => appleNotification(app, one)),
+      id: this.#first ?? "",
+    };
+  }
+}
+
+const acts: readonly ((customer: Customer) => void)[] = [
+  // More than a page of transactions, bought again after a lapse.
+  (customer) => {
+    customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(1) });
+    customer.renew(11, onDay(8));
+    const last = { purchasedAt: onDay(85), expiresAt: onDay(92) };
+    const { sent } = customer.buy("DID_RENEW", null, last);
+    customer.tell("EXPIRED", "VOLUNTARY", sent, onDay(92) + 3_600_000, 2);
+    customer.buy("SUBSCRIBED", "RESUBSCRIBE", { purchasedAt: onDay(100) });
+    customer.renew(11, onDay(107));
+    customer.is(1);
+  },
+  // Ended, and did not come back.
+  (customer) => {
+    customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(20), price: 9000n });
+    const { sent } = customer.buy("DID_RENEW", null, { purchasedAt: onDay(27), price: 9000n });
+    customer.tell("EXPIRED", "VOLUNTARY", sent, onDay(34) + 3_600_000, 2);
+    customer.is(2, 1);
+  },
+  // A trial that converts.
+  (customer) => {
+    customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(40), offer: "FREE_TRIAL" });
+    customer.renew(19, onDay(47));
+    customer.is(1);
+  },
+  // Upgraded in the middle of a period.
+  (customer) => {
+    const { listed } = customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(60) });
+    const more = { product: "history.week.pro", price: 21000n };
+    customer.buy("DID_CHANGE_RENEWAL_PREF", "UPGRADE", { purchasedAt: onDay(63), ...more });
+    customer.become(listed, { isUpgraded: true, revokedAt: onDay(63) });
+    customer.renew(15, onDay(70), more);
+    customer.is(1);
+  },
+  // Half of a period refunded, and it goes on.
+  (customer) => {
+    const { listed } = customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(64) });
+    customer.renew(15, onDay(71));
+    const change = { revokedAt: onDay(66), revocationPercentage: 50_000 };
+    const refunded = customer.become(listed, change);
+    customer.tell("REFUND", null, refunded, onDay(66) + 60_000, 1);
+    customer.is(1);
+  },
+  // Refunded, and over with it.
+  (customer) => {
+    const { listed } = customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(84) });
+    const refunded = customer.become(listed, { revokedAt: onDay(86) });
+    customer.tell("REFUND", null, refunded, onDay(86) + 60_000, 5);
+    customer.is(5);
+  },
+  // Could not be charged for ten days, then it could.
+  (customer) => {
+    customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(100) });
+    customer.buy("DID_RENEW", "BILLING_RECOVERY", { purchasedAt: onDay(117) });
+    customer.renew(7, onDay(124));
+    customer.is(1);
+  },
+  // Could not be charged, until Apple gave up.
+  (customer) => {
+    const { sent } = customer.buy("SUBSCRIBED", "INITIAL_BUY", { purchasedAt: onDay(2) });
+    customer.tell("EXPIRED", "BILLING_RETRY", sent, onDay(9 + 60), 2);
+    customer.is(2, 2);
+  },
+  // Once, and given back.
+  (customer) => {
+    const once = { kind: "Consumable", product: "history.coins", expiresAt: null } as const;
+    const { listed } = customer.buy("ONE_TIME_CHARGE", null, { purchasedAt: onDay(70), ...once });
+    const refunded = customer.become(listed, { revokedAt: onDay(75) });
+    customer.tell("REFUND", null, refunded, onDay(75) + 60_000);
+  },
+  // Shared by the family: nobody paid.
+  (customer) => {
+    customer.buy("SUBSCRIBED", "INITIAL_BUY", {
+      purchasedAt: onDay(80),
+      ownership: "FAMILY_SHARED",
+    });
+    customer.is(1);
+  },
+];
+/** Was bought before the first day. */
+const early = (customer: Customer): void => {
+  const before = { kind: "Non-Consumable", product: "history.pack", expiresAt: null } as const;
+  customer.buy(null, null, { purchasedAt: onDay(-3), ...before });
+};
+
+describe("A backfill of the App Store", function suite() {
+  this.timeout(200_000);
+  const endpoints = suiteEndpoints();
+  let store: AppStore;
+  let calls: Signed[];
+  let uploaded: string[];
+  let integration: string;
+  let alone: Awaited<ReturnType<typeof figuresOf>>;
+  let payments: number;
+
+  before(async () => {
+    ({ appStore: store } = endpoints);
+    const stories = [...acts, early].map((act) => {
+      const customer = new Customer(store);
+      act(customer);
+      return customer.story;
+    });
+    store.customers.push(...stories.map(({ customer }) => customer));
+    uploaded = stories.map(({ id }) => id);
+    calls = stories.flatMap(({ notifications }) =>
+      notifications.map((one) => apple.sign(notificationBody(one), store.signer, Date.now())),
+    );
+    const webhooks = await openEndpoints({ hasStripe: false });
+    await deliver(webhooks, (await connect(webhooks)).webhook, calls);
+    alone = await figuresOf(webhooks, moments);
+    payments = alone.transactions.length;
+    integration = (await connect(endpoints)).integration;
+  });
+  afterEach(() => {
+    store.misbehave = null;
+    store.notifications.length = 0;
+  });
+  after(() => {
+    store.customers.length = 0;
+  });
+
+  it("should have something to compare with", () => {
+    expect(payments).to.be.above(80);
+    expect(alone.transactions.join("\n")).to.match(/refunded/i);
+    expect(new Set(alone.mrr).size).to.be.above(3);
+  });
+
+  it("should read all of customers that are named, though the API fails now and then", async () => {
+    let asked = 0;
+    store.misbehave = (_request, response) => {
+      asked += 1;
+      if (asked % 4 !== 0) return false;
+      if (asked % 12 === 0) response.destroy();
+      else if (asked % 8 === 0) send(response, 500, {});
+      // A moment, not a number of seconds.
+      else send(response, 429, {}, { "retry-after": `${Date.now() + 20}` });
+      return true;
+    };
+    // One of another app, one that is none.
+    const ids = [...uploaded, "999", "no-id"];
+    const done = await backfilled(endpoints, integration, dayText(0), ids);
+    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    expect(done.counts).to.include({ notifications: 0, refunds: 3, subscriptions: 9 });
+    const listed = done.comparison.map((month) => month.listed);
+    expect(listed.reduce((sum, { count }) => sum + count, 0)).to.equal(payments);
+    expect(listed.reduce((sum, { refunded }) => sum + refunded, 0)).to.equal(3.5 + 7 + 7);
+    expect(done.comparison.every(({ same }) => same)).to.equal(true);
+    expect(done.missing.join()).to.include("lists no customers");
+    expect(await coverage(endpoints, integration)).to.match(/^none( api)+ none$/);
+  });
+
+  it("should come to the figures that webhooks alone come to", async () => {
+    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
+  });
+
+  it("should book what Apple notified of, and then know whom to ask about", async () => {
+    const other = await openEndpoints({ hasStripe: false });
+    const { integration: id } = await connect(other);
+    list(calls);
+    const done = await backfilled(other, id, dayText(0));
+    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    expect(done.counts).to.include({ notifications: calls.length });
+    expect(done.counts["transactions"]).to.be.above(payments);
+    expect(await figuresOf(other, moments)).to.deep.equal(alone);
+    expect(await other.rejects()).to.deep.equal([]);
+    expect(await coverage(other, id)).to.match(/^none( api)+ none$/);
+  });
+
+  it("should call no month covered of which Apple lists no notifications", async () => {
+    const other = await openEndpoints({ hasStripe: false });
+    const { integration: id } = await connect(other);
+    expect(await backfilled(other, id, dayText(-60))).to.include({ state: "done" });
+    // It was asked for eight months; the first and the last one are not over in whole.
+    const months = await coverage(other, id);
+    expect(months).to.match(/^none( api)+ none$/);
+    expect(months.split(" ").length).to.be.below(8);
+  });
+
+  for (const seed of seeds) {
+    it(`should change nothing when it reads again, or webhooks overlap (${seed})`, async () => {
+      const both = await openEndpoints({ hasStripe: false });
+      const { integration: id, webhook } = await connect(both);
+      // Some of them were attempted, of all the customers have transactions.
+      list(calls.filter((_call, index) => index % 3 === seed % 3));
+      await backfilledBetween(both, {
+        id,
+        from: dayText(0),
+        ids: uploaded,
+        reported: calls,
+        seed,
+        deliver: (some) => deliver(both, webhook, some),
+      });
+      expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
+    });
+  }
+
+  it("should report a difference, and not call it done", async () => {
+    let reads = 0;
+    const [id = ""] = uploaded;
+    const late = new Customer(store);
+    late.buy(null, null, { purchasedAt: onDay(90) });
+    const bought = late.story.customer.transactions.map((one) => ({
+      ...one,
+      originalTransactionId: id,
+    }));
+    const [first] = store.customers;
+    store.misbehave = (request) => {
+      if (!request.url?.startsWith(`/inApps/v2/history/${id}?inApp`)) return false;
+      reads += 1;
+      // It appears between the reading and the comparison.
+      if (reads === 2 && first !== undefined) {
+        const all = [...first.transactions, ...bought];
+        store.customers.splice(0, 1, { ...first, transactions: all });
+      }
+      return false;
+    };
+    const different = await backfilled(endpoints, integration, dayText(0), uploaded);
+    if (first !== undefined) store.customers.splice(0, 1, first);
+    expect(different).to.include({ state: "different" });
+    expect(monthsOf(different).filter((month) => month.endsWith("other"))).to.have.lengthOf(1);
+  });
+
+  it("should say that it has no key, and that a key is refused", async () => {
+    const other = await openEndpoints({ hasStripe: false });
+    const { bundle_id } = store.credentials;
+    const { id } = await other.integrate("apple", { bundle_id });
+    const keyless = await backfilled(other, id, dayText(0));
+    expect(keyless).to.include({ state: "failed" });
+    expect(keyless.problem).to.include("no key");
+    const wrong = await connect(other, { key_id: "ANOTHER" });
+    const refused = await backfilled(other, wrong.integration, dayText(0));
+    expect(refused).to.include({ state: "failed" });
+    expect(refused.problem).to.include("answered 401");
+  });
+
+  it("should refuse ids that it cannot take, and a key without its name", async () => {
+    const start = (id: string, ids: readonly string[]) =>
+      endpoints.manage("POST", `${endpoints.path}/integrations/${id}/backfill`, {
+        from: dayText(0),
+        ids,
+      });
+    expectError(
+      await start(integration, Array.from({ length: 4_001 }, String)),
+      "422 field_invalid ids",
+    );
+    expectError(await start(integration, ["two ids"]), "422 field_invalid ids.0");
+    const seller = { seller_id: "c2VsbGVy", access_token: "none" };
+    const { id } = await endpoints.integrate("gumroad", seller);
+    expectError(await start(id, ["1"]), "422 ids_unsupported ids");
+    const { key_id: _name, ...nameless } = store.credentials;
+    const body = { provider: "apple", environment: "Production", credentials: nameless };
+    const refused = await endpoints.manage("POST", `${endpoints.path}/integrations`, body);
+    expectError(refused, "422 credential_invalid credentials.private_key");
+    expect(refused.text).to.include("come together");
+  });
+
+  /** Apple lists them as notifications it has attempted to send. */
+  function list(some: readonly Signed[]): void {
+    for (const { body } of some) {
+      const parsed: unknown = JSON.parse(body.toString());
+      const signedPayload = (isObject(parsed) ? textOf(parsed["signedPayload"]) : null) ?? "";
+      store.notifications.push({ signedPayload, sentAt: onDay(100) });
+    }
+  }
+
+  async function coverage(of: Endpoints, id: string): Promise<string> {
+    const path = `${of.path}/integrations/${id}/coverage`;
+    const { months } = (await of.manage("GET", path)).json.data;
+    const known: { known_by: string }[] = months;
+    return known.map(({ known_by: by }) => by).join(" ");
+  }
+
+  async function connect(to: Endpoints, more: object = {}) {
+    const made = await to.integrate("apple", { ...store.credentials, ...more });
+    return { integration: made.id, webhook: made.webhook_path };
+  }
+
+  async function deliver(to: Endpoints, webhook: string, all: readonly Signed[]) {
+    for (const call of all) {
+      const answer = await to.post(webhook, call);
+      expect(answer.status, answer.text).to.equal(200);
+    }
+  }
+});
