@@ -52,8 +52,8 @@ export interface HistoryList<Credentials = unknown> {
   readonly reportsPayments: boolean;
   /**
    * The provider lists nothing by itself: it is asked about each thing of these kinds that is
-   * booked, and about each id that was uploaded. One it does not know is passed over. `after` is
-   * never null then: read it with `placeOf`.
+   * booked, and about each id that was uploaded. `after` is never null then: read it with
+   * `placeOf`; an answer is null where there is no such thing.
    */
   readonly ofEach?: readonly BookedKind[];
   /**
@@ -69,8 +69,15 @@ export interface HistoryList<Credentials = unknown> {
    *   provider does not say since when it is
    * @param span as the path asked for
    * @param after as the path asked for: where `next` does not follow from the answer alone
+   * @param credentials as the path asked with
    */
-  read(answer: unknown, asOf: number, span: Span, after?: string | null): HistoryPage | null;
+  read(
+    answer: unknown,
+    asOf: number,
+    span: Span,
+    after?: string | null,
+    credentials?: Credentials,
+  ): HistoryPage | null;
 }
 
 /** What our own books name by the provider's id of it. */
@@ -109,6 +116,9 @@ export interface HistoryPage {
    */
   readonly through?: Span | null;
 }
+
+/** The page of a thing that is not there. */
+export const nothingListed: HistoryPage = { objects: 0, events: [], payments: [], next: null };
 
 export interface HistoryEvent {
   /**

@@ -20,7 +20,12 @@ import { groups } from "../../stores/watermark/watermark.js";
 import { RecordTooLarge } from "../../stores/log/record-size.js";
 import { Lookout } from "../../runtime/lookout.js";
 import { isStoreAway } from "../../stores/store-away.js";
-import { type HistoryList, type HistoryPage, placeOf } from "../../providers/backfill.js";
+import {
+  type HistoryList,
+  type HistoryPage,
+  nothingListed,
+  placeOf,
+} from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import { topics } from "../../schemas/records/records.js";
@@ -28,7 +33,7 @@ import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 import { KnownIds } from "./known-ids.js";
-import { nothingListed, readPage, type Unread } from "./read-page.js";
+import { readPage, type Unread } from "./read-page.js";
 
 /** Records of a backfill that may wait at each step; live events queue behind at most these. */
 const backfillAheadRecordsMax = 300;

@@ -59,6 +59,7 @@ async function bookedIds(
   kinds: readonly BookedKind[],
   after: string,
 ): Promise<string[]> {
+  if (kinds.length === 0) return [];
   const selects = kinds.map(
     (kind) =>
       `${columnsOf[kind]} workspace = {workspace:String} AND environment = {environment:String}

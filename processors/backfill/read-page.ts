@@ -52,10 +52,10 @@ export async function readPage(
   if (asked.outcome === "trouble") {
     return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
   }
-  if (asked.text === null && list.ofEach !== undefined) return nothingListed;
-  const json = asked.text === null ? null : parseJsonText(asked.text);
-  const page = json?.ok === true ? list.read(json.value, asOf, span, after) : null;
+  const json = asked.text === null ? absent : parseJsonText(asked.text);
+  const isReadable = json.ok && (json !== absent || list.ofEach !== undefined);
+  const page = isReadable ? list.read(json.value, asOf, span, after, credentials) : null;
   return page ?? { for: "good", problem: `${of} answered no page of ${list.name}.` };
 }
 
-export const nothingListed: HistoryPage = { objects: 0, events: [], payments: [], next: null };
+const absent = { ok: true, value: null } as const;

@@ -9,6 +9,7 @@ import type { Delivery, Provider, Verdict } from "../provider.js";
 import { googleApi, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";
 import { decode, keepsAnswered, neededTypes, needs } from "./decode.js";
+import { googleBackfill } from "./history/backfill.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
 import { namedTypes, readPush } from "./notification.js";
 import { asks } from "./questions.js";
@@ -82,6 +83,7 @@ export function createGoogle(
     needs,
     api: googleApi(tokenHosts),
     asks,
+    backfill: googleBackfill,
     decode,
     flatTypes: {
       ONE_TIME_PRODUCT_PURCHASED: "transaction.sale",

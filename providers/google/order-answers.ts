@@ -6,7 +6,7 @@ import { orderPath, ordersPath } from "./paths.js";
 import { unavailable } from "./reading.js";
 
 /** An order id has about 30 characters, and a URL should stay below 4,000. */
-const ordersPerQuestion = 100;
+export const ordersPerQuestion = 100;
 
 /** @returns paths; where an order of a batch does not exist, those of its orders one by one */
 export function ordersToAsk(packageName: string, ids: readonly string[], known: Known): string[] {

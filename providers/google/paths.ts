@@ -34,6 +34,12 @@ export function oneTimeProductPath(packageName: string, product: string): string
   return path(packageName, "oneTimeProducts", product);
 }
 
+/** `purchases.voidedpurchases.list`: subscriptions too, which it leaves out by default. */
+export function voidedPath(packageName: string, query: Readonly<Record<string, string>>): string {
+  const asked = new URLSearchParams({ type: "1", maxResults: "1000", ...query });
+  return `${path(packageName, "purchases", "voidedpurchases")}?${asked.toString()}`;
+}
+
 /** @param parts printable; the method of a custom verb (`orders:batchGet`) keeps its colon */
 function path(packageName: string, ...parts: readonly string[]): string {
   const encoded = [packageName, ...parts].map((part) =>

@@ -50,8 +50,13 @@ export function orderIdsOf(
   known: Known,
 ): string[] | Unreported {
   const named = [...latestOrdersOf(purchase), voided ?? [], ...ordersNamedBefore(token, known)];
+  return ordersUpTo(named.flat());
+}
+
+/** Of each of these, all from its base order on. */
+export function ordersUpTo(named: readonly string[]): string[] | Unreported {
   const newest = new Map<string, number>();
-  for (const order of named.flat()) {
+  for (const order of named) {
     const base = baseOf(order);
     newest.set(base, Math.max(newest.get(base) ?? -1, renewalOf(order)));
   }

@@ -17,6 +17,8 @@ export interface GooglePlay {
   /** Purchases and products by path (providers/google/paths.ts). */
   readonly answers: Map<string, JsonObject>;
   readonly orders: Map<string, JsonObject>;
+  /** As they are listed, of the last 30 days. */
+  readonly voided: JsonObject[];
   /** For the credentials of an integration. */
   readonly serviceAccountKey: Record<string, string>;
   /** Answers instead, while it returns true. */
@@ -44,6 +46,7 @@ export async function openGooglePlay(): Promise<GooglePlay> {
     calls: [],
     answers: new Map(),
     orders: new Map(),
+    voided: [],
     serviceAccountKey: {
       type: "service_account",
       client_email: accountEmail,
@@ -58,10 +61,11 @@ export async function openGooglePlay(): Promise<GooglePlay> {
 
 /** @returns null for what does not exist */
 export function answerTo(
-  { answers, orders }: Pick<GooglePlay, "answers" | "orders">,
+  { answers, orders, voided = [] }: Pick<GooglePlay, "answers" | "orders"> & Partial<GooglePlay>,
   path: string,
 ): JsonObject | null {
   const { pathname, searchParams } = new URL(path, "http://play.test");
+  if (pathname.endsWith("/purchases/voidedpurchases")) return voidedPage(voided, searchParams);
   const [, order] = /\/orders\/([^/]+)$/.exec(pathname) ?? [];
   if (order !== undefined) return orders.get(decodeURIComponent(order)) ?? null;
   if (!pathname.endsWith("/orders:batchGet")) return answers.get(pathname) ?? null;
@@ -69,6 +73,20 @@ export function answerTo(
   const all = found.filter((each) => each !== undefined);
   return all.length === found.length ? { orders: all } : null;
 }
+
+/** Subscriptions only where they are asked for; two a page, whatever is asked for. */
+function voidedPage(all: readonly JsonObject[], query: URLSearchParams): JsonObject {
+  const since = Math.max(Number(query.get("startTime")), Date.now() - voidedMs);
+  const found = query.get("type") === "1" ? all : [];
+  const listed = found.filter((one) => Number(one["voidedTimeMillis"]) >= since);
+  const start = Number(query.get("token") ?? 0);
+  const end = start + voidedAtOnce;
+  const more = end < listed.length ? { tokenPagination: { nextPageToken: `${end}` } } : {};
+  return { voidedPurchases: listed.slice(start, end), ...more };
+}
+
+const voidedMs = 30 * 24 * 60 * 60 * 1000;
+const voidedAtOnce = 2;
 
 /** The JWT bearer grant of RFC 7523, as Google describes it for service accounts. */
 async function grant(request: IncomingMessage, response: ServerResponse, audience: string) {

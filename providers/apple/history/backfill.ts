@@ -11,6 +11,7 @@ import {
   type HistoryList,
   type HistoryPage,
   type ListedPayment,
+  nothingListed,
   placeOf,
   type Span,
 } from "../../backfill.js";
@@ -111,6 +112,7 @@ function readCustomers(
   after: string | null,
   read: (listed: readonly Listed[], carried: string, isLast: boolean) => Read,
 ): HistoryPage | null {
+  if (answer === null) return nothingListed;
   const parsed = transactionsPage.safeParse(answer);
   if (!parsed.success) return null;
   const { signedTransactions: texts, hasMore, revision } = parsed.data;
@@ -192,6 +194,7 @@ const subscriptions: HistoryList<AppleCredentials> = {
   ofEach: ["subscription"],
   path: (_span, after) => `/inApps/v1/subscriptions/${encodeURIComponent(placeOf(after).id)}`,
   read(answer, asOf, span) {
+    if (answer === null) return nothingListed;
     const parsed = statusPage.safeParse(answer);
     if (!parsed.success) return null;
     const last = parsed.data.data.flatMap(({ lastTransactions }) => lastTransactions);
