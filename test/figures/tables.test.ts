@@ -9,16 +9,28 @@ import { bundledQuotes } from "../model/bundled-quotes.js";
 import type { ModelEvent } from "../model/facts.js";
 import { type Figures, figuresOf } from "../model/figures.js";
 import { list, number, text } from "../model/readers/json.js";
-import { type Merchant, openMerchant, read, send, whenBooked } from "../model/merchant.js";
+import { type Merchant, openMerchant, read, send } from "../model/merchant.js";
 import { Script } from "../model/stories/story.js";
 import { cell, momentOf, type Row, rowsOf } from "../model/tables/table.js";
 import { emitMoney } from "../model/tables/table-money.js";
 import { emitRecordRows } from "../model/tables/table-records.js";
 import { emitSubscriptions } from "../model/tables/table-subscriptions.js";
 import { emitTransfers } from "../model/tables/table-transfers.js";
-import { openTestService } from "../harness/service.js";
+import { allBooked, openTestService } from "../harness/service.js";
 
 const quotes = bundledQuotes();
+/** How the tables reach the service; all are on their way at once, and booked in the same rounds. */
+const ways = apiVersions.map((version, index) => ({ version, isBackwards: index > 0 }));
+const tables: { readonly rows: readonly Row[]; readonly report: Report }[] = [];
+let booked: Promise<readonly (readonly Booked[])[]> | undefined;
+
+type Report = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
+
+interface Booked {
+  readonly version: ApiVersion;
+  readonly merchant: Merchant;
+  readonly figures: Figures;
+}
 
 describe("subscriptions", () => {
   mrrTable(
@@ -417,26 +429,16 @@ function transferTable(title: string, table: string): void {
   bothWays(title, table, "amount", emitTransfers);
 }
 
-type Report = (script: Script, rows: readonly Row[], version: ApiVersion) => void;
 type Seen = Readonly<Record<string, string>>;
 
 /** @param lastGiven the last column that is not expected but sent */
 function bothWays(title: string, table: string, lastGiven: string, report: Report): void {
+  const rows = rowsOf(table);
+  const index = tables.push({ rows, report }) - 1;
   it(title, async () => {
-    const rows = rowsOf(table);
     const names = Object.keys(rows[0] ?? {});
     const expected = names.slice(names.indexOf(lastGiven) + 1);
-    const endpoint = await openTestService();
-    const prove = async (version: ApiVersion, isBackwards: boolean) => {
-      const script = new Script(Date.now());
-      report(script, rows, version);
-      const merchant = await openMerchant(endpoint, "USD");
-      const reported: ModelEvent[] = [];
-      for (const event of isBackwards ? script.sent.toReversed() : script.sent) {
-        reported.push(await send(merchant, event));
-      }
-      await whenBooked(merchant);
-      const figures = figuresOf(reported, "USD", quotes);
+    const prove = async ({ version, merchant, figures }: Booked) => {
       for (const row of rows) {
         const time = momentOf(cell(row, "at"));
         const hand = onlyColumns(row, expected);
@@ -446,9 +448,31 @@ function bothWays(title: string, table: string, lastGiven: string, report: Repor
         expect(modelled, `the model, ${cell(row, "at")}`).to.deep.equal(hand);
       }
     };
-    const [old, recent] = apiVersions;
-    await Promise.all([prove(old, false), prove(recent, true)]);
+    booked ??= bookAll();
+    await Promise.all(((await booked)[index] ?? []).map(prove));
   });
+}
+
+async function bookAll(): Promise<readonly (readonly Booked[])[]> {
+  const endpoint = await openTestService();
+  const sent = await Promise.all(
+    tables.map(({ rows, report }) =>
+      Promise.all(
+        ways.map(async ({ version, isBackwards }) => {
+          const script = new Script(Date.now());
+          report(script, rows, version);
+          const merchant = await openMerchant(endpoint, "USD");
+          const reported: ModelEvent[] = [];
+          for (const event of isBackwards ? script.sent.toReversed() : script.sent) {
+            reported.push(await send(merchant, event));
+          }
+          return { version, merchant, figures: figuresOf(reported, "USD", quotes) };
+        }),
+      ),
+    ),
+  );
+  await allBooked(endpoint);
+  return sent;
 }
 
 async function seenByService(

@@ -5,9 +5,8 @@ import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
-import { until } from "./promises.js";
 import type { Tenant } from "./query-rows.js";
-import { type TestService, openTestService } from "./service.js";
+import { type TestService, allBooked, openTestService } from "./service.js";
 
 export interface Endpoints extends TestService {
   readonly workspace: string;
@@ -152,12 +151,7 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
       const ends = await service.log.ends(topics.raw);
       return ends.reduce((sum, end) => sum + end, 0n);
     },
-    booked: async () => {
-      const now = Date.now();
-      let complete = 0;
-      await until(async () => (complete = await service.watermark.completeTo()) >= now);
-      return new Date(complete).toISOString();
-    },
+    booked: () => allBooked(opened),
   };
 }
 

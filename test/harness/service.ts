@@ -4,6 +4,7 @@ import { type Started, roleNames, start } from "../../start.js";
 import type { Service } from "../../service.js";
 import { newKey, settingsOf } from "./backends.js";
 import { placeDatabase } from "./empty-database.js";
+import { until } from "./promises.js";
 import { testFolder, testLogger, testReleases, testServers } from "./stores.js";
 import { openAnswersApi } from "../apis/answers-api.js";
 import { openAppStore } from "../apis/app-store.js";
@@ -57,6 +58,14 @@ export async function openTestService(
   }
   const { service, url: base, ...more } = await opened.started;
   return { ...more, service, base, adminToken: service.adminToken };
+}
+
+/** Of all workspaces. @returns a `complete_to` that covers all sent so far */
+export async function allBooked({ service }: Pick<TestService, "service">): Promise<string> {
+  const now = Date.now();
+  let complete = 0;
+  await until(async () => (complete = await service.watermark.completeTo()) >= now);
+  return new Date(complete).toISOString();
 }
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
