@@ -1,10 +1,9 @@
 /** Customers by name in a real browser: shown, found by an exact e-mail, and erased. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, openWorkspace } from "./workspace.js";
 
 const whom = {
   cus_ada: { customer_name: "Ada Lovelace", customer_email: "ada@example.com" },
@@ -15,26 +14,13 @@ const whom = {
 describe("Customers in the dashboard", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
+  let open: OpenWorkspace["open"];
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Named");
+    ({ endpoints, looked, open, page, workspace } = await openWorkspace(this, "Named"));
     const events = Object.entries(whom).map(([customer_id, more]) => ({
       provider: "stripe",
       event_type: "subscription.new",
@@ -48,12 +34,8 @@ describe("Customers in the dashboard", function () {
     }));
     await bookEvents(endpoints, workspace, "Production", events);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
-  async function open(path: string): Promise<void> {
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
-  }
   const names = ["Ada Lovelace", "cus_alan", "grace@example.com"];
   const link = (name: string) => page.getByRole("link", { name, exact: true });
 

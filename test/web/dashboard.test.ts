@@ -6,6 +6,7 @@ import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { type LookedAt, openBrowser, openPage } from "./browser.js";
+import { inWorkspace } from "./workspace.js";
 
 describe("The dashboard", function () {
   this.timeout(180_000);
@@ -83,9 +84,7 @@ describe("The dashboard", function () {
       const { status, text } = await ingest(body);
       expect(status, text).to.equal(202);
     }
-    let moment = "";
-    const sentAt = new Date().toISOString();
-    while (moment < sentAt) moment = (await read("/v1/metrics/mrr")).complete_to;
+    await endpoints.booked();
   }
 
   const ingest = (body: object) =>
@@ -104,8 +103,7 @@ describe("The dashboard", function () {
     return json;
   }
 
-  const at = (path: string): string =>
-    `${endpoints.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+  const at = (path: string): string => endpoints.base + inWorkspace(path, workspace);
   const usd = (amount: number): string =>
     new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" }).format(amount);
 
@@ -324,8 +322,7 @@ describe("The dashboard", function () {
         customer_country: country,
       });
     }
-    const sent = new Date().toISOString();
-    for (let moment = ""; moment < sent;) moment = (await read("/v1/metrics/mrr")).complete_to;
+    await endpoints.booked();
     await page.goto(at("/transactions"));
     await page.getByRole("button", { name: "Filter" }).click();
     await page.getByLabel("Find a country").fill("ger");

@@ -1,11 +1,10 @@
 /** What a new workspace shows in place of figures, in a real browser. */
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
-import { createWorkspace } from "./workspace.js";
+import type { Endpoints } from "../harness/endpoints.js";
+import { type LookedAt, openBrowser } from "./browser.js";
+import { inWorkspace, openWorkspace } from "./workspace.js";
 
 describe("An empty overview", function () {
   this.timeout(180_000);
@@ -15,23 +14,11 @@ describe("An empty overview", function () {
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    const context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "New here");
+    ({ endpoints, looked, page, workspace } = await openWorkspace(this, "New here"));
   });
   after(() => page?.context().close());
 
-  const overview = (): string => `${endpoints.base}/overview?workspace=${workspace}`;
+  const overview = (): string => inWorkspace("/overview", workspace);
 
   it("should offer three ways to begin, and nothing that is zero", async () => {
     await looked.findNothingWrong(overview());

@@ -1,10 +1,9 @@
 /** Lists in a real browser: in the order that a click on a column asks for, and searched. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const customers = 60;
@@ -12,26 +11,13 @@ const customers = 60;
 describe("The order of lists", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
+  let open: OpenWorkspace["open"];
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Ordered");
+    ({ endpoints, looked, open, page, workspace } = await openWorkspace(this, "Ordered"));
     const events = Array.from({ length: customers }, (_none, index) => ({
       provider: "stripe",
       event_type: "subscription.new",
@@ -48,12 +34,8 @@ describe("The order of lists", function () {
     }));
     await bookEvents(endpoints, workspace, "Production", events);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
-  async function open(path: string): Promise<void> {
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
-  }
   const head = (name: string) => page.getByRole("columnheader", { name, exact: true });
   async function click(name: string): Promise<void> {
     await head(name).getByRole("link").click();
@@ -191,7 +173,7 @@ describe("The order of lists", function () {
       "/accounts?search=x",
       "/mrr/movements?sort=mrr",
     ]) {
-      await looked.findNothingWrong(`${endpoints.base}${path}&workspace=${workspace}`);
+      await looked.findNothingWrong(inWorkspace(path, workspace));
     }
     expect(looked.complaints).to.deep.equal([]);
   });

@@ -1,10 +1,9 @@
 /** Questions analysts ask first: parts, shares, curves, notes and goals, in a real browser. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 const now = new Date();
 /** The tenth day of a month so many before this one. */
@@ -14,26 +13,13 @@ const tenth = (back: number): string =>
 describe("Questions", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
+  let open: OpenWorkspace["open"];
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Asking");
+    ({ endpoints, looked, open, page, workspace } = await openWorkspace(this, "Asking"));
     await bookEvents(endpoints, workspace, "Production", [
       event("subscription.new", "a", 100, tenth(3), "DE"),
       event("subscription.new", "b", 60, tenth(3), "FR"),
@@ -41,7 +27,7 @@ describe("Questions", function () {
       event("subscription.churn", "b", 60, tenth(1), "FR"),
     ]);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   const event = (
     type: string,
@@ -62,10 +48,6 @@ describe("Questions", function () {
     product_name: "Plan",
     occurred_at: at,
   });
-  async function open(path: string): Promise<void> {
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
-  }
   const endOfMrr = () => page.locator(".side-facts dd.number strong").innerText();
   const chips = () => page.locator(".chip").allInnerTexts();
   const shares = async (title: string): Promise<string[]> => {
@@ -348,10 +330,8 @@ describe("Questions", function () {
     "/revenue?provider=stripe,custom",
     "/retention",
   ]) {
-    it(`should leave nothing wrong with ${path}`, async () => {
-      const url = `${endpoints.base}${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
-      await looked.findNothingWrong(url);
-    });
+    it(`should leave nothing wrong with ${path}`, () =>
+      looked.findNothingWrong(inWorkspace(path, workspace)));
   }
 
   it("should leave nothing wrong with the menu of filters", async () => {

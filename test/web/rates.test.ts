@@ -1,10 +1,9 @@
 /** Monthly rates, and figures beside those of another time, in a real browser. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const now = new Date();
@@ -19,26 +18,13 @@ const monthName = (back: number): string =>
 describe("Rates and comparisons", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
+  let open: OpenWorkspace["open"];
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Churning");
+    ({ endpoints, looked, open, page, workspace } = await openWorkspace(this, "Churning"));
     await bookEvents(endpoints, workspace, "Production", [
       event("subscription.new", "a", 100, tenth(3)),
       event("subscription.new", "b", 50, tenth(3)),
@@ -46,7 +32,7 @@ describe("Rates and comparisons", function () {
       event("subscription.churn", "c", 50, tenth(1)),
     ]);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   const event = (type: string, id: string, amount: number, at: string): object => ({
     provider: "stripe",
@@ -60,10 +46,6 @@ describe("Rates and comparisons", function () {
     product_name: "Plan",
     occurred_at: at,
   });
-  async function open(path: string): Promise<void> {
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
-  }
   /** What a card says: its value, the difference, and what it is compared with. */
   async function card(name: string): Promise<string[]> {
     const cell = page
@@ -183,7 +165,7 @@ describe("Rates and comparisons", function () {
 
   it("should find nothing wrong with them", async () => {
     for (const path of ["/rates?of=ltv", "/mrr?range=3m", "/revenue?range=3m"]) {
-      await looked.findNothingWrong(`${endpoints.base}${path}&workspace=${workspace}`);
+      await looked.findNothingWrong(inWorkspace(path, workspace));
     }
     expect(looked.complaints).to.deep.equal([]);
   });

@@ -7,6 +7,7 @@ import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { type LookedAt, openBrowser, openPage } from "./browser.js";
+import { inWorkspace } from "./workspace.js";
 
 const secret = "whsec_of_the_settings_tests";
 
@@ -256,8 +257,7 @@ describe("The settings", function () {
   });
 
   function look(path: string): Promise<void> {
-    const query = `${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
-    return looked.findNothingWrong(`${endpoints.base}${path}${query}`);
+    return looked.findNothingWrong(endpoints.base + inWorkspace(path, workspace));
   }
 
   it("should add a passkey, and sign in with it and with nothing else", async () => {

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { LookedAt, openBrowser, openPage } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import { bookEvents, createWorkspace, inWorkspace } from "./workspace.js";
 
 const longName = "W".repeat(200);
 const dayMs = 24 * 60 * 60 * 1000;
@@ -58,8 +58,7 @@ describe("Around the screens", function () {
       },
     ]);
 
-  const at = (path: string): string =>
-    `${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+  const at = (path: string): string => inWorkspace(path, workspace);
   const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
   const link = (name: string) => page.getByRole("link", { name, exact: true });
 

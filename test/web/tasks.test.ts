@@ -2,11 +2,10 @@
 import { statSync } from "node:fs";
 import { expect } from "chai";
 import type { BrowserContext, Locator, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import type { Endpoints } from "../harness/endpoints.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, openWorkspace } from "./workspace.js";
 
 const clicksMax = 3;
 
@@ -21,27 +20,16 @@ describe("Tasks from the overview", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
   let context: BrowserContext;
+  let open: OpenWorkspace["open"];
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
   let clicks = 0;
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
+    ({ context, endpoints, looked, open, page, workspace } = await openWorkspace(this, "At work", {
       permissions: ["clipboard-read", "clipboard-write"],
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "At work");
+    }));
     await bookEvents(endpoints, workspace, "Production", [
       event("subscription.new", "ada", 100, tenth(14), "DE"),
       event("subscription.new", "grace", 60, tenth(3), "FR"),
@@ -50,7 +38,7 @@ describe("Tasks from the overview", function () {
       event("transaction.sale", "linus", 25, tenth(1), "FI"),
     ]);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   const event = (type: string, id: string, amount: number, at: string, country: string) => ({
     provider: "stripe",
@@ -200,8 +188,7 @@ describe("Tasks from the overview", function () {
   ];
   it("should be on the overview after 70 KB of scripts and styles, gzipped", async () => {
     // A new membership renews the session, which two browsers at once must not share meanwhile.
-    await page.goto(`/overview?workspace=${workspace}`);
-    await looked.settle();
+    await open("/overview");
     const fresh = await context.browser()?.newContext({
       baseURL: endpoints.base,
       storageState: await context.storageState(),
@@ -222,8 +209,7 @@ describe("Tasks from the overview", function () {
 
   for (const [task, work] of tasks) {
     it(`should ${task}`, async () => {
-      await page.goto(`/overview?workspace=${workspace}`);
-      await looked.settle();
+      await open("/overview");
       clicks = 0;
       await work();
       expect(clicks).to.be.within(1, clicksMax);

@@ -1,10 +1,9 @@
 /** In Test, the dashboard reaches as far as a provider's test clock does. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import { LookedAt } from "./browser.js";
+import { bookEvents, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const inDays = (days: number): string => new Date(Date.now() + days * dayMs).toISOString();
@@ -17,27 +16,15 @@ describe("The dashboard and a test clock that runs ahead", function () {
       new Date(moment),
     );
   let endpoints: Endpoints;
-  let context: BrowserContext;
   let page: Page;
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    workspace = await createWorkspace(context, endpoints, "Clock");
+    ({ endpoints, page, workspace } = await openWorkspace(this, "Clock"));
     await bookEvents(endpoints, workspace, "Test", [subscription("first", ahead)]);
     await bookEvents(endpoints, workspace, "Production", [subscription("live", inDays(-1))]);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   const subscription = (id: string, at: string): object => ({
     provider: "custom",

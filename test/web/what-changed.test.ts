@@ -1,10 +1,9 @@
 /** What a founder asks first: what changed this month, and who made the difference. */
 import { expect } from "chai";
-import type { BrowserContext, Locator, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Locator, Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { type OpenWorkspace, bookEvents, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const now = new Date();
@@ -20,28 +19,17 @@ const sentence = `-$80.00 since ${since}: two accounts left, one upgraded.`;
 describe("What changed", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
+  let opened: OpenWorkspace;
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
   let clicks = 0;
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
+    opened = await openWorkspace(this, "Changing", {
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Changing");
+    ({ endpoints, looked, page, workspace } = opened);
     await bookEvents(endpoints, workspace, "Production", [
       started("stays", 100, earlier),
       started("small", 40, earlier),
@@ -51,7 +39,7 @@ describe("What changed", function () {
       started("stays", 120, thisMonth),
     ]);
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   const event = (type: string, id: string, amount: number, at: string): object => ({
     provider: "stripe",
@@ -73,8 +61,7 @@ describe("What changed", function () {
 
   async function open(path: string): Promise<void> {
     clicks = 0;
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
+    await opened.open(path);
   }
   async function click(what: Locator): Promise<void> {
     clicks += 1;

@@ -1,7 +1,46 @@
 /** A workspace of whoever is signed in in a browser, and events in it. */
 import { expect } from "chai";
-import type { BrowserContext } from "playwright-core";
-import type { Endpoints } from "../harness/endpoints.js";
+import type { BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { openDashboard } from "../../ops/chromium.js";
+import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import { LookedAt, openBrowser } from "./browser.js";
+
+export interface OpenWorkspace {
+  readonly endpoints: Endpoints;
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly looked: LookedAt;
+  readonly workspace: string;
+  /** Goes to a path in it. Resolves when all is shown. */
+  readonly open: (path: string) => Promise<void>;
+}
+
+/** A new one, and a page signed in as its owner. Leaves the suite out where there is no browser. */
+export async function openWorkspace(
+  suite: Mocha.Context,
+  name: string,
+  options: BrowserContextOptions = {},
+): Promise<OpenWorkspace> {
+  const browser = await openBrowser();
+  if (browser === null) return suite.skip();
+  const endpoints = await openEndpoints();
+  const folder = endpoints.service.config.DATA_DIR;
+  const given: BrowserContextOptions = { reducedMotion: "reduce", ...options };
+  const context = await openDashboard(browser, endpoints.base, folder, given);
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const looked = new LookedAt(page);
+  const workspace = await createWorkspace(context, endpoints, name);
+  const open = async (path: string): Promise<void> => {
+    await page.goto(inWorkspace(path, workspace));
+    await looked.settle();
+  };
+  return { endpoints, context, page, looked, workspace, open };
+}
+
+export function inWorkspace(path: string, workspace: string): string {
+  return `${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`;
+}
 
 export async function createWorkspace(
   context: BrowserContext,
@@ -37,10 +76,6 @@ export async function bookEvents(
     });
     expect(status, text).to.equal(202);
   }
-  const sentAt = new Date().toISOString();
-  for (let moment = ""; moment < sentAt;) {
-    const answer = await endpoints.call("/v1/metrics/mrr", { headers: { authorization } });
-    moment = answer.json.complete_to;
-  }
+  await endpoints.booked();
   return json.data.key;
 }
