@@ -4,12 +4,27 @@ import { setTimeout as pause } from "node:timers/promises";
 /** Doubled with each answer: to ask takes a processor that what is waited for could have. */
 const askAgainAfterMs = { least: 10, most: 160 };
 
+/** As many calls as a busy merchant makes. */
+const atOnceMax = 16;
+
 /** Mocha's own limit ends a wait that never comes true. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const { least, most } = askAgainAfterMs;
   for (let waitMs = least; !(await holds()); waitMs = Math.min(2 * waitMs, most)) {
     await pause(waitMs);
   }
+}
+
+/** Begun in this order; resolves when all have ended. */
+export async function severalAtOnce<Item>(
+  items: readonly Item[],
+  run: (item: Item) => Promise<void>,
+): Promise<void> {
+  const waiting = [...items];
+  const next = async (): Promise<void> => {
+    for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await run(item);
+  };
+  await Promise.all(Array.from({ length: atOnceMax }, next));
 }
 
 /** A promise, and what resolves it. */

@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelEvent, Source } from "./facts.js";
 import { at, list, must, text } from "./readers/json.js";
+import { severalAtOnce } from "../harness/promises.js";
 import type { Sent } from "./stories/story.js";
 import { webhooks } from "./stories/webhooks.js";
 
@@ -26,7 +27,6 @@ export interface Merchant {
 const bookedWithinMs = 60_000;
 /** Doubled with each answer: on a slow machine asking is work that booking waits for. */
 const askAgainAfterMs = { least: 20, most: 320 };
-const sendersMax = 16;
 const pageRows = 200;
 
 /** A workspace of its own with a Stripe integration and a key that may do everything. */
@@ -74,13 +74,9 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
 /** Sends in this order, several at a time. @returns them as the model reads them */
 export async function sendAll(merchant: Merchant, events: readonly Sent[]): Promise<ModelEvent[]> {
   const reported: ModelEvent[] = [];
-  const waiting = [...events];
-  const sender = async () => {
-    for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-      reported.push(await send(merchant, event));
-    }
-  };
-  await Promise.all(Array.from({ length: sendersMax }, sender));
+  await severalAtOnce(events, async (event) => {
+    reported.push(await send(merchant, event));
+  });
   return reported;
 }
 

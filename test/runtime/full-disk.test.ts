@@ -22,11 +22,13 @@ import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
 import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
 import { needTime } from "../harness/real-servers.js";
 import { prepareProcess } from "../harness/stores.js";
+import { severalAtOnce } from "../harness/promises.js";
 import { sell, soldAmounts } from "../harness/till.js";
 
 const diskMiB = 200;
 /** Calls while the disk is full. */
 const salesOnFull = 300;
+const amountsOnFull = Array.from({ length: salesOnFull - 2 }, (_, index) => index + 2);
 
 describe("a full disk", function suite() {
   this.timeout(300_000);
@@ -82,13 +84,13 @@ describe("a full disk", function suite() {
       const filler = join(disk, "filler");
       fill(filler);
       const refused: number[] = [];
-      for (let amount = 2; amount < salesOnFull; amount += 1) {
+      await severalAtOnce(amountsOnFull, async (amount) => {
         const answer = await sell(merchant, amount);
         (answer.status === 202 ? taken : refused).push(amount);
-        if (answer.status === 202) continue;
+        if (answer.status === 202) return;
         expect(answer.status, await answer.text()).to.equal(503);
         expect(answer.headers.get("retry-after")).to.match(/^\d+$/);
-      }
+      });
       if (store === "log") {
         expect(refused).not.to.have.length(0);
         const readiness = await fetch(`${merchant.endpoint.base}/readyz`);
@@ -101,10 +103,10 @@ describe("a full disk", function suite() {
 
       rmSync(filler);
       if (store === "log") expect(await statusOf(merchant, "/readyz")).to.equal(200);
-      for (const again of [...refused, salesOnFull]) {
+      await severalAtOnce([...refused, salesOnFull], async (again) => {
         await sellUntilTaken(merchant, again);
         taken.push(again);
-      }
+      });
       await whenBooked(merchant);
       expect(child.exitCode).to.equal(null);
       expect(await soldAmounts(merchant)).to.eql(taken.sort((a, b) => a - b));

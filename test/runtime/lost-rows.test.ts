@@ -19,6 +19,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
+import { placeDatabase } from "../harness/empty-database.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
 import {
   endpointOf,
@@ -173,6 +174,7 @@ describe("An installation that lost rows", function suite() {
 
   async function restore(old: string): Promise<string> {
     const folder = mkdtempSync(join(root, "restored-"));
+    await placeDatabase(folder);
     cpSync(join(old, "vault.key"), join(folder, "vault.key"));
     cpSync(join(old, "admin.token"), join(folder, "admin.token"));
     const from = join(backups, readdirSync(backups).sort().at(-1) ?? "");
