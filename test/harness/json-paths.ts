@@ -16,13 +16,7 @@ export function replaced(
   by: (old: unknown) => unknown,
 ): unknown {
   if (key === undefined) return by(value);
-  if (Array.isArray(value)) {
-    return value.map((part, index) => (index === key ? replaced(part, rest, by) : part));
-  }
-  return Object.fromEntries(
-    Object.entries(Object(value)).map(([name, part]) => [
-      name,
-      name === key ? replaced(part, rest, by) : part,
-    ]),
-  );
+  if (Array.isArray(value)) return value.with(Number(key), replaced(value[Number(key)], rest, by));
+  const fields: Readonly<Record<string, unknown>> = Object(value);
+  return { ...fields, [key]: replaced(fields[key], rest, by) };
 }
