@@ -10,18 +10,19 @@ let launched: Promise<Browser | null> | undefined;
 
 atEndOfRun(async () => (await launched)?.close());
 
-/** One for all files of a process. @returns null where there is none; in CI that is a failure */
-export async function openBrowser(): Promise<Browser | null> {
+/** One for all files of a process. Where there is none the suite is left out; in CI that fails. */
+export async function openBrowser(suite: Mocha.Context): Promise<Browser> {
   launched ??= launchChromium().catch((error: unknown) => {
     if (process.env.CI === "true" || !(error instanceof NoChromium)) throw error;
     process.stderr.write("The dashboard is not looked at: there is no Chromium.\n");
     return null;
   });
-  return launched;
+  return (await launched) ?? suite.skip();
 }
 
 /** A page of its own, without what others were signed in as. */
-export async function openPage(browser: Browser): Promise<LookedAt> {
+export async function openPage(suite: Mocha.Context): Promise<LookedAt> {
+  const browser = await openBrowser(suite);
   // Nothing moves, so that colours are those of the end.
   const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce" });
   return new LookedAt(await context.newPage());

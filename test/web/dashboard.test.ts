@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
-import { type LookedAt, openBrowser, openPage } from "./browser.js";
+import { type LookedAt, openPage } from "./browser.js";
 import { inWorkspace } from "./workspace.js";
 
 describe("The dashboard", function () {
@@ -17,13 +17,8 @@ describe("The dashboard", function () {
   let key = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
+    looked = await openPage(this);
     endpoints = await openEndpoints();
-    looked = await openPage(browser);
     page = looked.page;
     await firstRun();
     await playSome();

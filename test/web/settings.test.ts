@@ -1,12 +1,12 @@
 /** From the first link to the first event in a real browser, then every page of the settings. */
 import { expect } from "chai";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { signInLink } from "../../ops/sign-in-link.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
-import { type LookedAt, openBrowser, openPage } from "./browser.js";
+import { type LookedAt, openPage } from "./browser.js";
 import { inWorkspace } from "./workspace.js";
 
 const secret = "whsec_of_the_settings_tests";
@@ -14,20 +14,14 @@ const secret = "whsec_of_the_settings_tests";
 describe("The settings", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let browser: Browser | null = null;
   let looked: LookedAt;
   let page: Page;
   let workspace = "";
   let integration = "";
 
   before(async function () {
-    browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
+    looked = await openPage(this);
     endpoints = await openEndpoints();
-    looked = await openPage(browser);
     page = looked.page;
   });
   after(() => page?.context().close());
@@ -163,7 +157,9 @@ describe("The settings", function () {
     await page.getByText("(you)").waitFor();
     await button("Make a link").click();
     const link = (await page.getByText(/\/invite#/).textContent()) ?? "";
-    const stranger = await (await browser?.newContext({ locale: "en-US" }))?.newPage();
+    const stranger = await (
+      await page.context().browser()?.newContext({ locale: "en-US" })
+    )?.newPage();
     await stranger?.goto(link);
     await stranger?.getByRole("heading", { name: "You are invited" }).waitFor();
     await stranger

@@ -1,11 +1,10 @@
 /** What stands around the screens: what happens when something is missing, and ways to go on. */
 import { expect } from "chai";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import type { BrowserContext, Page } from "playwright-core";
+import type { Endpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
-import { LookedAt, openBrowser, openPage } from "./browser.js";
-import { bookEvents, createWorkspace, inWorkspace } from "./workspace.js";
+import { LookedAt, openPage } from "./browser.js";
+import { bookEvents, createWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
 
 const longName = "W".repeat(200);
 const dayMs = 24 * 60 * 60 * 1000;
@@ -15,23 +14,14 @@ const paidAt = `${new Date(Date.now() - 2 * dayMs).toISOString().slice(0, 10)}T1
 describe("Around the screens", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let browser: Browser | null = null;
   let context: BrowserContext;
   let page: Page;
   let workspace = "";
 
   before(async function () {
-    browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    context = await openDashboard(browser, endpoints.base, endpoints.service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-      timezoneId: "Asia/Kolkata",
-    });
-    workspace = await createWorkspace(context, endpoints, "Around");
+    const opened = await openWorkspace(this, "Around", { timezoneId: "Asia/Kolkata" });
+    ({ endpoints, context, workspace } = opened);
+    await opened.page.close();
     await playOne();
   });
   after(() => context?.close());
@@ -63,9 +53,8 @@ describe("Around the screens", function () {
   const heading = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
   const link = (name: string) => page.getByRole("link", { name, exact: true });
 
-  it("should ask for nothing in vain when nobody is signed in", async () => {
-    if (browser === null) return;
-    const looked = await openPage(browser);
+  it("should ask for nothing in vain when nobody is signed in", async function () {
+    const looked = await openPage(this);
     await looked.page.goto(`${endpoints.base}/mrr`);
     await looked.page.waitForURL(/\/sign-in\?return_to=/);
     await looked.page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -295,7 +284,7 @@ describe("Around the screens", function () {
   });
 
   it("should leave room for the labels of any language", async () => {
-    const arabic = await browser?.newContext({
+    const arabic = await context.browser()?.newContext({
       locale: "ar-EG",
       storageState: await context.storageState(),
     });

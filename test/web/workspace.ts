@@ -21,8 +21,7 @@ export async function openWorkspace(
   name: string,
   options: BrowserContextOptions = {},
 ): Promise<OpenWorkspace> {
-  const browser = await openBrowser();
-  if (browser === null) return suite.skip();
+  const browser = await openBrowser(suite);
   const endpoints = await openEndpoints();
   const folder = endpoints.service.config.DATA_DIR;
   const given: BrowserContextOptions = { reducedMotion: "reduce", ...options };
