@@ -19,7 +19,7 @@ import { emitTransfers } from "../model/tables/table-transfers.js";
 import { allBooked, openTestService } from "../harness/service.js";
 
 const quotes = bundledQuotes();
-/** How the tables reach the service; all are on their way at once, and booked in the same rounds. */
+/** How tables reach the service; all are on their way at once, and booked in the same rounds. */
 const ways = apiVersions.map((version, index) => ({ version, isBackwards: index > 0 }));
 const tables: { readonly rows: readonly Row[]; readonly report: Report }[] = [];
 let booked: Promise<readonly (readonly Booked[])[]> | undefined;
