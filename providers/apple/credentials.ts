@@ -29,6 +29,7 @@ const credentialFields = z.strictObject({
   private_key: z
     .string()
     .max(16_384)
+    .transform(withLines)
     .refine(isApiKey, "must be the whole .p8 file: a private key in PEM, over P-256")
     .optional(),
 });
@@ -63,6 +64,14 @@ function isAuthority(der: Buffer): boolean {
   } catch {
     return false;
   }
+}
+
+/** A form's field of one line takes a file's line breaks away; without them it is no PEM. */
+function withLines(pem: string): string {
+  const [, begin, base64 = "", end] =
+    /(-{5}BEGIN [A-Z ]+-{5})(.*)(-{5}END [A-Z ]+-{5})/s.exec(pem) ?? [];
+  const lines = base64.replaceAll(/\s/g, "").match(/.{1,64}/g) ?? [];
+  return begin === undefined ? pem : [begin, ...lines, end, ""].join("\n");
 }
 
 function isApiKey(pem: string): boolean {

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { hasExtension } from "../../../providers/apple/certificate.js";
 import { oidElement } from "../../../ops/payloads/der.js";
@@ -109,6 +110,12 @@ describe("Apple's heading", () => {
 describe("Apple's credentials", () => {
   const bundle_id = "com.example.atlas";
   const [leaf = "", , root = ""] = signer.x5c;
+  const pemOf = (namedCurve: string): string => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve });
+    return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  };
+  const [issuer_id, private_key] = ["57246542-96fe-1a63-e053-0824d011072a", pemOf("P-256")];
+  const keyed = { issuer_id, key_id: "2X9R4HXF34", private_key };
   const cases: readonly [title: string, given: unknown, expected: unknown][] = [
     ["the bundle id alone", { bundle_id }, { bundle_id }],
     ["blanks around it", { bundle_id: ` ${bundle_id} ` }, { bundle_id }],
@@ -118,6 +125,15 @@ describe("Apple's credentials", () => {
       { bundle_id, root_certificates: [`${root.slice(0, 64)}\n${root.slice(64)}`] },
       { bundle_id, root_certificates: [root] },
     ],
+    ["an API key", { bundle_id, ...keyed }, { bundle_id, ...keyed }],
+    [
+      "an API key whose line breaks are lost",
+      { bundle_id, ...keyed, private_key: private_key.replaceAll("\n", " ") },
+      { bundle_id, ...keyed },
+    ],
+    ["an API key without its id", { bundle_id, issuer_id, private_key }, null],
+    ["an API key over another curve", { bundle_id, ...keyed, private_key: pemOf("P-384") }, null],
+    ["an API key that is none", { bundle_id, ...keyed, private_key: "MIGTAgEAMBM" }, null],
     ["no bundle id", { app_apple_id: 12 }, null],
     ["a number that is none", { bundle_id, app_apple_id: "12a" }, null],
     ["no root at all", { bundle_id, root_certificates: [] }, null],

@@ -70,7 +70,7 @@ export function Backfill(props: {
             <input type="date" name="from" required max={new Date().toISOString().slice(0, 10)} />
           </label>
           {ids === null ? null : (
-            <label class="wide">
+            <label class="field">
               Optional: {ids}
               <textarea name="ids" rows={3} />
             </label>
