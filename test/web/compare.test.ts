@@ -1,10 +1,9 @@
 /** Why another tool shows another MRR: from the figure to the accounts and their rules. */
 import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { bookEvents, createWorkspace } from "./workspace.js";
+import type { Endpoints } from "../harness/endpoints.js";
+import type { LookedAt } from "./browser.js";
+import { bookEvents, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -17,20 +16,7 @@ describe("Definitions of MRR", function () {
   let workspace = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
-    endpoints = await openEndpoints();
-    const { base, service } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
-    page.setDefaultTimeout(15_000);
-    looked = new LookedAt(page);
-    workspace = await createWorkspace(context, endpoints, "Comparing");
+    ({ endpoints, context, page, looked, workspace } = await openWorkspace(this, "Comparing"));
     await bookEvents(endpoints, workspace, "Production", [
       started("monthly", 100, "month"),
       started("large", 30, "week"),

@@ -35,10 +35,9 @@ describe("An empty overview", function () {
     await page.getByRole("link", { name: /^Stripe/ }).waitFor();
   });
 
-  it("should open the demo's link without asking anything", async () => {
+  it("should open the demo's link without asking anything", async function () {
     const { base, service } = endpoints;
-    const browser = await openBrowser();
-    if (browser === null) throw new Error("the browser is gone");
+    const browser = await openBrowser(this);
     const another = await browser.newPage();
     const link = writeLinkFile(service.config.DATA_DIR, new Date());
     await another.goto(`${base}/setup?now#${link}`);

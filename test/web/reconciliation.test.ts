@@ -42,11 +42,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
   let url = "";
 
   before(async function () {
-    const browser = await openBrowser();
-    if (browser === null) {
-      this.skip();
-      return;
-    }
+    const browser = await openBrowser(this);
     endpoints = await openEndpoints();
     const { base, service, stripeApi: api } = endpoints;
     context = await openDashboard(browser, base, service.config.DATA_DIR, {
