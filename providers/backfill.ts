@@ -32,7 +32,7 @@ export interface Backfill<Credentials = unknown> {
   readonly lists: readonly HistoryList<Credentials>[];
   /** What the provider cannot report of the past: short sentences, for a person. */
   readonly missing: readonly string[];
-  /** What a comparison with its lists cannot show: the same. Absent: they do not list all payments. */
+  /** What a comparison with its lists cannot show: the same. Absent: they leave payments out. */
   readonly notCompared?: readonly string[];
   /** Whether a list that says what was paid can have this payment; left out: any. */
   readonly canBeListed?: (payment: string) => boolean;
