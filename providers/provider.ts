@@ -159,9 +159,8 @@ export interface Known {
   /** Kept objects by id (`keeps`, `needs`). */
   readonly kept: ReadonlyMap<string, unknown>;
   /**
-   * Parsed JSON by the path of its question. `null`: the API has no such thing (404, 410, or its
-   * `absentStatus`). Absent:
-   * not asked, or not to be had.
+   * Parsed JSON by the path of its question. `null`: the API has no such thing. Absent: not asked,
+   * or not to be had.
    */
   readonly answers: ReadonlyMap<string, unknown>;
   /** The event's own id as the endpoint read it, also from a header the body does not repeat. */
@@ -199,9 +198,12 @@ export interface ProviderApi<Credentials> {
   readonly requestsPerSecond: number;
   /** It counts the calls of an address: all integrations of a process share that number. */
   readonly limitsAddress?: true;
-  /** A status beside 404 and 410 by which it says that there is no such thing. */
-  readonly absentStatus?: number;
+  /** What an answer without success says, where that is more than its status says; else null. */
+  readonly meaningOf?: (status: number, text: string) => FailureMeaning | null;
 }
+
+/** There is no such thing, or the API has trouble now, or it will not answer this. */
+export type FailureMeaning = "absent" | "trouble" | "refused";
 
 /** How a provider's API makes the webhook endpoint itself. Pure: the caller makes the call. */
 export interface EndpointMaker<Credentials> {

@@ -1,4 +1,5 @@
 /** One call of a provider's API: bounded in time and size, its failures of two kinds. */
+import type { FailureMeaning, ProviderApi } from "../provider.js";
 import { withDeadline } from "../../runtime/deadline.js";
 
 /** It may work later: no connection, no answer in time, 429, 5xx, an answer that is none. */
@@ -32,12 +33,14 @@ export interface CallLimits {
   readonly answerMsMax: number;
   readonly bytesMax: number;
   readonly signal: AbortSignal;
+  /** Where the provider's answers say more than their status. */
+  readonly meaningOf?: ProviderApi<unknown>["meaningOf"] | undefined;
   /** The text of a refusal is kept, for a person. */
   readonly readsRefusals?: boolean;
 }
 
 /**
- * @returns the answer's text; null for 404 and 410, there is no such thing
+ * @returns the answer's text; null: there is no such thing
  * @throws ApiTrouble, ApiRefusal
  */
 export async function callApi(
@@ -51,9 +54,12 @@ export async function callApi(
       // A redirected call would take the credentials along to where they do not belong.
       const response = await fetch(url, { ...init, signal, redirect: "error" });
       if (response.ok) return await readText(response, limits.bytesMax);
-      const text = limits.readsRefusals ? await readText(response, limits.bytesMax) : "";
+      const { readsRefusals = false, meaningOf } = limits;
+      const isRead = readsRefusals || meaningOf !== undefined;
+      const text = isRead ? await readText(response, limits.bytesMax) : "";
       await response.body?.cancel();
-      return withoutAnswer(response, text);
+      const meaning = meaningOf?.(response.status, text) ?? meaningOfStatus(response.status);
+      return withoutAnswer(response, text, meaning);
     } catch (error) {
       if (error instanceof ApiRefusal || error instanceof ApiTrouble) throw error;
       const why = signal.aborted ? "no answer in time" : `no connection: ${reason(error)}`;
@@ -62,12 +68,17 @@ export async function callApi(
   });
 }
 
-function withoutAnswer({ status, headers }: Response, text: string): null {
-  if (status === 404 || status === 410) return null;
+function withoutAnswer({ status, headers }: Response, text: string, meaning: FailureMeaning): null {
+  if (meaning === "absent") return null;
   const sentence = `answered ${status}`;
-  if (status === 429) throw new ApiTrouble(sentence, retryAfter(headers), false);
-  if (status >= 500 || status === 408) throw new ApiTrouble(sentence, retryAfter(headers));
-  throw new ApiRefusal(sentence, status, text);
+  if (meaning === "refused") throw new ApiRefusal(sentence, status, text);
+  throw new ApiTrouble(sentence, retryAfter(headers), status !== 429);
+}
+
+/** RFC 9110. */
+function meaningOfStatus(status: number): FailureMeaning {
+  if (status === 404 || status === 410) return "absent";
+  return status >= 500 || status === 408 || status === 429 ? "trouble" : "refused";
 }
 
 async function readText(response: Response, bytesMax: number): Promise<string> {

@@ -193,14 +193,13 @@ export class ApiLine {
           headers: { accept: "application/json", ...own, ...headers, ...(json && jsonHeaders) },
           ...(json && { method: "POST", body: JSON.stringify(json) }),
         },
-        bounds,
+        { ...bounds, meaningOf: this.#api.meaningOf },
       );
       given.isProven = true;
       if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");
       return { outcome: "answered", text };
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
-      if (error.status === this.#api.absentStatus) return { outcome: "answered", text: null };
       if (error.status !== 401) throw error;
       // The next call asks for another; who asked for one meanwhile keeps that.
       if (this.#given === given) this.#given = null;

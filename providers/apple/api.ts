@@ -4,6 +4,8 @@
  * JSON Web Tokens for API requests” and “Identifying rate limits”.
  */
 import { createPrivateKey } from "node:crypto";
+import { z } from "zod";
+import { parseJsonText } from "../../schemas/json.js";
 import type { ProviderApi } from "../provider.js";
 import type { AppleCredentials } from "./credentials.js";
 import { signCompact } from "./jws.js";
@@ -27,6 +29,20 @@ export const appleApi: ProviderApi<AppleCredentials> = {
   },
   // Of one app: 50 a second, but 10 for refunds, counted by the hour.
   requestsPerSecond: 10,
-  // An id that is none; one of another app is 404.
-  absentStatus: 400,
+  meaningOf(status, text) {
+    if (status !== 400 && status !== 404) return null;
+    const json = parseJsonText(text);
+    const { errorCode = 0 } = (json.ok ? errorAnswer.safeParse(json.value).data : null) ?? {};
+    if (notNow.has(errorCode)) return "trouble";
+    return nobodys.has(errorCode) ? "absent" : "refused";
+  },
 };
+
+const errorAnswer = z.object({ errorCode: z.int() });
+/** AccountNotFoundRetryableError, AppNotFound…, OriginalTransactionIdNotFound…. */
+const notNow: ReadonlySet<number> = new Set([4040002, 4040004, 4040006]);
+/**
+ * An id that is none, or of another app: InvalidTransactionIdError, InvalidOriginalTransactionId…,
+ * AccountNotFound…, OriginalTransactionIdNotFound…, TransactionIdNotFound….
+ */
+const nobodys: ReadonlySet<number> = new Set([4000006, 4000008, 4040001, 4040005, 4040010]);

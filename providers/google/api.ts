@@ -67,7 +67,7 @@ export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
     // Google allows 3,000 a minute for each of several buckets; the day's quota is 200,000 calls.
     requestsPerSecond: 20,
     // A purchase token of another app, or one that is none: nothing that other credentials change.
-    absentStatus: 400,
+    meaningOf: (status) => (status === 400 ? "absent" : null),
   };
 }
 

@@ -259,6 +259,8 @@ describe("A backfill of the App Store", function suite() {
       if (asked % 4 !== 0) return false;
       if (asked % 12 === 0) response.destroy();
       else if (asked % 8 === 0) send(response, 500, {});
+      // Apple looks again: the customer is not passed over.
+      else if (asked % 20 === 0) send(response, 404, { errorCode: 4040006 });
       // A moment, not a number of seconds.
       else send(response, 429, {}, { "retry-after": `${Date.now() + 20}` });
       return true;
@@ -345,6 +347,17 @@ describe("A backfill of the App Store", function suite() {
     if (first !== undefined) store.customers.splice(0, 1, first);
     expect(different).to.include({ state: "different" });
     expect(monthsOf(different).filter((month) => month.endsWith("other"))).to.have.lengthOf(1);
+  });
+
+  it("should fail rather than pass over what Apple would not understand", async () => {
+    store.misbehave = ({ url }, response) => {
+      if (url?.startsWith("/inApps/v2/history/") !== true) return false;
+      send(response, 400, { errorCode: 4000005, errorMessage: "Invalid request revision." });
+      return true;
+    };
+    const failed = await backfilled(endpoints, integration, dayText(0), uploaded);
+    expect(failed).to.include({ state: "failed" });
+    expect(failed.problem).to.include("refused transactions: answered 400");
   });
 
   it("should say that it has no key, and that a key is refused", async () => {
