@@ -9,7 +9,7 @@ import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { CoverageView } from "../schemas/http/manage.js";
 import { endedBackfills } from "./backfills.js";
 import type { IntegrationRecord } from "./integration-records.js";
-import { type Month, monthsOf } from "./months.js";
+import { type Month, monthsOf } from "../schemas/months.js";
 
 interface Source {
   readonly clickhouse: Pick<ClickHouse, "rows">;

@@ -7,7 +7,8 @@ import type {
   CohortAverage,
   CohortInterval,
 } from "./schema.js";
-import { intervalMonths, monthText } from "../reading/calendar.js";
+import { intervalMonths } from "../reading/calendar.js";
+import { monthText } from "../../schemas/months.js";
 import type { CohortRow } from "./query.js";
 import { type Vintages, allVintages, intervalNumber } from "./vintages.js";
 import { percent, showMrr } from "../reading/amounts.js";

@@ -1,5 +1,6 @@
 /** Which vintages are asked for, and which they are compared with. Pure. */
-import { dayMs, intervalMonths, monthNumber } from "../reading/calendar.js";
+import { dayMs, intervalMonths } from "../reading/calendar.js";
+import { monthNumber } from "../../schemas/months.js";
 import type { SummaryCompare } from "../summary/schema.js";
 import type { CohortInterval } from "./schema.js";
 

@@ -1,6 +1,7 @@
 /** The changes of all accounts of a workspace, slice by slice, and what was refunded. */
 import type { StateChange } from "../../schemas/subscriptions/account-state.js";
-import { nextInterval, startOfMonth } from "../reading/calendar.js";
+import { nextInterval } from "../reading/calendar.js";
+import { startOfMonth } from "../../schemas/months.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,

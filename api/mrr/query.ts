@@ -2,7 +2,8 @@
 import assert from "node:assert";
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
-import { isLateInMonth, nextInterval, startOfMonth } from "../reading/calendar.js";
+import { isLateInMonth, nextInterval } from "../reading/calendar.js";
+import { startOfMonth } from "../../schemas/months.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import {
   type Query,

@@ -5,8 +5,8 @@ import {
   monthsBefore,
   nextInterval,
   startOfDay,
-  startOfMonth,
 } from "../reading/calendar.js";
+import { startOfMonth } from "../../schemas/months.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type Series, type SeriesPart, readSeries } from "../reading/series.js";
 import type { SummaryCompare } from "../summary/schema.js";

@@ -9,7 +9,7 @@ import {
   sumsByStart,
   sumsOf,
 } from "../reading/movement-sums.js";
-import { monthNumber, monthText } from "../reading/calendar.js";
+import { monthNumber, monthText } from "../../schemas/months.js";
 import type { Series, SeriesPart } from "../reading/series.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { MovementKind } from "../../schemas/records/records.js";

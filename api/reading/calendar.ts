@@ -1,6 +1,7 @@
 /** The UTC calendar of `definitions.md`: periods, months, "the same day of the month before". */
 import type { Period } from "../products/schema.js";
 import type { Interval } from "../../schemas/http/series.js";
+import { monthNumber, startOfMonth } from "../../schemas/months.js";
 
 export const dayMs = 24 * 60 * 60 * 1000;
 
@@ -43,16 +44,10 @@ export function intervalStart(interval: Interval, at: number): number {
 export function nextInterval(interval: Interval, start: number): number {
   if (interval === "day") return start + dayMs;
   if (interval === "week") return start + 7 * dayMs;
-  const date = new Date(start);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + intervalMonths[interval]);
+  return startOfMonth(start, intervalMonths[interval]);
 }
 
 export const intervalMonths = { month: 1, quarter: 3, year: 12 } as const;
-
-export function startOfMonth(at: number): number {
-  const date = new Date(at);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
-}
 
 export function isStartOfMonth(at: number): boolean {
   return startOfMonth(at) === at;
@@ -63,22 +58,9 @@ export function isLateInMonth(at: number): boolean {
   return 2 * at > startOfMonth(at) + nextInterval("month", startOfMonth(at));
 }
 
-/** Months since the year 0, so that months can be counted and compared. */
-export function monthNumber(at: number): number {
-  const date = new Date(at);
-  return date.getUTCFullYear() * 12 + date.getUTCMonth();
-}
-
-/** @param month as `monthNumber` counts @returns `YYYY-MM` */
-export function monthText(month: number): string {
-  const year = String(Math.floor(month / 12)).padStart(4, "0");
-  return `${year}-${String((month % 12) + 1).padStart(2, "0")}`;
-}
-
 /** The same time on `day` that many months earlier, or on the month's last day when shorter. */
 export function monthsBefore(at: number, months: number, day = new Date(at).getUTCDate()): number {
-  const first = new Date(startOfMonth(at));
-  first.setUTCMonth(first.getUTCMonth() - months);
+  const first = new Date(startOfMonth(at, -months));
   const days = daysInMonth(first.getUTCFullYear(), first.getUTCMonth());
   return first.getTime() + (Math.min(day, days) - 1) * dayMs + (at - startOfDay(at));
 }

@@ -3,7 +3,8 @@ import type { SummaryCompare, SummaryQuery } from "./schema.js";
 import { summaryDays } from "./schema.js";
 import { malformed } from "../../schemas/http/errors.js";
 import { type AsOf, type Clocks, checkKnownAt } from "../reading/as-of.js";
-import { dayMs, isStartOfMonth, monthNumber, monthsBefore } from "../reading/calendar.js";
+import { dayMs, isStartOfMonth, monthsBefore } from "../reading/calendar.js";
+import { monthNumber } from "../../schemas/months.js";
 import { type Series, readSeries } from "../reading/series.js";
 
 export interface Period {

@@ -6,6 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import type { ListedPayment, Span } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
+import { startOfMonth } from "../../schemas/months.js";
 import { endedBackfills } from "../../workspaces/backfills.js";
 import { firstWebhookOf } from "../../workspaces/coverage.js";
 import type { Integration } from "../../workspaces/integrations.js";
@@ -71,8 +72,7 @@ export async function reconcileMonth(
 /** ms since 1970; the end is exclusive. */
 function spanOf(month: string): Span {
   const from = Date.parse(`${month}-01T00:00:00Z`);
-  const date = new Date(from);
-  return { from, to: date.setUTCMonth(date.getUTCMonth() + 1) };
+  return { from, to: startOfMonth(from, 1) };
 }
 
 /** By their ids: an object may be on two pages. */

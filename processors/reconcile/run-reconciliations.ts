@@ -7,7 +7,7 @@ import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import { Lookout } from "../../runtime/lookout.js";
 import { tryExclusively } from "../../stores/postgres/leases.js";
 import { isStoreAway } from "../../stores/store-away.js";
-import { monthsOf } from "../../workspaces/months.js";
+import { monthNumber, monthText, monthsOf, startOfMonth } from "../../schemas/months.js";
 import {
   askReconciliations,
   type DueReconciliation,
@@ -117,7 +117,7 @@ export async function askForTheNight(
           .map(({ token }) => token),
       ],
     );
-    const first = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - (nightlyMonths - 1));
+    const first = startOfMonth(now.getTime(), 1 - nightlyMonths);
     const months = monthsOf({ from: first, to: now.getTime() }).map(({ month }) => month);
     for (const [place, { id }] of rows.entries()) {
       const found = await integrations.byId(id);
@@ -136,11 +136,7 @@ function gauges({ metrics, postgres }: BackfillingService): void {
   const scores = new ExpiringCache({
     ttlMs: scoresFreshMs,
     entriesMax: 1,
-    load: async () => {
-      const now = new Date();
-      const first = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 11));
-      return monthScores(postgres, first.toISOString().slice(0, 7));
-    },
+    load: () => monthScores(postgres, monthText(monthNumber(Date.now()) - 11)),
   });
   const gauge = (name: string, help: string, valueOf: (month: MonthScore) => number | null) =>
     metrics.gaugeBy(`reconciliation_${name}`, help, ["integration", "month"], async () =>

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { growthThen, monthNumber, monthText, periodStart } from "../../api/reading/calendar.js";
+import { growthThen, periodStart } from "../../api/reading/calendar.js";
+import { monthNumber, monthText } from "../../schemas/months.js";
 import type { Period } from "../../api/products/schema.js";
 
 const ms = (text: string) => Date.parse(`${text}Z`);

@@ -13,7 +13,7 @@ import type { Service } from "../../../service.js";
 import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
 import { askReconciliations, listReconciliations } from "../../../workspaces/reconciliations.js";
 import type { Workspace } from "../../../workspaces/workspaces.js";
-import { monthNumber, monthText } from "../../reading/calendar.js";
+import { monthNumber, monthText } from "../../../schemas/months.js";
 import type { Calls } from "../calls.js";
 import { integrationOf } from "./routes.js";
 
