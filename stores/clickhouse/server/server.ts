@@ -23,9 +23,10 @@ const clickhouseAnswerMsMax = 300_000;
 /**
  * A batch of rows is appended in well under a second. A connection that the network dropped in
  * silence would otherwise hold up all later rows for `clickhouseAnswerMsMax`; a batch that takes
- * longer than this is looked for, and found or sent again.
+ * longer than this, and than a slow network needs for it, is looked for, and found or sent again.
  */
 const appendAnswerMsMax = 15_000;
+const slowBytesPerMs = 64;
 
 /**
  * Well before a server closes an idle connection (10 s as it is delivered): one that is closed
@@ -116,7 +117,7 @@ export function appending(
       try {
         await client.command({
           query: sql,
-          abort_signal: AbortSignal.timeout(answerMsMax),
+          abort_signal: AbortSignal.timeout(answerMsMax + Math.ceil(sql.length / slowBytesPerMs)),
           // An error after the first byte of an answer would otherwise pass for success.
           clickhouse_settings: { wait_end_of_query: 1 },
         });
