@@ -104,7 +104,7 @@ export const limits = {
   itemsPerSubscriptionMax: 500,
   /** Events of one thing kept together (changes of one membership's plan): those reported first. */
   mergedFieldsMax: 200,
-  /** Payments of one month that are compared with the provider's list, in memory. */
+  /** The most payments of one month that a reconciliation compares; it holds them in memory. */
   reconciledPaymentsMax: 250_000,
   /** Differences of one month kept row by row; all of them are counted. */
   differencesPerMonthMax: 200,

@@ -51,9 +51,9 @@ export interface HistoryList<Credentials = unknown> {
   /** It says what was paid: read once more at the end, and compared with what is booked. */
   readonly reportsPayments: boolean;
   /**
-   * The provider lists nothing by itself: it is asked about each thing of these kinds that is
-   * booked, and about each id that was uploaded. `after` is never null then: read it with
-   * `placeOf`; an answer is null where there is no such thing.
+   * Set when the provider has no list: it is asked about each booked thing of these kinds, and
+   * about each uploaded id. `after` is then never null (read it with `placeOf`), and the answer is
+   * null when the provider does not know the id.
    */
   readonly ofEach?: readonly BookedKind[];
   /**

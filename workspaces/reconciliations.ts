@@ -19,7 +19,7 @@ const columns = `integration, month, state, problem, compared_at AS "comparedAt"
 
 export const reconciliationNews = new News();
 
-/** @param comparedBefore of those known already only such that neither wait nor were since then */
+/** @param comparedBefore leaves out months that wait, or were compared since; null: takes all */
 export async function askReconciliations(
   postgres: Postgres,
   { integration, months }: { readonly integration: string; readonly months: readonly string[] },
@@ -119,7 +119,7 @@ export async function listReconciliations(
   }));
 }
 
-/** What stands in the metrics of a month: the newest ones, of integrations there are. */
+/** The score of a month, as `/metrics` shows it; a deleted integration has none. */
 export interface MonthScore {
   readonly integration: string;
   readonly month: string;

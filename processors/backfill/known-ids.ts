@@ -24,7 +24,7 @@ export class KnownIds {
   /** By backfill, state and list, in order. */
   readonly #next = new LRUCache<string, readonly string[]>({ max: backfillsMax });
 
-  /** @returns the first id behind `after`; null: there are no more */
+  /** @returns the next id after `after`; null when there are no more */
   async next(
     stores: Stores,
     { id, state, list }: Pick<Backfill, "id" | "state" | "list">,

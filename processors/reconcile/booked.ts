@@ -1,4 +1,4 @@
-/** What is booked of an integration in a month, and what came of events that were not booked. */
+/** Reads an integration's booked payments of a month, and why others were not booked. */
 import { limits } from "../../config.js";
 import { parseBody } from "../../http/webhook-body.js";
 import type { Provider } from "../../providers/provider.js";

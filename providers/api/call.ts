@@ -93,7 +93,7 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3); the App Store writes ms since 1970. */
+/** Retry-After is seconds or a date (RFC 9110, 10.2.3); the App Store sends ms since 1970. */
 function retryAfter(headers: Headers): number | null {
   const text = headers.get("retry-after");
   if (text === null) return null;
@@ -103,7 +103,7 @@ function retryAfter(headers: Headers): number | null {
   return Number.isFinite(ms) ? Math.max(0, ms) : null;
 }
 
-/** In ms a day of 2001: no server means so many seconds, and none so early a moment. */
+/** A larger number is ms since 1970: as seconds it would be 31,000 years. */
 const retryAfterSecondsMax = 1_000_000_000_000;
 
 /** The cause says why; `fetch failed` says nothing. */

@@ -44,8 +44,8 @@ export type Notification = z.output<typeof notificationShape>;
 
 const bodyShape = compiled(z.object({ signedPayload: z.string() }));
 /**
- * What a backfill made of a transaction: nobody signed it, so that it is read only where nothing
- * signed stands beside it, and no webhook call gets so far without.
+ * What a backfill made of a transaction, without a signature. It is read only when there is no
+ * `signedPayload`; a webhook call without one is refused before it gets here.
  */
 const listedShape = compiled(
   z.object({ listed: z.looseObject({ notificationUUID: z.string().startsWith(historyPrefix) }) }),

@@ -19,7 +19,7 @@ import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/reconciliation";
 const monthsByDefault = 12;
-/** Of every provider: no list that is read has them. */
+/** True of every provider: none of the lists we read contains them. */
 const neverCompared = "Disputes, fees, taxes and payouts are not compared.";
 
 /** The role `processors` compares; here it is asked for and shown. */

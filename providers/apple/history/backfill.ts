@@ -26,7 +26,7 @@ import { carriedIn, carryOf, lapsesIn, periodsIn } from "./periods.js";
 import { endOf, type Listed, listedIn, purchaseOf, refundOf } from "./notices.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** Apple's are 180; a reading takes time, and asks from its own beginning. */
+/** Apple keeps 180 days. One less: the start is fixed when a backfill begins, and it takes time. */
 const notificationsMs = 179 * dayMs;
 /** For so long Apple tries to charge. */
 const retriedMs = 60 * dayMs;

@@ -8,7 +8,7 @@ import type { HistoryEvent, Span } from "../../backfill.js";
 import { isShared, isSubscription } from "../transaction.js";
 import { endOf, type Listed } from "./notices.js";
 
-/** A weekly subscription has so many in 19 years; of more the earliest are forgotten. */
+/** Enough for 19 years of a weekly subscription; beyond it the earliest are dropped. */
 const periodsMax = 1_000;
 
 const period = z.object({
