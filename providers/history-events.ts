@@ -1,6 +1,7 @@
 /** What the histories of several providers have in common: events made of present states. */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../schemas/canonical-json.js";
+import type { FactBody } from "../schemas/records/records.js";
 import type { ListedPayment } from "./backfill.js";
 import type { Decoded } from "./provider.js";
 
@@ -51,9 +52,15 @@ function lastingOf(value: unknown, passing: RegExp): unknown {
 /** As the adapter reads them, so that the comparison finds what booking made of them. */
 export function listedPayments(decoded: Decoded, refunded: bigint): ListedPayment[] {
   if (decoded.outcome !== "facts") return [];
-  return decoded.facts.flatMap(({ body }) => {
-    if (!("Payment" in body)) return [];
-    const { payment, at, currency, amount } = body.Payment;
+  const bodies = decoded.facts.map(({ body }) => body);
+  return paymentsIn(bodies, refunded);
+}
+
+/** @param refunded of each payment among them */
+export function paymentsIn(facts: readonly FactBody[], refunded: bigint): ListedPayment[] {
+  return facts.flatMap((fact) => {
+    if (!("Payment" in fact)) return [];
+    const { payment, at, currency, amount } = fact.Payment;
     return [{ payment, at, currency, amount, refunded }];
   });
 }

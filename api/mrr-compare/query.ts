@@ -1,6 +1,5 @@
 /** The changes of all accounts of a workspace, slice by slice, and what was refunded. */
 import type { StateChange } from "../../schemas/subscriptions/account-state.js";
-import { nextInterval } from "../reading/calendar.js";
 import { startOfMonth } from "../../schemas/months.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import {
@@ -94,6 +93,6 @@ export function refundedQuery(of: AccountsCompared): Query {
 
 function paramsOf({ asOf, provider }: AccountsCompared): Query["params"] {
   // To the end of the month, which a rule may look at.
-  const until = nextInterval("month", startOfMonth(asOf.at));
+  const until = startOfMonth(asOf.at, 1);
   return given({ ...asOfParams(asOf), provider, until });
 }

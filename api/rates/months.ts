@@ -60,6 +60,6 @@ function monthsFrom(from: number, to: number, asOf: AsOf): Series {
 }
 
 function firstMonth({ from, to }: Series): number {
-  const next = isStartOfMonth(from) ? from : nextInterval("month", startOfMonth(from));
+  const next = isStartOfMonth(from) ? from : startOfMonth(from, 1);
   return next < to ? next : startOfMonth(to - 1);
 }

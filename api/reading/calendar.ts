@@ -55,7 +55,7 @@ export function isStartOfMonth(at: number): boolean {
 
 /** The month's end is nearer than its beginning. */
 export function isLateInMonth(at: number): boolean {
-  return 2 * at > startOfMonth(at) + nextInterval("month", startOfMonth(at));
+  return 2 * at > startOfMonth(at) + startOfMonth(at, 1);
 }
 
 /** The same time on `day` that many months earlier, or on the month's last day when shorter. */

@@ -15,6 +15,7 @@ import type { Integration } from "../../workspaces/integrations.js";
 import { unpaidAfterMs, unpaidPurchases } from "../../workspaces/unpaid-purchases.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 import type { BackfillingService } from "./backfill.js";
+import { clockSkewMsMax } from "./read-page.js";
 
 const lookEveryMs = 60_000;
 /** What is older is a backfill's: so long Stripe itself keeps events. */
@@ -27,7 +28,6 @@ const lookupMsMax = 60_000;
 const roundsMax = 4;
 /** An API that refuses is asked again then: somebody may have given the key more rights. */
 const refusedRestMs = 60 * 60 * 1000;
-const clockSkewMsMax = 60_000;
 
 /** How far one integration was looked through, in the memory of the process. */
 interface Progress {

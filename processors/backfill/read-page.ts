@@ -10,7 +10,7 @@ import type { Integration } from "../../workspaces/integrations.js";
 const answerMsMax = 30_000;
 const pageMsMax = 90_000;
 /** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
-const clockSkewMsMax = 60_000;
+export const clockSkewMsMax = 60_000;
 
 export interface ReadList {
   readonly provider: Provider;

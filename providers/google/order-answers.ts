@@ -11,7 +11,7 @@ export const ordersPerQuestion = 100;
 /** @returns paths; where an order of a batch does not exist, those of its orders one by one */
 export function ordersToAsk(packageName: string, ids: readonly string[], known: Known): string[] {
   return batchesOf(ids).flatMap((batch) => {
-    const path = pathOf(packageName, batch);
+    const path = ordersQuestion(packageName, batch);
     return isSplit(batch, known.answers.get(path))
       ? [path, ...batch.map((id) => orderPath(packageName, id))]
       : [path];
@@ -41,7 +41,7 @@ export function ordersIn(
 
 /** One for each order; undefined for what is not answered. */
 function answersTo(packageName: string, batch: readonly string[], known: Known): unknown[] {
-  const answer = known.answers.get(pathOf(packageName, batch));
+  const answer = known.answers.get(ordersQuestion(packageName, batch));
   if (isSplit(batch, answer)) {
     return batch.map((id) => known.answers.get(orderPath(packageName, id)));
   }
@@ -62,7 +62,8 @@ function batchesOf(ids: readonly string[]): string[][] {
   return batches;
 }
 
-function pathOf(packageName: string, batch: readonly string[]): string {
+/** One by its own path: a batch of one is asked the same. */
+export function ordersQuestion(packageName: string, batch: readonly string[]): string {
   const [only = ""] = batch;
   return batch.length > 1 ? ordersPath(packageName, batch) : orderPath(packageName, only);
 }

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
-import { bookEvents, openWorkspace } from "./workspace.js";
+import { bookEvents, openWorkspace, type OpenWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -14,9 +14,13 @@ describe("Definitions of MRR", function () {
   let page: Page;
   let looked: LookedAt;
   let workspace = "";
+  let open: OpenWorkspace["open"];
 
   before(async function () {
-    ({ endpoints, context, page, looked, workspace } = await openWorkspace(this, "Comparing"));
+    ({ endpoints, context, page, looked, workspace, open } = await openWorkspace(
+      this,
+      "Comparing",
+    ));
     await bookEvents(endpoints, workspace, "Production", [
       started("monthly", 100, "month"),
       started("large", 30, "week"),
@@ -40,10 +44,6 @@ describe("Definitions of MRR", function () {
     occurred_at: new Date(Date.now() - 40 * dayMs).toISOString(),
   });
 
-  async function open(path: string): Promise<void> {
-    await page.goto(`${path}${path.includes("?") ? "&" : "?"}workspace=${workspace}`);
-    await looked.settle();
-  }
   const sentence = (text: string) => page.locator("main .answer").getByText(text, { exact: true });
 
   it("should be one click away from MRR, and say when there is no difference", async () => {

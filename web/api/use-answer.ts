@@ -32,6 +32,17 @@ export function reloadAnswers(): void {
   changes.value += 1;
 }
 
+const pollMs = 2_000;
+
+/** For what goes on without the reader: what is shown is asked for again and again meanwhile. */
+export function useReloadWhile(isGoingOn: boolean): void {
+  useEffect(() => {
+    if (!isGoingOn) return undefined;
+    const timer = setInterval(reloadAnswers, pollMs);
+    return () => clearInterval(timer);
+  }, [isGoingOn]);
+}
+
 /** How many answers are awaited of which nothing is shown yet. */
 export const awaited = signal(0);
 

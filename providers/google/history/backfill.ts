@@ -15,10 +15,11 @@ import {
   placeOf,
 } from "../../backfill.js";
 import { isObject } from "../../fields.js";
+import { paymentsIn } from "../../history-events.js";
 import { apiName } from "../notification.js";
-import { ordersPerQuestion } from "../order-answers.js";
+import { ordersPerQuestion, ordersQuestion } from "../order-answers.js";
 import { orderShape, readOrder } from "../orders.js";
-import { orderPath, ordersPath, productPath, subscriptionPath, voidedPath } from "../paths.js";
+import { productPath, subscriptionPath, voidedPath } from "../paths.js";
 import {
   latestOrdersOf,
   ordersUpTo,
@@ -136,7 +137,7 @@ interface Read {
 
 /**
  * The first page of a purchase is the purchase; then come its orders, for the comparison. An order
- * that is not there (never charged) makes a whole batch fail: then they are asked for one by one.
+ * that does not exist (it was never charged) fails its whole batch: each is then asked for alone.
  */
 function readPurchase(
   answer: unknown,
@@ -194,9 +195,7 @@ function pathOf(
 ): string {
   const { id: token, next } = placeOf(after);
   if (next === null) return purchasePath(packageName, token);
-  const some = someOf(ordersPlace(next));
-  const [only = ""] = some;
-  return some.length > 1 ? ordersPath(packageName, some) : orderPath(packageName, only);
+  return ordersQuestion(packageName, someOf(ordersPlace(next)));
 }
 
 function listedPayment(answer: unknown): ListedPayment[] {
@@ -207,11 +206,7 @@ function listedPayment(answer: unknown): ListedPayment[] {
     (sum, fact) => ("Refund" in fact ? sum + fact.Refund.amount : sum),
     0n,
   );
-  return facts.flatMap((fact) => {
-    if (!("Payment" in fact)) return [];
-    const { payment, at, currency, amount } = fact.Payment;
-    return [{ payment, at, currency, amount, refunded }];
-  });
+  return paymentsIn(facts, refunded);
 }
 
 export const googleBackfill: Backfill<OfApp> = {

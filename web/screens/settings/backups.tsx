@@ -1,8 +1,7 @@
 /** Backups of the whole installation, to a folder of its machine. */
-import { useEffect } from "preact/hooks";
 import { call } from "../../api/client.js";
 import type { BackupView, One } from "../../api/manage-answers.js";
-import { reloadAnswers, useUrl } from "../../api/use-answer.js";
+import { useReloadWhile, useUrl } from "../../api/use-answer.js";
 import { count } from "../../format/numbers.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
@@ -10,7 +9,6 @@ import { useAction } from "../../parts/use-action.js";
 import { When } from "../../parts/when.js";
 
 const path = "/v1/manage/backups";
-const pollMs = 2_000;
 
 const states = {
   running: { name: "Running", mark: "waiting" },
@@ -23,11 +21,7 @@ export function Backups() {
   const { answer, error } = useUrl<One<BackupView>>(`${path}/last`);
   const last = answer?.data ?? null;
   const isRunning = last?.state === "running";
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(reloadAnswers, pollMs);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  useReloadWhile(isRunning);
   const begin = (form: HTMLFormElement): void =>
     action.run(() => call("POST", path, { body: { to: fieldOf(form, "to") } }));
   return (

@@ -1,9 +1,8 @@
 /** What was before the integration: read from the provider, compared with what is booked. */
 import { Fragment } from "preact";
-import { useEffect } from "preact/hooks";
 import { call } from "../../../api/client.js";
 import type { BackfillView, One } from "../../../api/manage-answers.js";
-import { reloadAnswers, useUrl } from "../../../api/use-answer.js";
+import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { day, month } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
 import { count, money } from "../../../format/numbers.js";
@@ -12,8 +11,6 @@ import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useMayManage } from "../manage.js";
-
-const pollMs = 2_000;
 
 const states = {
   reading: { name: "Reading", mark: "waiting" },
@@ -36,11 +33,7 @@ export function Backfill(props: {
   const { answer, error } = useUrl<One<BackfillView>>(url);
   const found = answer?.data ?? null;
   const isRunning = found?.state === "reading" || found?.state === "comparing";
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(reloadAnswers, pollMs);
-    return () => clearInterval(timer);
-  }, [isRunning]);
+  useReloadWhile(isRunning);
   return (
     <section>
       <h3>History</h3>

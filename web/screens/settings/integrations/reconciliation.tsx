@@ -1,5 +1,4 @@
 /** Each month of an integration beside the provider's list, and every payment that differs. */
-import { useEffect } from "preact/hooks";
 import type {
   Difference,
   DifferenceReason,
@@ -13,7 +12,7 @@ import type {
   ProviderView,
   ReconciliationView,
 } from "../../../api/manage-answers.js";
-import { reloadAnswers, useUrl } from "../../../api/use-answer.js";
+import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { month as monthName } from "../../../format/dates.js";
 import { count, money, percent } from "../../../format/numbers.js";
 import { Failure } from "../../../parts/states.js";
@@ -22,8 +21,6 @@ import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
-
-const pollMs = 2_000;
 
 type Month = ReconciliationView["months"][number];
 type Currency = MonthReport["currencies"][number];
@@ -42,11 +39,7 @@ export function Reconciliation({ integration, provider, path }: Props) {
   const { answer, error } = useUrl<One<ReconciliationView>>(url);
   const found = answer?.data ?? null;
   const isWaiting = found?.months.some(({ state }) => state === "waiting") === true;
-  useEffect(() => {
-    if (!isWaiting) return undefined;
-    const timer = setInterval(reloadAnswers, pollMs);
-    return () => clearInterval(timer);
-  }, [isWaiting]);
+  useReloadWhile(isWaiting);
   const opened = found?.months.find(({ month }) => month === view.get("month"));
   return (
     <section>
