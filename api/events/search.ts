@@ -2,7 +2,7 @@
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../../schemas/http/errors.js";
 import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
-import type { LogRecord } from "../../stores/log/log.js";
+import type { Log, LogRecord } from "../../stores/log/log.js";
 import { openIntact, readRawEvent } from "../../stores/log/raw-event.js";
 import type { Service } from "../../service.js";
 import { groups } from "../../stores/watermark/watermark.js";
@@ -14,7 +14,9 @@ import { type JournalRow, journalQuery } from "./journal-query.js";
 const eventSearchRecordsMax = 10_000;
 
 type Tenant = Pick<AsOf, "workspace" | "environment">;
-type SearchService = Pick<Service, "clickhouse" | "log">;
+interface SearchService extends Pick<Service, "clickhouse"> {
+  readonly log: Pick<Log, "committed" | "ends" | "read">;
+}
 
 /** A delivery whose outcome nobody has written down yet. */
 interface Waiting {
@@ -41,8 +43,7 @@ export async function findEvent(
 ): Promise<FoundEvent | null> {
   // The positions first: what is journalled while this looks is behind them, or in the table.
   const places = await Promise.all(waitingPlaces.map((place) => tailOf(service, place)));
-  const { sql, params } = journalQuery(tenant, [eventId], limits.eventDeliveriesMax + 1);
-  const journal = await service.clickhouse.rows<JournalRow>(sql, params);
+  const journal = await journalOf(service, tenant, eventId);
   if (journal.length > 0) return { journal, waiting: [] };
   const waiting = (await Promise.all(places.map((tail) => search(service, tail)))).flat();
   const found = waiting.filter(
@@ -51,11 +52,22 @@ export async function findEvent(
       meta.workspace === tenant.workspace &&
       meta.environment === tenant.environment,
   );
-  if (found.length > 0) return { journal, waiting: found };
+  if (found.length > 0) {
+    // A store's purchase is known as a test only once it is read: the environment it was received
+    // for must not go on showing it. The journal's rows are there before its offset is committed.
+    const environment = tenant.environment === "test" ? "live" : "test";
+    const elsewhere = await journalOf(service, { ...tenant, environment }, eventId);
+    return elsewhere.length > 0 ? null : { journal, waiting: found };
+  }
   if (places.some(({ isCut }) => isCut)) {
     throw unavailable("journal_behind", "The journal is behind; the event may not be in it yet.");
   }
   return null;
+}
+
+async function journalOf({ clickhouse }: SearchService, tenant: Tenant, eventId: string) {
+  const { sql, params } = journalQuery(tenant, [eventId], limits.eventDeliveriesMax + 1);
+  return clickhouse.rows<JournalRow>(sql, params);
 }
 
 /** What has been received but is in no journal yet, and how a record of it is read. */

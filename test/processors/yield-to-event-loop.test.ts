@@ -23,7 +23,10 @@ describe("booking beside the endpoints", () => {
   });
 });
 
-/** Turns that others have had when a slice of some work is followed by the next. */
+/**
+ * Turns that others have between two slices of some work: the most of some pairs, since a busy
+ * machine may stop the whole process during one pause.
+ */
 async function turnsOfOthers(watermark: { callsInFlight: number }): Promise<number> {
   const slices = new Slices(watermark);
   let turns = 0;
@@ -31,10 +34,15 @@ async function turnsOfOthers(watermark: { callsInFlight: number }): Promise<numb
   const others = (async () => {
     for (; !over.signal.aborted; turns += 1) await turn();
   })();
-  const until = performance.now() + 10;
-  while (performance.now() < until);
-  await slices.letOthersRun();
+  const counts: number[] = [];
+  for (let pair = 0; pair < 10; pair += 1) {
+    const until = performance.now() + 10;
+    while (performance.now() < until);
+    const before = turns;
+    await slices.letOthersRun();
+    counts.push(turns - before);
+  }
   over.abort();
   await others;
-  return turns;
+  return Math.max(...counts);
 }

@@ -221,8 +221,9 @@ describe("Rates", () => {
 
   async function open(
     settings: Record<string, string> = {},
-    more: { readonly seenMs?: number; readonly catchUpMsMax?: number } = {},
+    more: { answerMsMax?: number; seenMs?: number; catchUpMsMax?: number } = {},
   ): Promise<Rates> {
+    const { answerMsMax = 10_000, ...delays } = more;
     const logger = createLogger("silent");
     const rates = await openRates({
       postgres,
@@ -234,8 +235,8 @@ describe("Rates", () => {
         WIDE_RATES_URL: `${origin}/wide/{date}`,
         ...settings,
       }),
-      patience: { bytesMax: 100_000, answerMsMax: 300, attemptsMax: 2, pauseMs: 1 },
-      ...more,
+      patience: { bytesMax: 100_000, answerMsMax, attemptsMax: 2, pauseMs: 1 },
+      ...delays,
     });
     opened.push(rates);
     return rates;
@@ -422,7 +423,7 @@ describe("Rates", () => {
   ];
   for (const [what, given] of failures) {
     it(`should keep what it has when the sources give ${what}`, async () => {
-      const rates = await open();
+      const rates = await open({}, { answerMsMax: 300 });
       answer = given;
       expect(await rates.refresh()).to.deep.equal({ added: false, failed: ["ecb", "wide"] });
       expect(rates.edition).to.equal(1);

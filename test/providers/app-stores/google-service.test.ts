@@ -1,5 +1,6 @@
 /** Google Play through the whole service: pushes in any order, the API asked over HTTP. */
 import { expect } from "chai";
+import { findEvent } from "../../../api/events/search.js";
 import { webhookRoute } from "../../../ingest/webhooks.js";
 import { createGoogle } from "../../../providers/google/index.js";
 import {
@@ -14,6 +15,7 @@ import {
   subscriptionPurchase,
   voidedPurchaseNotification,
 } from "../../../ops/payloads/google.js";
+import type { Topic } from "../../../schemas/records/records.js";
 import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
 import { inClear } from "../../harness/facts.js";
 import { type Answer, expectError, suiteEndpoints } from "../../harness/endpoints.js";
@@ -189,6 +191,16 @@ describe("Google Play, through the service", () => {
     expect(event?.json.data).to.include({ native_type: "SUBSCRIPTION_PURCHASED" });
     expect(event?.json.data.movements).to.have.lengthOf(1);
     expect((await endpoints.get(path)).status).to.equal(404);
+
+    const { clickhouse, log } = endpoints.service;
+    const uncommitted = {
+      read: log.read.bind(log),
+      ends: log.ends.bind(log),
+      committed: async (topic: Topic) => (await log.ends(topic)).map(() => 0n),
+    };
+    const tenant = { workspace: endpoints.workspace, environment: "live" } as const;
+    const found = await findEvent({ clickhouse, log: uncommitted }, tenant, version.event_id);
+    expect(found, "journalled, its offset not committed yet").to.equal(null);
   });
 
   it("should reject what Google knows nothing of: anyone on the topic could send it", async () => {
