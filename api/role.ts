@@ -22,6 +22,7 @@ import { accountsRoute } from "./accounts/route.js";
 import { cohortsRoute } from "./cohorts/route.js";
 import { countriesRoute } from "./countries/route.js";
 import { movementsRoute } from "./movement-series/route.js";
+import { mcpRoute } from "./mcp/route.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
 import { mrrCompareRoute } from "./mrr-compare/route.js";
@@ -97,6 +98,7 @@ export async function start(service: Service): Promise<void> {
   await sessionRoutes(router, service);
   dashboardRoutes(router, service);
   docsRoutes(router);
+  mcpRoute(router, service);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);
   router.get(streamPath, requireKey(service, { scope: "read" }), () => {
