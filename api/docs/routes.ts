@@ -4,6 +4,7 @@
  * load, run and ask nothing else.
  */
 import { readFileSync, readdirSync } from "node:fs";
+import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
 import type Router from "@koa/router";
@@ -26,8 +27,8 @@ export function docsRoutes(router: Router): void {
   const files: Readonly<Record<string, () => Buffer | string>> = {
     "pages.css": () => pageStyle,
     "reference.js": () => referenceScript,
-    "swagger-ui.css": () => readFileSync(swaggerFile("swagger-ui.css")),
-    "swagger-ui-bundle.js": () => readFileSync(swaggerFile("swagger-ui-bundle.js")),
+    "swagger-ui.css": () => readFileSync(swaggerFile("swagger-ui-dist/swagger-ui.css")),
+    "swagger-ui-bundle.js": () => readFileSync(swaggerFile("swagger-ui-dist/swagger-ui-bundle.js")),
     ...Object.fromEntries(
       readdirSync(images).map((name) => [
         `images/${name}`,
@@ -67,7 +68,8 @@ export function docsRoutes(router: Router): void {
 }
 
 const images = projectFile("docs", "images");
-const swaggerFile = (name: string): string => projectFile("node_modules", "swagger-ui-dist", name);
+/** Wherever the package was installed. */
+const swaggerFile = createRequire(import.meta.url).resolve;
 
 const policy = [
   "default-src 'none'",

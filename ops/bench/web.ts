@@ -84,11 +84,11 @@ async function measure(
     target: { valueMax },
   });
   return [
-    { name: "first load, gzipped", value: files, unit: "KB", target: { valueMax: 120 } },
+    { name: "first load, gzipped", value: files, unit: "KB", target: { valueMax: 70 } },
     figure("slowest call", slowest[0]?.ms ?? Number.NaN, 300),
-    figure("overview drawn, warm", median(warmMs), 800),
-    figure("overview drawn, cold", coldMs, 1_500),
-    figure("change of range or breakdown drawn, p95", percentile(changesMs, 0.95), 250),
+    figure("overview drawn, warm", median(warmMs), 400),
+    figure("overview drawn, cold", coldMs, 1_000),
+    figure("change of range or breakdown drawn, p95", percentile(changesMs, 0.95), 150),
     figure(`Live at ${livePerSecond} webhooks a second, longest frame`, live.frameMs, 50),
     figure("… longest task of the page, processor time", live.taskMs, 50),
   ];

@@ -26,8 +26,9 @@ export function startService(
   port: number,
   settings: Readonly<Record<string, string>> = {},
   said: "ignore" | "pipe" = "ignore",
+  program = entry,
 ): ChildProcess {
-  const child = spawn(process.execPath, [...process.execArgv, entry], {
+  const child = spawn(process.execPath, [...process.execArgv, program], {
     env: { ...environment(folder, port), ...settings },
     stdio: ["ignore", "inherit", said],
   });
