@@ -1,5 +1,5 @@
 /** What several providers' signature checks share: digests, and comparing them in constant time. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, type KeyObject, sign, timingSafeEqual } from "node:crypto";
 import type { Delivery, Refusal, Signed, Verdict } from "./provider.js";
 
 /** More signatures than any rotation needs; keeps one header from costing more than a few µs. */
@@ -111,6 +111,19 @@ export function hmacSha256(key: string | Buffer, parts: readonly (string | Buffe
   const hmac = createHmac("sha256", key);
   for (const part of parts) hmac.update(part);
   return hmac.digest();
+}
+
+/** A compact JWS: `alg` of the header is ES256 or RS256, as the key is. */
+export function signCompact(
+  header: { readonly alg: "ES256" | "RS256"; readonly [name: string]: unknown },
+  payload: unknown,
+  key: KeyObject,
+): string {
+  const signed = [header, payload]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
+    .join(".");
+  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  return `${signed}.${signature.toString("base64url")}`;
 }
 
 /** Always compares every pair, so the time taken reveals nothing about a digest. */

@@ -7,8 +7,8 @@ import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import { parseJsonText } from "../../schemas/json.js";
 import type { ProviderApi } from "../provider.js";
+import { signCompact } from "../signatures.js";
 import type { AppleCredentials } from "./credentials.js";
-import { signCompact } from "./jws.js";
 
 /** Apple takes tokens of up to an hour. */
 const tokenSeconds = 30 * 60;
@@ -21,7 +21,7 @@ export const appleApi: ProviderApi<AppleCredentials> = {
     const iat = Math.floor(now / 1000);
     const exp = iat + tokenSeconds;
     const token = signCompact(
-      { kid, typ: "JWT" },
+      { alg: "ES256", kid, typ: "JWT" },
       { iss, iat, exp, aud: "appstoreconnect-v1", bid },
       createPrivateKey(pem),
     );

@@ -2,10 +2,11 @@
  * JSON Web Signatures as Apple writes them (RFC 7515, compact): ES256, with the chain of
  * certificates of the signing key in the header. `signJws` stands beside for tests and the demo.
  */
-import { type KeyObject, sign, verify } from "node:crypto";
+import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
+import { signCompact } from "../signatures.js";
 
 export interface Jws {
   /** The header as it stands in the text: what makes two chains the same. */
@@ -86,16 +87,7 @@ export interface Signer {
 }
 
 export function signJws(payload: unknown, { key, x5c }: Signer): string {
-  return signCompact({ x5c }, payload, key);
-}
-
-/** @param header beside the algorithm */
-export function signCompact(header: object, payload: unknown, key: KeyObject): string {
-  const signed = [{ alg: "ES256", ...header }, payload]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
-    .join(".");
-  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
-  return `${signed}.${signature.toString("base64url")}`;
+  return signCompact({ alg: "ES256", x5c }, payload, key);
 }
 
 /**

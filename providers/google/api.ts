@@ -5,7 +5,7 @@
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
 import type { ProviderApi } from "../provider.js";
-import { signedJwt } from "./token.js";
+import { signCompact } from "../signatures.js";
 
 /**
  * The fields of the key's file that are used; the file may have others. A person who may enter a
@@ -75,7 +75,12 @@ function assertionOf(key: ServiceAccountKey, now: number): string {
   const iat = Math.floor(now / 1000);
   const kid = key.private_key_id === undefined ? {} : { kid: key.private_key_id };
   const { client_email: iss, token_uri: aud, private_key: signer } = key;
-  return signedJwt(kid, { iss, scope, aud, iat, exp: iat + assertionSeconds }, signer);
+  const header = { alg: "RS256", typ: "JWT", ...kid } as const;
+  return signCompact(
+    header,
+    { iss, scope, aud, iat, exp: iat + assertionSeconds },
+    createPrivateKey(signer),
+  );
 }
 
 function isPrivateKey(pem: string): boolean {

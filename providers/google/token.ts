@@ -3,12 +3,12 @@
  * service account the merchant chose. It does not sign the body. Source: cloud.google.com/pubsub
  * /docs/authenticate-push-subscriptions. Why by hand: docs/decisions/providers.md.
  */
-import { type KeyObject, sign, verify } from "node:crypto";
+import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
 import { compiled } from "../compiled.js";
 import type { Delivery, Verdict } from "../provider.js";
-import { refused } from "../signatures.js";
+import { refused, signCompact } from "../signatures.js";
 
 export const tokenHeader = "authorization";
 
@@ -68,15 +68,8 @@ export function tokenOf({ kid, privateKey, audience, email }: TokenSigner, now: 
   const iat = Math.floor(now / 1000);
   const claims = { email, email_verified: true, iss: issuers[0] };
   const times = { iat, exp: iat + tokenSeconds };
-  return signedJwt({ kid }, { aud: audience, ...claims, ...times }, privateKey);
-}
-
-/** @param header beside algorithm and type */
-export function signedJwt(header: object, claims: object, key: KeyObject | string): string {
-  const signed = [{ alg: "RS256", typ: "JWT", ...header }, claims]
-    .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
-    .join(".");
-  return `${signed}.${sign(algorithm, Buffer.from(signed), key).toString("base64url")}`;
+  const header = { alg: "RS256", typ: "JWT", kid } as const;
+  return signCompact(header, { aud: audience, ...claims, ...times }, privateKey);
 }
 
 const tokenShape = /^Bearer +([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
