@@ -3,10 +3,8 @@
  * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
 import { backfill } from "./bench/backfill.js";
-import { backlog } from "./bench/backlog.js";
 import { cost } from "./bench/cost.js";
 import { type Figure, tableOf } from "./bench/figures.js";
-import { memory } from "./bench/memory.js";
 import type { Options } from "./bench/options.js";
 import { movements } from "./bench/movements.js";
 import { peers } from "./bench/peers/peers.js";
@@ -15,7 +13,6 @@ import { queries } from "./bench/queries.js";
 import { readers } from "./bench/readers.js";
 import { servers } from "./bench/servers.js";
 import { sockets } from "./bench/sockets.js";
-import { soak } from "./bench/soak.js";
 import { start } from "./bench/start.js";
 import { web } from "./bench/web.js";
 import { countOf, readWords, refuseWords } from "./command-line.js";
@@ -24,36 +21,22 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
   Object.entries({
     cost,
     start,
-    memory,
     queries,
     web,
     movements,
     processors,
     servers,
     peers,
-    backlog,
     backfill,
     sockets,
-    soak,
     readers,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set([
-  "cost",
-  "servers",
-  "web",
-  "peers",
-  "backlog",
-  "backfill",
-  "sockets",
-  "soak",
-  "readers",
-]);
+const onRequest = new Set(["cost", "servers", "web", "peers", "backfill", "sockets", "readers"]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
-  ["webhooks-floor", () => import("./bench/webhooks-floor.js")],
   ["store-floor", () => import("./bench/store-floor.js")],
   ["sockets-floor", () => import("./bench/sockets-floor.js")],
   ["fill", () => import("./bench/fill.js")],
@@ -67,11 +50,11 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load, in cost and soak (60)
+  --seconds <n>   of load, in cost and servers (60)
   --rounds <n>    medians are over these (5)
-  --events <n>    in memory, processors, backlog and backfill (7200)
+  --events <n>    in processors and backfill (7200)
   --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
-  --rate <n>      webhooks a second, in servers and soak (1000)
+  --rate <n>      webhooks a second, in servers (1000)
   --profile <folder>  for CPU profiles of the service
 Results: docs/benchmarks.md
 `;
@@ -79,17 +62,11 @@ Results: docs/benchmarks.md
 const { values, positionals } = readWords(usage, {
   allowPositionals: true,
   options: {
-    /** Of load, in `cost` and `soak`. */
     seconds: { type: "string", default: "60" },
-    /** Medians are over these. */
     rounds: { type: "string", default: "5" },
-    /** In `memory`: two a second for an hour; in `processors`, in the topic. */
     events: { type: "string", default: "7200" },
-    /** Of each table, in `queries`, `web` and `peers`. */
     rows: { type: "string", default: "1000000" },
-    /** Webhooks a second, in `servers` and `soak`. */
     rate: { type: "string", default: "1000" },
-    /** A folder for CPU profiles of the service. */
     profile: { type: "string" },
     child: { type: "string" },
   },

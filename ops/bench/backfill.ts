@@ -12,7 +12,6 @@ import type { JsonObject } from "../payloads/stripe.js";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { connectionsMax, openSocket, Run } from "./latency-run.js";
-import { residentMiB } from "./memory.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, type RunningService, withService } from "./service.js";
@@ -68,7 +67,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
               unit: "ms",
               target: { valueMax: othersLateMsMax },
             },
-            { name: "resident at most", value: residentMax, unit: "MiB" },
+            { name: "resident at most", value: residentMax / 1024 / 1024, unit: "MiB" },
           ];
         },
         { STRIPE_API_URL: api.url },
@@ -80,7 +79,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
 }
 
 /**
- * Resolves when it is booked and agrees: ms until all was read, and MiB at most.
+ * Resolves when it is booked and agrees: ms until all was read, and resident bytes at most.
  * @throws when it ends otherwise
  */
 async function readHistory(service: RunningService, { integrationPath }: Tenant, from: number) {
@@ -90,7 +89,7 @@ async function readHistory(service: RunningService, { integrationPath }: Tenant,
   let [readMs, residentMax] = [0, 0];
   for (;;) {
     const { state, problem } = await manage(service, path, null, backfillShape);
-    residentMax = Math.max(residentMax, await residentMiB(service));
+    residentMax = Math.max(residentMax, await service.metric("process_resident_memory_bytes"));
     if (readMs === 0 && state !== "reading") readMs = performance.now() - startedAt;
     if (state === "done") return { readMs, residentMax };
     if (state !== "reading" && state !== "comparing") {

@@ -28,8 +28,10 @@ export const yearMs = 365 * 24 * 60 * 60 * 1000;
 /** Nothing else runs meanwhile: large blocks make few parts, so that little is left to merge. */
 const memoryBytes = 5 * 1024 ** 3;
 const blockRows = 1_000_000;
-const mergingMsMax = 180_000;
+const mergingMsMax = 300_000;
 const mergingPollMs = 1_000;
+/** The engine rests between two merges; it is done when so many looks in a row find none. */
+const idleLooks = 5;
 
 /** Runs as a child. */
 export async function run([
@@ -67,12 +69,12 @@ export function openTables(path: string): Promise<ClickHouse> {
 }
 
 /** As it is long after so many rows came: otherwise merging them takes part in the measurement. */
-async function merged(clickhouse: ClickHouse): Promise<void> {
+export async function merged(clickhouse: ClickHouse): Promise<void> {
   const until = Date.now() + mergingMsMax;
-  while (Date.now() < until) {
+  for (let idle = 0; idle < idleLooks && Date.now() < until;) {
     await pause(mergingPollMs);
     const running = await clickhouse.rows("SELECT 1 FROM system.merges LIMIT 1");
-    if (running.length === 0) return;
+    idle = running.length === 0 ? idle + 1 : 0;
   }
 }
 

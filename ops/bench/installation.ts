@@ -15,8 +15,8 @@ export interface Installation {
   readonly settings: Readonly<Record<string, string>>;
   /** Of all processes that run now, by what they are. */
   pids(): Record<string, number>;
-  /** Ends the processors there are; resolves when so many others are ready. */
-  replaceProcessors(count: number, signal: "SIGKILL" | "SIGTERM"): Promise<void>;
+  /** Kills the processors; resolves when others are ready. */
+  replaceProcessors(): Promise<void>;
 }
 
 /** Begins with one process of each role. */
@@ -43,7 +43,7 @@ export function withInstallation<T>(
       };
       const api = await startOne("api");
       const ingest = await startOne("ingest");
-      let processors = [await startOne("processors")];
+      let processors = await startOne("processors");
       return await use({
         ingest: ingest.base,
         api: api.base,
@@ -53,9 +53,7 @@ export function withInstallation<T>(
           const { kafka, clickhouse, postgres } = running;
           const children = {
             ingest: ingest.child,
-            ...Object.fromEntries(
-              processors.map(({ child }, index) => [`processors ${index + 1}`, child]),
-            ),
+            processors: processors.child,
             api: api.child,
             kafka: kafka.process,
             clickhouse: clickhouse.process,
@@ -64,16 +62,12 @@ export function withInstallation<T>(
           const pids = Object.entries(children).map(([name, { pid = 0 }]) => [name, pid] as const);
           return Object.fromEntries(pids);
         },
-        async replaceProcessors(count, signal) {
-          const ended = processors.map(async ({ child }) => {
-            const closed = once(child, "close");
-            child.kill(signal);
-            await closed;
-          });
-          await Promise.all(ended);
-          processors = await Promise.all(
-            Array.from({ length: count }, () => startOne("processors")),
-          );
+        async replaceProcessors() {
+          const { child } = processors;
+          const closed = once(child, "close");
+          child.kill("SIGKILL");
+          await closed;
+          processors = await startOne("processors");
         },
       });
     } finally {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { transactionId } from "../../schemas/ids.js";
 import { type ConnectionPool, requestBytes } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
-import { productNamePrefix, type SaleEvent, StripeSales } from "./stripe-sales.js";
+import { type SaleEvent, StripeSales } from "./stripe-sales.js";
 import { type Tenant, settled, webhookRequest } from "./tenant.js";
 
 /** Calls under way; with more the service has stood still for seconds. */
@@ -45,8 +45,6 @@ export interface Durations {
   readonly answered: readonly number[];
   /** The first message of a payment, from the answer to its charge. */
   readonly reported: readonly number[];
-  /** The message that knows what was bought, from the answer to the last of its three events. */
-  readonly named: readonly number[];
   readonly readable: readonly number[];
 }
 
@@ -58,7 +56,8 @@ export class Run {
   readonly #probed = new Set<string>();
   readonly #readable: Promise<number>[] = [];
   #probing = 0;
-  readonly #answers = new Map<string, Answers>();
+  /** When the charge of each payment was answered, on the clock of `performance`. */
+  readonly #charged = new Map<string, number>();
   #failure: unknown = null;
   #payments = 0;
 
@@ -88,14 +87,11 @@ export class Run {
     await pause(lastMessageMs);
     const readable = await Promise.all(this.#readable);
     if (this.#failure !== null) throw this.#failure;
-    // The run may end between the events of one payment.
-    const payments = [...this.#answers].filter(([, { events }]) => events === eventsPerPayment);
     // A message may be here before the answer to its webhook has been read.
     const since = (from: number, to = Number.POSITIVE_INFINITY) => Math.max(0, to - from);
     return {
       answered: this.#answered,
-      reported: payments.map(([id, { chargeAt }]) => since(chargeAt, arrivals.first.get(id))),
-      named: payments.map(([id, { lastAt }]) => since(lastAt, arrivals.named.get(id))),
+      reported: [...this.#charged].map(([id, at]) => since(at, arrivals.get(id))),
       readable,
     };
   }
@@ -108,14 +104,9 @@ export class Run {
     if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
     const answeredAt = performance.now();
     this.#answered.push(answeredAt - sentAt);
-    if (event.payment === null) return;
+    if (event.payment === null || event.type !== "charge.succeeded") return;
     const id = transactionId(this.sides.tenant.workspace, "live", "stripe", event.payment);
-    const answers = this.#answers.get(id) ?? { chargeAt: Number.NaN, lastAt: 0, events: 0 };
-    this.#answers.set(id, answers);
-    answers.lastAt = answeredAt;
-    answers.events += 1;
-    if (event.type !== "charge.succeeded") return;
-    answers.chargeAt = answeredAt;
+    this.#charged.set(id, answeredAt);
     if (this.#probed.has(event.payment) && this.#probing < (this.options.probes ?? probesMax)) {
       this.#probing += 1;
       const ended = () => void (this.#probing -= 1);
@@ -151,38 +142,26 @@ export class Run {
   }
 }
 
-/** When the events of one payment were answered, on the clock of `performance`. */
-interface Answers {
-  chargeAt: number;
-  lastAt: number;
-  events: number;
-}
-
 /** The charge, its invoice, and what ties them. */
 const eventsPerPayment = 3;
 
-export interface Arrivals {
-  readonly first: Map<string, number>;
-  readonly named: Map<string, number>;
-}
+/** When the first message of a transaction came. */
+export type Arrivals = ReadonlyMap<string, number>;
 
-const streamMessage = z.object({ id: z.string(), product_name: z.string() });
+const streamMessage = z.object({ id: z.string() });
 
 /** @param base of the API */
 export async function openSocket(base: URL, tenant: Tenant) {
   const url = new URL("/v1/events/stream", base);
   url.protocol = "ws:";
   const socket = new WebSocket(url, { headers: { authorization: tenant.authorization } });
-  const arrivals: Arrivals = { first: new Map(), named: new Map() };
+  const arrivals = new Map<string, number>();
   let closed: number | null = null;
   socket.on("close", (code) => (closed = code));
   socket.on("message", (data: Buffer) => {
     const now = performance.now();
-    const { id, product_name } = streamMessage.parse(JSON.parse(data.toString()));
-    if (!arrivals.first.has(id)) arrivals.first.set(id, now);
-    if (product_name.startsWith(productNamePrefix) && !arrivals.named.has(id)) {
-      arrivals.named.set(id, now);
-    }
+    const { id } = streamMessage.parse(JSON.parse(data.toString()));
+    if (!arrivals.has(id)) arrivals.set(id, now);
   });
   await once(socket, "open");
   return {

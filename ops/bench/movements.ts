@@ -1,15 +1,15 @@
 /**
  * MRR movements of a large tenant: the commands that rebuild and audit everything, and MRR as known
- * a day and a week ago. `--rows` is the number of changes, five an account. Floors: to read once,
+ * a week ago. `--rows` is the number of changes, five an account. Floors: to read once,
  * and do nothing with, what the commands work on.
  */
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
+import { merged } from "./fill.js";
 import { type Figure, median, spread } from "./figures.js";
 import { HttpConnection, requestBytes } from "./http-connection.js";
 import type { Options } from "./options.js";
@@ -49,11 +49,10 @@ export function movements({ rows }: Options): Promise<Figure[]> {
     ];
     return withService(folder, nodeCommand(), async (service) => {
       const connection = await HttpConnection.open(service.base);
-      const ago = (days: number) => new Date(Date.now() - days * dayMs).toISOString();
+      const weekAgo = new Date(Date.now() - 7 * dayMs).toISOString();
       for (const [question, msMax] of [
         ["/v1/metrics/mrr", null],
-        [`/v1/metrics/mrr?known_at=${ago(1)}`, null],
-        [`/v1/metrics/mrr?known_at=${ago(7)}`, 40],
+        [`/v1/metrics/mrr?known_at=${weekAgo}`, 40],
       ] as const) {
         const request = requestBytes("GET", question, { Authorization: tenant.authorization });
         const valuesMs: number[] = [];
@@ -95,22 +94,6 @@ export async function run([
   await clickhouse.close();
   report({ readMs });
   process.disconnect();
-}
-
-const mergeMsMax = 5 * 60 * 1000;
-const mergesEveryMs = 500;
-/** The engine rests between two merges; it is done when so many looks in a row find none. */
-const idleLooks = 10;
-
-/** Rows do not come by the million otherwise: what is measured next is not to share the cores. */
-async function merged(clickhouse: ClickHouse): Promise<void> {
-  const startedAt = performance.now();
-  for (let idle = 0; idle < idleLooks && performance.now() - startedAt < mergeMsMax;) {
-    const merges = await clickhouse.rows("SELECT 1 FROM system.merges LIMIT 1");
-    idle = merges.length === 0 ? idle + 1 : 0;
-    await pause(mergesEveryMs);
-  }
-  console.log(`  waited ${Math.round(performance.now() - startedAt)} ms for merges`);
 }
 
 const account = (number: string): string => `leftPad(toString(${number}), 12, '0')`;

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { z } from "zod";
 
 /** Longer than a stop of the service may take (`limits.stopMsMax`). */
 const stopMsMax = 12_000;
@@ -92,6 +93,9 @@ export async function withChild<T>(
 }
 
 const program = fileURLToPath(new URL("../bench.js", import.meta.url));
+
+/** What a child that serves has to say. */
+export const portMessage = z.object({ port: z.int() });
 
 /** In a child: what it has to say. */
 export function report(message: object): void {

@@ -4,10 +4,10 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { type Figure, short } from "./figures.js";
+import type { Figure } from "./figures.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { type Filling, type Progress, fillTopic } from "./raw-topic.js";
+import { type Progress, fillTopic } from "./raw-topic.js";
 import { type RunningService, nodeCommand, withService } from "./service.js";
 import { type Tenant, createTenant } from "./tenant.js";
 
@@ -19,44 +19,25 @@ const pollMs = 500;
 export function processors({ events, profileFolder }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const tenant = await withService(folder, nodeCommand(), createTenant);
-    const { money, all, cpuMs } = await bookTopic(folder, tenant, {
-      filling: { workspaces: [tenant.workspace], events },
-      profileFolder,
+    const progress = await fillTopic(folder, tenant.workspace, events);
+    return withService(folder, nodeCommand(profileFolder), async (service) => {
+      const first = await lookAt(service, tenant, progress);
+      const last = await booked(service, tenant, progress);
+      const count = last.booked - first.booked;
+      return [
+        {
+          name: "events booked from a full topic, with all figures",
+          value: (count / (last.atMs - first.atMs)) * 1_000,
+          unit: "/s",
+          target: { valueMin: perSecondMin },
+        },
+        {
+          name: "processor time an event, all of it",
+          value: ((last.cpuSeconds - first.cpuSeconds) / count) * 1_000,
+          unit: "ms",
+        },
+      ];
     });
-    const target = { valueMin: perSecondMin };
-    return [
-      { name: "events booked from a full topic, transactions", value: money, unit: "/s", target },
-      { name: "events booked from a full topic, MRR too", value: all, unit: "/s", target },
-      { name: "processor time an event, all of it", value: cpuMs, unit: "ms" },
-    ];
-  });
-}
-
-interface Booked {
-  /** Events a second until all transactions are there, and until MRR knows of all. */
-  readonly money: number;
-  readonly all: number;
-  /** Processor time of the service for an event. */
-  readonly cpuMs: number;
-}
-
-/** Fills the topic of a service that is not running, starts it and waits until all is booked. */
-async function bookTopic(
-  folder: string,
-  tenant: Tenant,
-  { filling, profileFolder }: { filling: Filling; profileFolder: string | null },
-): Promise<Booked> {
-  const progress = await fillTopic(folder, filling);
-  return withService(folder, nodeCommand(profileFolder), async (service) => {
-    const first = await lookAt(service, tenant, progress);
-    const money = await booked(service, tenant, progress, "/v1/transactions?limit=1");
-    const all = await booked(service, tenant, progress, "/v1/metrics/mrr");
-    const perSecond = (last: Seen) =>
-      ((last.booked - first.booked) / (last.atMs - first.atMs)) * 1_000;
-    const seconds = all.cpuSeconds - first.cpuSeconds;
-    const cpuMs = (seconds / (progress.events - first.booked)) * 1_000;
-    console.log(`  first look at ${first.booked}; processor time an event ${short(cpuMs)} ms`);
-    return { money: perSecond(money), all: perSecond(all), cpuMs };
   });
 }
 
@@ -67,13 +48,8 @@ interface Seen {
   readonly cpuSeconds: number;
 }
 
-async function lookAt(
-  service: RunningService,
-  tenant: Tenant,
-  progress: Progress,
-  path = "/v1/metrics/mrr",
-): Promise<Seen> {
-  const answer = await fetch(new URL(path, service.base), {
+async function lookAt(service: RunningService, tenant: Tenant, progress: Progress): Promise<Seen> {
+  const answer = await fetch(new URL("/v1/metrics/mrr", service.base), {
     headers: { authorization: tenant.authorization },
   });
   const { complete_to: completeTo } = completeAnswer.parse(await answer.json());
@@ -87,15 +63,10 @@ async function lookAt(
 const completeAnswer = z.object({ complete_to: z.iso.datetime() });
 
 /** @throws when it takes too long */
-async function booked(
-  service: RunningService,
-  tenant: Tenant,
-  progress: Progress,
-  path: string,
-): Promise<Seen> {
+async function booked(service: RunningService, tenant: Tenant, progress: Progress): Promise<Seen> {
   const deadline = performance.now() + bookedMsMax;
   while (performance.now() < deadline) {
-    const seen = await lookAt(service, tenant, progress, path);
+    const seen = await lookAt(service, tenant, progress);
     if (seen.booked === progress.events) return seen;
     await pause(pollMs);
   }

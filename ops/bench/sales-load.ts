@@ -20,7 +20,7 @@ export async function tenantWithSales(service: RunningService): Promise<Tenant> 
 }
 
 /**
- * Resolves when `count` webhooks were taken.
+ * Resolves when `count` webhooks were taken, with ms from sending each to its 2xx.
  * @param name keeps these apart from what others send
  * @throws when one is not, or answers do not keep up
  */
@@ -30,25 +30,27 @@ export async function sendSales(
   perSecond: number,
   count: number,
   name = "sales",
-): Promise<void> {
+): Promise<number[]> {
   const sales = new StripeSales(name);
   const queue = sales.products(Date.now());
   const pool = new ConnectionPool(service.base, connectionsMax);
-  const refusals: unknown[] = [];
-  const calls: Promise<void>[] = [];
+  const call = async (request: Buffer): Promise<number> => {
+    const sentAt = performance.now();
+    const { status } = await pool.send(request);
+    if (status !== 200) throw new Error(`refused: ${status}`);
+    return performance.now() - sentAt;
+  };
+  const calls: Promise<number>[] = [];
   await sendEvenly(perSecond, count, () => {
     if (queue.length === 0) queue.push(...sales.next(Date.now()));
     const event = queue.shift();
     if (event === undefined) throw new Error("a sale is reported by several events");
-    const request = webhookRequest(tenant.webhookPath, event.body);
-    calls.push(
-      pool.send(request).then(
-        ({ status }) => void (status === 200 || refusals.push(new Error(`refused: ${status}`))),
-        (error: unknown) => void refusals.push(error),
-      ),
-    );
+    calls.push(call(webhookRequest(tenant.webhookPath, event.body)));
   });
-  await Promise.all(calls);
+  const ended = await Promise.allSettled(calls);
   pool.close();
-  if (refusals.length > 0) throw refusals[0];
+  return ended.map((one) => {
+    if (one.status === "rejected") throw one.reason;
+    return one.value;
+  });
 }

@@ -34,7 +34,7 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
     };
     try {
       await measure(new Run(sides, killedPerSecond, "warm"), warmUpSeconds);
-      const killing = pause(killedAfterMs).then(() => installation.replaceProcessors(1, "SIGKILL"));
+      const killing = pause(killedAfterMs).then(() => installation.replaceProcessors());
       const killed = await measure(new Run(sides, killedPerSecond, "killed"), killedSeconds);
       await killing;
       const before = await processorSeconds(installation.pids());

@@ -5,8 +5,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout as pause } from "node:timers/promises";
 import { type WebSocket, WebSocketServer } from "ws";
 import { z } from "zod";
-import { report } from "./processes.js";
-import { portMessage } from "./webhooks-floor.js";
+import { portMessage, report } from "./processes.js";
 
 /** Of a round. */
 export const messages = 2_000;

@@ -15,11 +15,10 @@ import { type TransactionRecord, topics, transactionCodec } from "../../schemas/
 import { type Figure, median, short } from "./figures.js";
 import { type Installation, withInstallation } from "./installation.js";
 import type { Options } from "./options.js";
-import { withChild } from "./processes.js";
+import { portMessage, withChild } from "./processes.js";
 import { metric } from "./service.js";
 import { inTurns, messages, processorSecondsAnswer } from "./sockets-floor.js";
 import { createTenant } from "./tenant.js";
-import { portMessage } from "./webhooks-floor.js";
 
 const workspaces = 100;
 const socketCounts = [1_000, 10_000];

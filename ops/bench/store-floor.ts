@@ -1,11 +1,7 @@
-/**
- * What the embedded backends cost without the service: the time to open them, and one round of the
- * least a webhook needs to be readable: a durable append to the log, a durable insert, a look.
- */
+/** What the embedded backends cost without the service: the time to open them. */
 import { join } from "node:path";
 import { z } from "zod";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
-import { durableSettings } from "../../stores/clickhouse/settings.js";
 import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { createLogger } from "../../runtime/logger.js";
 import { openPostgres } from "../../stores/postgres/open.js";
@@ -13,20 +9,12 @@ import { readConfig } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
 import { report, withChild } from "./processes.js";
 
-export interface StoreFloor {
-  /** From the start of the process until all three are open. */
-  readonly openMs: number;
-  readonly roundsMs: readonly number[];
+/** From the start of the process until all three are open. */
+export async function openStoresMs(folder: string): Promise<number> {
+  return withChild("store-floor", [folder], (message) => storeFloor.parse(message).openMs);
 }
 
-const rounds = 300;
-const bodyBytes = 3_100;
-
-export function measureStores(folder: string): Promise<StoreFloor> {
-  return withChild("store-floor", [folder], (message) => storeFloor.parse(message));
-}
-
-const storeFloor = z.object({ openMs: z.number(), roundsMs: z.array(z.number()) });
+const storeFloor = z.object({ openMs: z.number() });
 
 /** Runs as a child. */
 export async function run([folder = ""]: readonly string[]): Promise<void> {
@@ -51,22 +39,9 @@ export async function run([folder = ""]: readonly string[]): Promise<void> {
   // The clock of `performance` begins with the process.
   const openMs = performance.now();
 
-  await clickhouse.write(
-    `CREATE TABLE IF NOT EXISTS floor (id UInt64, body String) ENGINE = MergeTree ORDER BY id
-     SETTINGS index_granularity = 256${durableSettings}`,
-  );
-  const value = Buffer.alloc(bodyBytes, "x");
-  const roundsMs: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const startedAt = performance.now();
-    await log.append(topics.raw, [{ key: "floor", value }]);
-    await clickhouse.write("INSERT INTO floor VALUES ({id:UInt64}, 'x')", { id: round });
-    await clickhouse.rows("SELECT * FROM floor WHERE id = {id:UInt64}", { id: round });
-    roundsMs.push(performance.now() - startedAt);
-  }
   await clickhouse.close();
   await postgres.close();
   await log.close();
-  report({ openMs, roundsMs } satisfies StoreFloor);
+  report({ openMs });
   process.disconnect();
 }

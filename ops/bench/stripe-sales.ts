@@ -20,8 +20,7 @@ export interface SaleEvent {
   readonly type: string;
 }
 
-export const productNamePrefix = "Plan ";
-const usualProducts = 20;
+const products = 20;
 const currencies = ["usd", "eur", "gbp"] as const;
 const countries = ["US", "DE", "GB", "FR", "IN"] as const;
 /** One sale in so many begins a subscription; the others renew one. */
@@ -36,15 +35,12 @@ export class StripeSales {
   #customers = 0;
 
   /** @param name keeps the ids of several of them apart */
-  constructor(
-    private readonly name: string,
-    private readonly sold = usualProducts,
-  ) {}
+  constructor(private readonly name: string) {}
 
   /** The events that name the products. */
   products(atMs: number): SaleEvent[] {
-    return Array.from({ length: this.sold }, (_, index) => {
-      const name = `${productNamePrefix}${index}`;
+    return Array.from({ length: products }, (_, index) => {
+      const name = `Plan ${index}`;
       const object = productObject({ id: productId(index), name, createdAt: atMs });
       return this.#event("product.created", atMs, object, null);
     });
@@ -67,8 +63,8 @@ export class StripeSales {
 
   #subscription(change: string, customer: number, quantity: number, atMs: number): SaleEvent {
     const price = priceObject({
-      id: `price_${customer % this.sold}`,
-      product: productId(customer % this.sold),
+      id: `price_${customer % products}`,
+      product: productId(customer % products),
       currency: currencyOf(customer),
       unitAmount: unitAmountOf(customer),
     });
@@ -109,8 +105,8 @@ export class StripeSales {
       lines: [
         {
           id: `il_${id}`,
-          product: productId(customer % this.sold),
-          price: `price_${customer % this.sold}`,
+          product: productId(customer % products),
+          price: `price_${customer % products}`,
           amount,
           subscription,
         },

@@ -2,13 +2,17 @@
  * What a person writes in an afternoon: it checks a webhook's signature, parses it, and inserts
  * one row into Postgres before it answers. It converts, joins and explains nothing.
  */
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { buffer } from "node:stream/consumers";
 import Koa from "koa";
 import { z } from "zod";
 import { openServer } from "../../../stores/postgres/server.js";
 import { createLogger } from "../../../runtime/logger.js";
-import { report } from "../processes.js";
-import { checkedEvent, portMessage } from "../webhooks-floor.js";
+import { signature } from "../../../providers/stripe/signature.js";
+import { portMessage, report } from "../processes.js";
+import { signingSecret } from "../tenant.js";
 
 const event = z.object({
   id: z.string(),
@@ -45,4 +49,14 @@ export async function run([url = ""]: readonly string[]): Promise<void> {
   await once(server, "listening");
   report(portMessage.parse(server.address()));
   process.once("disconnect", () => process.exit(0));
+}
+
+/** The parsed body. @throws when the signature is not that of the body */
+async function checkedEvent(request: IncomingMessage): Promise<unknown> {
+  const body = await buffer(request);
+  const header = String(request.headers[signature.header]);
+  const [, time = "", hex = ""] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
+  const digest = createHmac("sha256", signingSecret).update(`${time}.`).update(body).digest();
+  if (!timingSafeEqual(digest, Buffer.from(hex, "hex"))) throw new Error("a wrong signature");
+  return JSON.parse(body.toString());
 }

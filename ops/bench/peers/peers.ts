@@ -9,13 +9,12 @@ import { fillTables, yearMs, years } from "../fill.js";
 import { HttpConnection } from "../http-connection.js";
 import { sendClosedLoop } from "../load.js";
 import type { Options } from "../options.js";
-import { withChild, withFolder } from "../processes.js";
+import { portMessage, withChild, withFolder } from "../processes.js";
 import { cursorAfter, timesOf } from "../queries.js";
 import { tenantWithSales } from "../sales-load.js";
 import { nodeCommand, withService } from "../service.js";
 import { StripeSales } from "../stripe-sales.js";
 import { createTenant, settled, type Tenant, webhookRequest } from "../tenant.js";
-import { portMessage } from "../webhooks-floor.js";
 import { exportTables } from "./export.js";
 import { type Question, questionsAt } from "./questions.js";
 import {
@@ -45,15 +44,15 @@ export function peers({ rows }: Options): Promise<Figure[]> {
     const ours = await withService(folder, nodeCommand(), (service) =>
       askService(service.base, tenant, questions, halfWay),
     );
-    const [postgres, naive, views] = await withPostgres(folder, async (peer, url) => {
+    const [postgres, naive] = await withPostgres(folder, async (peer, url) => {
       await fillPostgres(peer, folder);
-      return [await askPeer(peer, questions), await booksNaively(url), await refreshViews(peer)];
+      return [await askPeer(peer, questions), await booksNaively(url)];
     });
     const duckdb = await withDuckdb(folder, (peer) => askPeer(peer, questions));
     const clickhouse = await withPlainClickHouse(folder, (peer) => askPeer(peer, questions));
     assertSameAnswers([postgres, duckdb, clickhouse]);
     const all = [ours, postgres, duckdb, clickhouse];
-    console.log(`\n${answersTable(questions, all)}\n\n${views}`);
+    console.log(`\n${answersTable(questions, all)}\n`);
     console.log(await withFolder((other) => writing(other, naive)));
     return [];
   });
@@ -121,32 +120,6 @@ function answersTable(questions: readonly Question[], all: readonly Answers[]): 
       ...all.map(({ medianMs }) => `${short(medianMs[index] ?? Number.NaN)} ms`),
     ]),
   ]);
-}
-
-/** Sums made beforehand, and what it takes to bring them up to date. */
-async function refreshViews(peer: Peer): Promise<string> {
-  const views = {
-    mrr_now: `SELECT provider, sum(mrr) AS mrr, sum(accounts) AS accounts
-              FROM movements GROUP BY provider`,
-    months: `SELECT date_trunc('month', happened_at), kind, country, sum(mrr)
-             FROM movements GROUP BY 1, 2, 3`,
-    revenue: `SELECT date_trunc('month', happened_at), country, provider, external_id,
-                sum(amount) AS amount, sum(sales) AS sales
-              FROM ledger GROUP BY 1, 2, 3, 4`,
-  };
-  for (const [name, sql] of Object.entries(views)) {
-    await peer.rows(`CREATE MATERIALIZED VIEW ${name} AS ${sql}`);
-  }
-  const refreshedAt = performance.now();
-  for (const name of Object.keys(views)) await peer.rows(`REFRESH MATERIALIZED VIEW ${name}`);
-  const refreshMs = performance.now() - refreshedAt;
-  const readAt = performance.now();
-  await peer.rows("SELECT * FROM mrr_now");
-  const readMs = performance.now() - readAt;
-  return (
-    `Postgres, materialized views: ${short(readMs)} ms to read MRR as of the last refresh, ` +
-    `${short(refreshMs)} ms to refresh three of them`
-  );
 }
 
 /** @returns webhooks a second */
