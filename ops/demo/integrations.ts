@@ -34,6 +34,21 @@ export function newAccount(token: DemoToken): Account {
   return { credentials: { signing_secret: secretOf(token) } };
 }
 
+/** One after the other, as lists show them. */
+export async function ofEach<T>(
+  make: (token: DemoToken) => Promise<T>,
+): Promise<Record<DemoToken, T>> {
+  return {
+    stripe: await make("stripe"),
+    paddle: await make("paddle"),
+    lemonsqueezy: await make("lemonsqueezy"),
+    gumroad: await make("gumroad"),
+    revenuecat: await make("revenuecat"),
+    apple: await make("apple"),
+    custom: await make("custom"),
+  };
+}
+
 /** @param now ms since 1970 */
 export function signed(token: DemoToken, from: Account, body: Buffer, now: number): Signed {
   const provider = adapters.get(token);

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { productsAnswer } from "../../api/products/schema.js";
-import { account, type DemoToken, demoTokens, newAccount } from "./integrations.js";
+import { account, type DemoToken, demoTokens, newAccount, ofEach } from "./integrations.js";
 
 export const merchant = z.object({
   key: z.string(),
@@ -45,15 +45,7 @@ export async function openMerchant(
     );
     return { webhookPath, account: made };
   };
-  const integrations = {
-    stripe: await connect("stripe"),
-    paddle: await connect("paddle"),
-    lemonsqueezy: await connect("lemonsqueezy"),
-    gumroad: await connect("gumroad"),
-    revenuecat: await connect("revenuecat"),
-    apple: await connect("apple"),
-    custom: await connect("custom"),
-  };
+  const integrations = await ofEach(connect);
   return { url, key, integrations };
 }
 

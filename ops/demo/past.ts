@@ -22,7 +22,7 @@ import { createIntegration } from "../../workspaces/integration-records.js";
 import { createKey } from "../../workspaces/key-records.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import type { Business } from "./business.js";
-import { type Account, type DemoToken, newAccount, signed } from "./integrations.js";
+import { type Account, type DemoToken, newAccount, ofEach, signed } from "./integrations.js";
 import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
@@ -108,15 +108,7 @@ async function makeWorkspace(
     const row = await createIntegration(postgres, vault, workspace, integration, made);
     return { id: row.id, webhookPath: `/v1/webhooks/${row.token}`, account };
   };
-  const integrations = {
-    stripe: await connect("stripe"),
-    paddle: await connect("paddle"),
-    lemonsqueezy: await connect("lemonsqueezy"),
-    gumroad: await connect("gumroad"),
-    revenuecat: await connect("revenuecat"),
-    apple: await connect("apple"),
-    custom: await connect("custom"),
-  };
+  const integrations = await ofEach(connect);
   return { workspace, key, integrations };
 }
 

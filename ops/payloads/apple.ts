@@ -87,7 +87,7 @@ export function transactionInfo(app: AppInput, input: TransactionInput): JsonObj
 export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
   return {
     originalTransactionId: input.originalId,
-    autoRenewProductId: input.renewsAs ?? input.product,
+    autoRenewProductId: input.product,
     productId: input.product,
     autoRenewStatus: input.renews === false ? 0 : 1,
     ...(input.expirationIntent === undefined ? {} : { expirationIntent: input.expirationIntent }),
@@ -99,8 +99,6 @@ export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
 export interface RenewalInput {
   readonly originalId: string;
   readonly product: string;
-  /** Another product from the next period on. */
-  readonly renewsAs?: string;
   readonly renews?: boolean;
   readonly expirationIntent?: number;
   readonly signedAt: number;

@@ -14,7 +14,6 @@ export interface SaleInput {
   readonly product: string;
   readonly productName?: string;
   readonly cents: bigint;
-  readonly feeCents?: bigint;
   /** What the product is listed in; the price is in US cents all the same. */
   readonly listedIn?: string;
   readonly email?: string;
@@ -39,19 +38,13 @@ export function salePing(resource: SaleResource, input: SaleInput): Buffer {
     seller_id: sellerId,
     product_id: input.product,
     product_name: input.productName ?? "Brush Pack",
-    permalink: "brushes",
-    product_permalink: "https://acme.example/l/brushes",
-    short_product_id: "brushes",
     email: input.email ?? "buyer@example.com",
     price: input.cents.toString(),
-    gumroad_fee: (input.feeCents ?? input.cents / 10n).toString(),
+    gumroad_fee: (input.cents / 10n).toString(),
     currency: input.listedIn ?? "usd",
     quantity: 1,
-    discover_fee_charged: false,
-    can_contact: true,
     referrer: "direct",
     card: { visual: "**** **** **** 1881", type: "visa", bin: "", expiry_month: "" },
-    order_number: 481516234,
     sale_id: input.sale,
     sale_timestamp: time(input.at),
     ...(input.purchaser === undefined ? {} : { purchaser_id: input.purchaser }),
@@ -110,7 +103,6 @@ export function membershipPing(input: MembershipInput, news: MembershipNews): Bu
     user_email: input.email ?? "buyer@example.com",
     purchase_ids: input.sales ?? ["sale-1", "sale-2"],
     created_at: time(input.createdAt),
-    charge_occurrence_count: "",
     recurrence: input.recurrence,
     free_trial_ends_at: input.trialEndsAt === undefined ? "" : time(input.trialEndsAt),
     resource_name: news.resource,
@@ -145,7 +137,6 @@ export interface RecordInput {
   readonly at: number;
   readonly product: string;
   readonly cents: bigint;
-  readonly feeCents?: bigint;
   readonly refunded?: boolean;
   readonly partiallyRefunded?: boolean;
   /** As people write it, in the currency of the listing: "1,234.50". */
@@ -153,7 +144,6 @@ export interface RecordInput {
   /** What the sale was listed in; records before August 2026 report its sign only. */
   readonly soldIn?: string;
   readonly soldInSign?: string;
-  readonly countryCode?: string;
   readonly recurring?: boolean;
   readonly upgrade?: boolean;
   /** The sale to the receiver of a gift. */
@@ -175,14 +165,13 @@ function recordOf(input: RecordInput): Record<string, unknown> {
     id: input.sale,
     created_at: time(input.at),
     price: cents(input.cents),
-    gumroad_fee: cents(input.feeCents ?? input.cents / 10n),
+    gumroad_fee: cents(input.cents / 10n),
     product_id: input.product,
     refunded: input.refunded ?? false,
     partially_refunded: input.partiallyRefunded ?? false,
     amount_refundable_in_currency: input.refundable ?? "0",
     currency_symbol: input.soldInSign ?? "$",
     ...(input.soldIn === undefined ? {} : { currency: input.soldIn }),
-    ...(input.countryCode === undefined ? {} : { country_iso2: input.countryCode }),
     ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
     ...(input.recurringBilling === undefined
       ? {}
@@ -216,7 +205,6 @@ export function listedSale(input: ListedInput): Record<string, unknown> {
     country: input.country ?? "United States",
     disputed: input.disputed ?? false,
     dispute_won: input.disputeWon ?? false,
-    chargedback: input.disputed === true && input.disputeWon !== true,
     is_gift_sender_purchase: input.given ?? false,
     ...(input.subscription === undefined
       ? {}

@@ -4,7 +4,7 @@
  *
  * Times are ms since 1970, amounts minor units (`bigint`), sent as Paddle writes them: RFC 3339
  * with six decimals, and strings. Each maker takes what matters and fills in the rest;
- * `paddleEvent` wraps an entity into an event. Money is in payloads-money.ts.
+ * `paddleEvent` wraps an entity into an event. Money is in paddle-money.ts.
  */
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -105,8 +105,6 @@ export interface DiscountInput {
   readonly amount: string;
   readonly currency?: string;
   readonly recur: boolean;
-  /** Prices or products it is limited to. */
-  readonly restrictTo?: readonly string[];
   readonly createdAt: number;
 }
 
@@ -123,7 +121,7 @@ export function discountData(input: DiscountInput): JsonObject {
     recur: input.recur,
     maximum_recurring_intervals: null,
     usage_limit: null,
-    restrict_to: input.restrictTo === undefined ? null : [...input.restrictTo],
+    restrict_to: null,
     expires_at: null,
     custom_data: null,
     times_used: 0,
