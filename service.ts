@@ -13,6 +13,7 @@ import type { State } from "./stores/state/state.js";
 import type { Sessions } from "./workspaces/members/sessions.js";
 import type { Metrics } from "./runtime/metrics.js";
 import type { Postgres } from "./stores/postgres/postgres.js";
+import type { ProviderApis } from "./providers/api/provider-api.js";
 import type { PublicSchemas } from "./stores/log/registry/public-schemas.js";
 import type { Rates } from "./workspaces/rates/rates.js";
 import type { Readiness } from "./runtime/readiness.js";
@@ -40,6 +41,8 @@ export interface Service {
   readonly sessions: Sessions;
   /** Look-ups of webhook tokens, cached: `openIntegrations({ postgres, vault })`. */
   readonly integrations: Integrations;
+  /** Calls of providers' APIs; all roles of a process keep to one rate: `openProviderApis()`. */
+  readonly apis: ProviderApis;
   /** How often calls are answered: `new CallLimits(config)`. */
   readonly limits: CallLimits;
   /** What `/metrics` shows: `createMetrics()`. */

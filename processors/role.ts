@@ -7,7 +7,6 @@ import { lackingEventsGauge, lagGauge, rejectsGauge } from "../http/gauges.js";
 import { answersOf, forgetOldAnswers } from "../providers/api/stored-answers.js";
 import type { ConsumeOptions, LogRecord, LogUse } from "../stores/log/log.js";
 import { shareOf } from "../stores/postgres/connection-share.js";
-import { openProviderApis } from "../providers/api/provider-api.js";
 import { Pace, type PaceOptions } from "../runtime/pace.js";
 import type { Service } from "../service.js";
 import { openSkus } from "../workspaces/catalogue/skus.js";
@@ -67,7 +66,6 @@ export async function start(service: Service): Promise<void> {
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
     baseCurrencyOf: baseCurrencies(service),
-    apis: openProviderApis(service.config, { metrics: service.metrics }),
     answersKept: answersOf(service.postgres),
     stopping: stopping.signal,
     keptNews: (workspace) => rejects.replaySoon(workspace),

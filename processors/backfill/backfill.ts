@@ -13,7 +13,7 @@ import {
   moveBackfill,
 } from "../../workspaces/backfills.js";
 import { repeatReconciliations } from "../../workspaces/reconciliations.js";
-import type { ProviderApis } from "../../providers/api/provider-api.js";
+import type { Unread } from "../../providers/api/ask-json.js";
 import type { Service } from "../../service.js";
 import { recordsBehind } from "../../stores/watermark/backlog.js";
 import { groups } from "../../stores/watermark/watermark.js";
@@ -33,7 +33,7 @@ import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 import { KnownIds } from "./known-ids.js";
-import { readPage, type Unread } from "./read-page.js";
+import { readPage } from "./read-page.js";
 
 /** Records of a backfill that may wait at each step; live events queue behind at most these. */
 const backfillAheadRecordsMax = 300;
@@ -44,7 +44,6 @@ const backfillPauseMsMax = 5 * 60 * 1000;
 
 export type BackfillingService = Service & {
   readonly providers: ReadonlyMap<string, Provider>;
-  readonly apis: ProviderApis;
   readonly stopping: AbortSignal;
   readonly hashAccount: HashAccount;
 };

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
+import type { Unread } from "../../providers/api/ask-json.js";
 import type { ListedPayment, Span } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { startOfMonth } from "../../schemas/months.js";
@@ -12,7 +13,7 @@ import { firstWebhookOf } from "../../workspaces/coverage.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { Compared } from "../../workspaces/reconciliations.js";
 import type { BackfillingService } from "../backfill/backfill.js";
-import { readPage, type Unread } from "../backfill/read-page.js";
+import { readPage } from "../backfill/read-page.js";
 import { bookedAround, eventsOf, unbookedOf } from "./booked.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
 

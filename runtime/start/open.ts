@@ -15,6 +15,7 @@ import {
 } from "../../stores/data-folder.js";
 import { LocalReceipts } from "../../stores/watermark/in-flight-receipts.js";
 import { CallLimits } from "../../http/rate-limits.js";
+import { openProviderApis } from "../../providers/api/provider-api.js";
 import { openIntegrations } from "../../workspaces/integrations.js";
 import { openKeys } from "../../workspaces/keys.js";
 import { alone } from "../../stores/postgres/leases.js";
@@ -138,6 +139,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   if (cluster !== null) readiness.add("clickhouse cluster", () => cluster.check());
   const backends = { clickhouse, log, postgres };
   const used = sole === null ? backends : fenceBackends(backends, sole);
+  const metrics = createMetrics();
   const service: Service = {
     config,
     logger,
@@ -153,7 +155,8 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
     sessions: openSessions({ postgres, vault, logger }),
     integrations: openIntegrations({ postgres, vault }),
     limits: new CallLimits(config),
-    metrics: createMetrics(),
+    apis: openProviderApis(config, { metrics }),
+    metrics,
     readiness,
     adminToken,
     releases,
