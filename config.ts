@@ -110,6 +110,11 @@ export const limits = {
   differencesPerMonthMax: 200,
   /** Months one call asks to compare, or shows. */
   reconciledMonthsMax: 36,
+  /** Days and payouts of one call that lists payouts to the bank. */
+  payoutDaysMax: 366,
+  payoutsListedMax: 500,
+  /** Lines of one payout that are read, a hundred a call of the provider's API. */
+  payoutLinesMax: 5_000,
   /** Rounds of questions to a provider's API one event may lead to. */
   enrichmentRoundsMax: 8,
   /** Questions of one event in all; what they leave open is as if the API could not be had. */

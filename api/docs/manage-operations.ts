@@ -2,6 +2,7 @@
 import { z } from "zod";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
+import * as payouts from "../../schemas/http/payouts.js";
 import type { Operation } from "./operation.js";
 
 export const manageOperations: readonly Operation[] = [
@@ -115,6 +116,19 @@ function ofWorkspace(): Operation[] {
       ),
       query: manage.reconciliationQuery,
       errors: [404, 422],
+    },
+    {
+      ...read("/integrations/{integration}/payouts", "Payouts to the bank", payouts.payouts),
+      query: payouts.payoutsQuery,
+      errors: [404, 422, 503],
+    },
+    {
+      ...read(
+        "/integrations/{integration}/payouts/{payout}",
+        "What a payout is made of, to the cent",
+        payouts.openedPayout,
+      ),
+      errors: [404, 422, 503],
     },
     list("/products", "Products", manage.managedProduct, manage.productsQuery),
     change(

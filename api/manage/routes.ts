@@ -17,6 +17,7 @@ import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
 import { reconciliationRoutes } from "./integrations/reconciliation.js";
+import { payoutRoutes } from "./integrations/payouts.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
 import { demoRoutes } from "./demo/routes.js";
@@ -45,6 +46,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   integrationRoutes(service, workspace, cursors, providers, neededOf);
   backfillRoutes(service, workspace, providers);
   reconciliationRoutes(service, workspace, providers);
+  payoutRoutes(service, workspace, providers);
   productRoutes(service, workspace, cursors, catalogues);
   rejectRoutes(service, workspace, cursors);
   attentionRoutes(service, workspace, neededOf);

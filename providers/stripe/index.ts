@@ -9,6 +9,7 @@ import { stripeApi } from "./api.js";
 import { stripeEndpoint } from "./endpoint.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { stripePaymentLookup } from "./history/payments.js";
+import { stripePayouts } from "./payouts.js";
 import { customerUrl } from "./customers.js";
 import {
   asks,
@@ -63,6 +64,7 @@ export function createStripe(settings: {
     asks,
     endpoint: stripeEndpoint(knownTypes),
     backfill: stripeBackfill,
+    payouts: stripePayouts,
     paymentLookup: stripePaymentLookup,
     decode,
     customers,

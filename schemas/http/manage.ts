@@ -210,6 +210,7 @@ export const provider = z.object({
     .nullable()
     .describe("Which ids a backfill may be given; null where the provider lists all there is"),
   reconciles: z.boolean().describe("Whether months are compared with what the provider lists"),
+  lists_payouts: z.boolean().describe("Whether its payouts to the bank can be opened"),
   fetches_payments: z
     .boolean()
     .describe("Whether a payment that no event reports is fetched, given credentials for its API"),

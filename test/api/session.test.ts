@@ -206,6 +206,8 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/integrations/:integration/coverage": "viewer",
   "POST /workspaces/:workspace/integrations/:integration/reconciliation": "admin",
   "GET /workspaces/:workspace/integrations/:integration/reconciliation": "viewer",
+  "GET /workspaces/:workspace/integrations/:integration/payouts": "viewer",
+  "GET /workspaces/:workspace/integrations/:integration/payouts/:payout": "viewer",
   "GET /workspaces/:workspace/products": "viewer",
   "PATCH /workspaces/:workspace/products/:product": "admin",
   "POST /workspaces/:workspace/products/:product/merge": "admin",

@@ -1,7 +1,7 @@
 /**
  * A real HTTP server that speaks the part of Stripe's API this service uses: single objects, lists
- * as documented (newest first, `limit`, `starting_after`, `created[gte]`, `has_more`), and new
- * webhook endpoints.
+ * as documented (newest first, `limit`, `starting_after`, `created[gte]`, `arrival_date[…]`,
+ * `payout`, `has_more`), and new webhook endpoints.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
@@ -54,6 +54,8 @@ export async function openStripeApi(): Promise<StripeApi> {
     if (object !== undefined) return send(response, 200, object);
     const list = api.lists.get(pathname);
     if (list !== undefined) {
+      const payout = api.objects.get(`/v1/payouts/${searchParams.get("payout")}`);
+      if (payout?.automatic === false) return send(response, 400, missing("payout"));
       const found = page(pathname, list, searchParams);
       return send(response, found === null ? 400 : 200, found ?? missing("starting_after"));
     }
@@ -109,8 +111,11 @@ function page(
   query: URLSearchParams,
 ): JsonObject | null {
   const from = Number(query.get("created[gte]") ?? 0);
+  const arrives = ["gte", "lte"].map((end) => query.get(`arrival_date[${end}]`));
   const rows = objects
     .filter((object) => createdAt(object) >= from)
+    .filter(({ arrival_date: at }) => arrives[0] === null || Number(at) >= Number(arrives[0]))
+    .filter(({ arrival_date: at }) => arrives[1] === null || Number(at) <= Number(arrives[1]))
     .filter((object) => filters.every((name) => (query.get(name) ?? object[name]) === object[name]))
     .sort((one, other) => createdAt(other) - createdAt(one));
   const after = query.get("starting_after");
@@ -121,7 +126,8 @@ function page(
   return { object: "list", url, data, has_more: start + limit < rows.length };
 }
 
-const filters = ["invoice", "payment_intent"];
+/** What is asked for by one of them has it. */
+const filters = ["invoice", "payment_intent", "payout"];
 
 function createdAt({ created }: JsonObject): number {
   return typeof created === "number" ? created : 0;

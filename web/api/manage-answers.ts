@@ -28,6 +28,7 @@ export type {
   RejectView,
   ReplayAnswer,
 } from "../../schemas/http/manage.js";
+export type { OpenedPayoutView, PayoutsView } from "../../schemas/http/payouts.js";
 export type ListedIntegration = z.output<typeof listedIntegration>;
 export type CreatedIntegration = z.output<typeof createdIntegration>;
 export type CreatedKey = z.output<typeof createdKey>;

@@ -68,8 +68,11 @@ export function useAnswer<Path extends keyof Answers>(
   return useUrl<Answers[Path]>(url);
 }
 
-/** @param url with its query; null: nothing to ask yet */
-export function useUrl<Answer>(url: string | null): Loaded<Answer> {
+/**
+ * @param url with its query; null: nothing to ask yet
+ * @param follows false: new transactions do not change it, and it costs others to answer
+ */
+export function useUrl<Answer>(url: string | null, follows = true): Loaded<Answer> {
   const [drawn, redraw] = useState(0);
   const shown = useRef<{ url: string; answer: Answer } | null>(null);
   const failed = useRef<{ url: string; error: CallError } | null>(null);
@@ -124,6 +127,7 @@ export function useUrl<Answer>(url: string | null): Loaded<Answer> {
   // Asked anew only when nothing is on its way: under load nothing would ever arrive.
   useEffect(() => {
     if (url === null || flight.current !== null || askedIn.current === wanted) return undefined;
+    if (!follows) return undefined;
     const timer = setTimeout(() => void load(url), restsUntil.current - Date.now());
     return () => clearTimeout(timer);
   }, [wanted, url, drawn]);

@@ -26,6 +26,7 @@ function providerView(provider: Provider): ProviderView {
     history_missing: [...(provider.backfill?.missing ?? [])],
     history_ids: provider.backfill?.byIds?.ids ?? null,
     reconciles: provider.backfill?.notCompared !== undefined,
+    lists_payouts: provider.payouts !== undefined,
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,
   };

@@ -105,6 +105,16 @@ export function Integration(props: Props) {
           ) : null}
           <Coverage path={props.path} hasHistory={provider.history} />
           {provider.reconciles ? <Reconciliation {...props} /> : null}
+          {provider.lists_payouts ? (
+            <section>
+              <h3>Payouts to the bank</h3>
+              <p>
+                <a href={view.to(`/settings/integrations/${integration.id}/payouts`)}>
+                  See what each payout is made of
+                </a>
+              </p>
+            </section>
+          ) : null}
         </>
       )}
       {isManager ? <Changes {...props} /> : null}

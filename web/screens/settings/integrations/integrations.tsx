@@ -7,6 +7,7 @@ import { useList, useManagePath, useMayManage } from "../manage.js";
 import { Integration } from "./integration.js";
 import { IntegrationList } from "./list.js";
 import { NewIntegration } from "./new.js";
+import { Payouts } from "./payouts.js";
 import { ProviderChoice } from "./provider-choice.js";
 
 /** More than that nobody connects to one workspace. */
@@ -22,7 +23,7 @@ export function Integrations() {
   if (error !== null) return <Failure error={error} />;
   if (providers.answer === null || list.isLoading) return <SkeletonTable rows={4} columns={5} />;
   const known = providers.answer.data;
-  const [wanted] = view.path.split("/").slice(3);
+  const [wanted, part] = view.path.split("/").slice(3);
   if (wanted === "new") {
     const provider = known.find(({ provider: token }) => token === view.get("connect"));
     return provider === undefined ? (
@@ -34,20 +35,21 @@ export function Integrations() {
   if (wanted !== undefined) {
     const found = list.rows.find(({ id }) => id === wanted);
     const provider = known.find(({ provider: token }) => token === found?.provider);
-    return found === undefined || provider === undefined ? (
-      <Empty
-        title="There is no such integration"
-        action={{ href: view.to("/settings/integrations"), label: "All integrations" }}
-      >
-        It was deleted, or belongs to another workspace.
-      </Empty>
+    if (found === undefined || provider === undefined) {
+      return (
+        <Empty
+          title="There is no such integration"
+          action={{ href: view.to("/settings/integrations"), label: "All integrations" }}
+        >
+          It was deleted, or belongs to another workspace.
+        </Empty>
+      );
+    }
+    const of = { integration: found, provider, path: `${path}/${found.id}` };
+    return part === "payouts" && provider.lists_payouts ? (
+      <Payouts key={found.id} {...of} />
     ) : (
-      <Integration
-        key={found.id}
-        integration={found}
-        provider={provider}
-        path={`${path}/${found.id}`}
-      />
+      <Integration key={found.id} {...of} />
     );
   }
   if (list.rows.length === 0 && isManager) return <ProviderChoice providers={known} />;

@@ -1,0 +1,161 @@
+/** Payouts to the bank, read from the provider's API when they are asked for; nothing is kept. */
+import { limits } from "../../../config.js";
+import { readQuery } from "../../../http/query.js";
+import { askJson } from "../../../providers/api/ask-json.js";
+import type { Asker } from "../../../providers/api/provider-api.js";
+import type { Ask, Payouts, PayoutLine } from "../../../providers/payouts.js";
+import type { Provider } from "../../../providers/provider.js";
+import { chunksBySize } from "../../../runtime/chunk.js";
+import { withDeadline } from "../../../runtime/deadline.js";
+import { notFound, unavailable, unprocessable } from "../../../schemas/http/errors.js";
+import {
+  type OpenedPayoutView,
+  type PayoutsView,
+  payoutsQuery,
+} from "../../../schemas/http/payouts.js";
+import { transactionId } from "../../../schemas/ids.js";
+import { utcDay } from "../../../schemas/money/rates.js";
+import type { Service } from "../../../service.js";
+import type { Integration } from "../../../workspaces/integrations.js";
+import type { Workspace } from "../../../workspaces/workspaces.js";
+import type { Calls } from "../calls.js";
+import { openedPayoutView, payoutView } from "./payout-view.js";
+import { integrationOf } from "./routes.js";
+
+const path = "/integrations/:integration/payouts";
+const dayMs = 24 * 60 * 60 * 1000;
+const daysByDefault = 90;
+/** Payouts that are under way arrive within so long. */
+const daysAhead = 31;
+/** One answer of the provider, and all that one call needs: a caller gives up after a minute. */
+const answerMsMax = 20_000;
+const readMsMax = 50_000;
+const idsAtOnce = 1_000;
+/** What is asked for is given up at the deadline only. */
+const never = new AbortController().signal;
+
+export function payoutRoutes(
+  service: Service,
+  calls: Calls<Workspace>,
+  providers: ReadonlyMap<string, Provider>,
+): void {
+  calls.answer("GET", path, { right: "look" }, async (ctx, workspace) => {
+    const { id } = await integrationOf(ctx, service, workspace);
+    const days = givenDays(readQuery(ctx, payoutsQuery), Date.now());
+    const data = await reading(id, async (payouts, ask): Promise<PayoutsView> => {
+      const span = { from: Date.parse(days.from), to: Date.parse(days.to) + dayMs - 1 };
+      const { rows, isWhole } = await taken(payouts.list(span, ask), limits.payoutsListedMax);
+      return {
+        ...days,
+        dated_by: payouts.dated,
+        payouts: rows.map(payoutView),
+        left_out: !isWhole,
+        not_shown: [...payouts.notShown],
+      };
+    });
+    return { status: "success", data };
+  });
+
+  calls.get(`${path}/:payout`, "look", async (ctx, workspace) => {
+    const { id } = await integrationOf(ctx, service, workspace);
+    return reading(id, async (payouts, ask, integration): Promise<OpenedPayoutView> => {
+      const opened = await payouts.open(String(ctx.params.payout), ask);
+      if (opened === null) {
+        throw notFound("payout_unknown", "The provider has no such payout.");
+      }
+      const { payout, problem } = opened;
+      const { rows, isWhole } = await taken(opened.lines, limits.payoutLinesMax);
+      const transactionOf = await bookedOf(service, integration, rows);
+      return {
+        ...payoutView(payout),
+        ...openedPayoutView(payout, rows, transactionOf),
+        left_out: !isWhole,
+        problem,
+      };
+    });
+  });
+
+  /** @throws ApiError 422, 503 */
+  async function reading<T>(
+    id: string,
+    read: (payouts: Payouts, ask: Ask, integration: Integration) => Promise<T>,
+  ): Promise<T> {
+    const integration = await service.integrations.byId(id);
+    const provider = integration && providers.get(integration.provider);
+    if (!integration || provider?.payouts === undefined) {
+      throw unprocessable("payouts_unsupported", "The payouts of this provider cannot be read.");
+    }
+    const { payouts } = provider;
+    const asker = { provider, integration: { id, credentials: integration.credentials[0] } };
+    return withDeadline(readMsMax, never, (signal) =>
+      read(payouts, asking(service, asker, signal), integration),
+    );
+  }
+}
+
+function asking({ apis }: Pick<Service, "apis">, asker: Asker, signal: AbortSignal): Ask {
+  return async (asked, shape) => {
+    const question = { path: asked, answerMsMax, name: "payouts" };
+    const found = await askJson(apis, asker, question, signal);
+    if ("problem" in found) {
+      throw found.for === "now"
+        ? unavailable("provider_unavailable", found.problem)
+        : unprocessable("payouts_unreadable", found.problem);
+    }
+    if (found.value === null) return null;
+    const parsed = shape.safeParse(found.value);
+    if (parsed.success) return parsed.data;
+    const message = `The API of ${asker.provider.token} answered no payouts.`;
+    throw unprocessable("payouts_unreadable", message);
+  };
+}
+
+/** Both inclusive. @throws ApiError 422 */
+function givenDays(
+  given: { readonly from?: string | undefined; readonly to?: string | undefined },
+  now: number,
+): { readonly from: string; readonly to: string } {
+  const to = given.to ?? utcDay(now + daysAhead * dayMs);
+  const before = given.to === undefined ? now : Date.parse(to);
+  const from = given.from ?? utcDay(before - daysByDefault * dayMs);
+  const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
+  if (days < 1 || days > limits.payoutDaysMax) {
+    const message = `from must be before to, and both at most ${limits.payoutDaysMax} days apart.`;
+    throw unprocessable("from_out_of_range", message, "from");
+  }
+  return { from, to };
+}
+
+/** No more pages are asked for than it takes. */
+async function taken<T>(
+  all: AsyncIterable<T>,
+  max: number,
+): Promise<{ readonly rows: readonly T[]; readonly isWhole: boolean }> {
+  const rows: T[] = [];
+  for await (const one of all) {
+    if (rows.length === max) return { rows, isWhole: false };
+    rows.push(one);
+  }
+  return { rows, isWhole: true };
+}
+
+/** Which payments are booked, by the ids that their transactions have. */
+async function bookedOf(
+  { clickhouse }: Pick<Service, "clickhouse">,
+  { workspace, environment, provider }: Integration,
+  lines: readonly PayoutLine[],
+): Promise<(payment: string) => string | null> {
+  const idOf = (payment: string) => transactionId(workspace, environment, provider, payment);
+  const ids = [...new Set(lines.flatMap(({ payment }) => (payment === null ? [] : idOf(payment))))];
+  const booked = new Set<string>();
+  for (const some of chunksBySize(ids, idsAtOnce, () => 1)) {
+    const rows = await clickhouse.rows<{ id: string }>(
+      `SELECT DISTINCT id FROM transactions
+       WHERE workspace = {workspace:String} AND environment = {environment:String}
+         AND id IN {ids:Array(String)}`,
+      { workspace, environment, ids: some },
+    );
+    for (const { id } of rows) booked.add(id);
+  }
+  return (payment) => (booked.has(idOf(payment)) ? idOf(payment) : null);
+}

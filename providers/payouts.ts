@@ -1,0 +1,62 @@
+/**
+ * How a provider's payouts are read: what it sent to the merchant's bank, and what each is made of.
+ * What is read goes through `ask`, so that an adapter keeps no connection and no clock of its own.
+ */
+import type { z } from "zod";
+import type { Span } from "./backfill.js";
+
+/**
+ * Reads one answer of the provider's API.
+ * @returns null: the API has no such thing
+ * @throws where there is no answer, or one of another shape
+ */
+export type Ask = <Answer>(path: string, shape: z.ZodType<Answer>) => Promise<Answer | null>;
+
+export interface Payouts {
+  /** Newest first. @param span what they are dated by stands in `dated` */
+  list(span: Span, ask: Ask): AsyncIterable<Payout>;
+  /** Null: there is no such payout. */
+  open(id: string, ask: Ask): Promise<OpenedPayout | null>;
+  /** By which day a list is asked for. */
+  readonly dated: "arrival" | "creation";
+  /** What its payouts cannot show: short sentences, for a person. */
+  readonly notShown: readonly string[];
+}
+
+/** Minor units of `currency`. */
+export interface Payout {
+  readonly id: string;
+  /** The provider's own word. */
+  readonly status: string;
+  /** ms since 1970 */
+  readonly createdAt: number;
+  /** When it reaches the bank; null: not known, or not yet. */
+  readonly arrivesAt: number | null;
+  readonly currency: string;
+  /** Below nothing where money was taken from the bank. */
+  readonly amount: bigint;
+}
+
+interface OpenedPayout {
+  readonly payout: Payout;
+  readonly lines: AsyncIterable<PayoutLine>;
+  /** Why its lines cannot add up to it, for a person; null: they can. */
+  readonly problem: string | null;
+}
+
+export const payoutLineKinds = ["payment", "refund", "dispute", "fee", "adjustment"] as const;
+
+/** Something that moved the balance which is paid out. What is left of it is `amount - fee`. */
+export interface PayoutLine {
+  readonly id: string;
+  readonly kind: (typeof payoutLineKinds)[number];
+  /** The provider's own word for it. */
+  readonly what: string;
+  readonly at: number;
+  /** As in `Payment` facts; null: it is of none. */
+  readonly payment: string | null;
+  /** Of `amount` and `fee`; those of another currency than the payout's do not add up to it. */
+  readonly currency: string;
+  readonly amount: bigint;
+  readonly fee: bigint;
+}
