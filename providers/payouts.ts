@@ -48,6 +48,7 @@ export const payoutLineKinds = ["payment", "refund", "dispute", "fee", "adjustme
 
 /** Something that moved the balance which is paid out. What is left of it is `amount - fee`. */
 export interface PayoutLine {
+  /** The provider's; where it gives none, its place. */
   readonly id: string;
   readonly kind: (typeof payoutLineKinds)[number];
   /** The provider's own word for it. */

@@ -18,6 +18,7 @@ import {
   needs,
 } from "./decode.js";
 import { gumroadBackfill } from "./history/backfill.js";
+import { gumroadPayouts } from "./payouts.js";
 import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({
@@ -37,7 +38,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
       access_token:
         "Optional, and the only proof that a ping is true; also reads your history: Gumroad > " +
         "Settings > Advanced > Applications > your application > Generate access token, with " +
-        "view_sales",
+        "view_sales, and view_payouts to open payouts",
     },
     subscribeTo: [...knownTypes, "cancellation"],
     neededTypes,
@@ -58,6 +59,7 @@ export function createGumroad(): Provider<GumroadCredentials> {
     }),
     asks,
     backfill: gumroadBackfill,
+    payouts: gumroadPayouts,
     decode,
     customers,
     flatTypes: {

@@ -41,7 +41,12 @@ export type PayoutKind = (typeof kinds)[number];
 
 const line = z.object({
   kind: z.enum(kinds),
-  id: z.string().nullable().describe("The provider's id of the movement; null: the remainder"),
+  id: z
+    .string()
+    .nullable()
+    .describe(
+      "The provider's id of the movement, its place where it has none; null: the remainder",
+    ),
   what: z.string().nullable().describe("The provider's word for it"),
   at: z.iso.datetime().nullable(),
   payment: z.string().nullable().describe("The provider's id of the payment; null: it is of none"),
@@ -67,7 +72,9 @@ export const openedPayout = payout.extend({
     ),
   lines: z
     .array(line)
-    .describe("Newest first; a remainder last, where the others do not add up to the payout"),
+    .describe(
+      "In the provider's order; a remainder last, where the others do not add up to the payout",
+    ),
   left_out: z.boolean().describe("There are more lines, which are in the remainder"),
   problem: z.string().nullable().describe("Why there is a remainder, where it is known"),
 });

@@ -1,6 +1,7 @@
 /**
  * A real HTTP server that speaks the part of Gumroad's API this service asks: a sale by its id,
- * sales as listed (newest first, ten a page, `after`, `before`, `page_key`), a subscriber.
+ * sales and payouts as listed (newest first, ten a page, `after`, `before`, `page_key`), a
+ * subscriber, a payout with its lines.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pathOfSale, type RecordInput, saleAnswer } from "../../ops/payloads/gumroad.js";
@@ -14,6 +15,8 @@ interface GumroadApi {
   report(sale: RecordInput): void;
   /** Of the list, in any order. */
   readonly listed: Record<string, unknown>[];
+  /** With their `transactions`, in any order. */
+  readonly payouts: Record<string, unknown>[];
   /** Answers by path. */
   readonly subscribers: Map<string, unknown>;
   /** Paths with their queries, as they came. */
@@ -22,7 +25,7 @@ interface GumroadApi {
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
 }
 
-const pageSales = 10;
+const pageRows = 10;
 
 export async function openGumroadApi(): Promise<GumroadApi> {
   const accessToken = "gumroad-token-of-the-tests";
@@ -33,7 +36,18 @@ export async function openGumroadApi(): Promise<GumroadApi> {
     if (api.misbehave?.(request, response) === true) return;
     if (request.headers.authorization !== `Bearer ${accessToken}`) return send(response, 401, {});
     const { pathname, searchParams } = new URL(path, "http://gumroad.test");
-    if (pathname === "/v2/sales") return send(response, 200, page(api.listed, searchParams));
+    if (pathname === "/v2/sales") {
+      return send(response, 200, page("sales", api.listed, searchParams));
+    }
+    if (pathname === "/v2/payouts") {
+      const payouts = api.payouts.map(withoutLines);
+      // The next one, which has no id yet, unless it is not wanted.
+      if (searchParams.get("include_upcoming") !== "false") payouts.unshift({ id: null });
+      return send(response, 200, page("payouts", payouts, searchParams));
+    }
+    if (pathname.startsWith("/v2/payouts/")) {
+      return send(response, 200, onePayout(api.payouts, pathname, searchParams));
+    }
     const subscriber = api.subscribers.get(path);
     if (subscriber !== undefined) return send(response, 200, subscriber);
     const sale = sales.get(path);
@@ -46,6 +60,7 @@ export async function openGumroadApi(): Promise<GumroadApi> {
     accessToken,
     report: (sale) => void sales.set(pathOfSale(sale.sale), sale),
     listed: [],
+    payouts: [],
     subscribers: new Map(),
     calls: [],
     misbehave: null,
@@ -53,14 +68,25 @@ export async function openGumroadApi(): Promise<GumroadApi> {
   return api;
 }
 
-function page(listed: GumroadApi["listed"], query: URLSearchParams) {
+function onePayout(payouts: GumroadApi["payouts"], path: string, query: URLSearchParams) {
+  const payout = payouts.find(({ id }) => path === `/v2/payouts/${encodeURIComponent(String(id))}`);
+  if (payout === undefined) return { success: false, message: "The payout was not found." };
+  const isWhole = query.get("include_transactions") === "true";
+  return { success: true, payout: isWhole ? payout : withoutLines(payout) };
+}
+
+function withoutLines({ transactions: _lines, ...payout }: Record<string, unknown>) {
+  return payout;
+}
+
+function page(name: string, listed: GumroadApi["listed"], query: URLSearchParams) {
   const at = (sale: Record<string, unknown>) => String(sale["created_at"]);
   const [after, before] = [query.get("after") ?? "", query.get("before") ?? "9"];
   const found = listed
     .filter((sale) => at(sale) >= after && at(sale) < before)
     .sort((one, other) => (at(one) < at(other) ? 1 : -1));
   const start = Number(query.get("page_key") ?? 0);
-  const end = start + pageSales;
+  const end = start + pageRows;
   const more = end < found.length ? { next_page_key: `${end}` } : {};
-  return { success: true, sales: found.slice(start, end), ...more };
+  return { success: true, [name]: found.slice(start, end), ...more };
 }
