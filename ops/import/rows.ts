@@ -1,8 +1,8 @@
-/** The rows of a CSV file, one at a time, so that a file of any size takes the same memory. */
+/** The rows of a CSV file of event records. */
 import { createReadStream } from "node:fs";
-import { parse } from "csv-parse";
 import { limits } from "../../config.js";
 import { eventRecordShape } from "../../providers/record.js";
+import { csvLines } from "../../runtime/csv-lines.js";
 import { ImportRefused } from "./refused.js";
 
 export interface Row {
@@ -19,23 +19,10 @@ export const requiredColumns = ["provider", "event_type", "amount", "currency", 
 
 /** @throws ImportRefused when it cannot be read, or its first line is not right */
 export async function* readRows(file: string, delimiter: string): AsyncGenerator<Row> {
-  const source = createReadStream(file);
-  const parser = source.pipe(
-    parse({
-      delimiter,
-      bom: true,
-      info: true,
-      trim: true,
-      skip_empty_lines: true,
-      relax_column_count: true,
-      max_record_size: limits.bodyBytesMax,
-    }),
-  );
-  source.on("error", (error) => parser.destroy(error));
+  const reading = { delimiter, lineBytesMax: limits.bodyBytesMax };
   let header: readonly string[] | null = null;
   try {
-    for await (const parsed of parser) {
-      const { line, cells } = recordOf(parsed);
+    for await (const { line, cells } of csvLines(createReadStream(file), reading)) {
       if (header === null) header = headerOf(cells);
       // Spreadsheets end in lines of nothing but separators.
       else if (cells.some((cell) => cell !== "")) yield { line, cells: cellsOf(header, cells) };
@@ -43,8 +30,6 @@ export async function* readRows(file: string, delimiter: string): AsyncGenerator
   } catch (error) {
     if (error instanceof ImportRefused || !(error instanceof Error)) throw error;
     throw new ImportRefused(`${file} cannot be read: ${error.message}`, { cause: error });
-  } finally {
-    source.destroy();
   }
   if (header === null) throw new ImportRefused(`${file} is empty.`);
 }
@@ -83,16 +68,4 @@ function cellsOf(header: readonly string[], cells: readonly string[]): Row["cell
   if (cells.length !== header.length) return null;
   const pairs = header.map((name, index) => [name, cells[index] ?? ""] as const);
   return new Map(pairs.filter(([, text]) => text !== ""));
-}
-
-/** What csv-parse emits with `info`; its types say any. */
-function recordOf(parsed: unknown): { readonly line: number; readonly cells: readonly string[] } {
-  if (isObject(parsed) && isObject(parsed["info"]) && Array.isArray(parsed["record"])) {
-    return { line: Number(parsed["info"]["lines"]), cells: parsed["record"].map(String) };
-  }
-  throw new Error("csv-parse emitted no record");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
 }
