@@ -59,17 +59,26 @@ export async function backfill(
     const since = running === null ? "" : `, from ${utcDay(running.from.getTime())}`;
     report(`A backfill is still running${since}: continuing it.`);
   }
+  return follow(service, id, history.missing, { startProcessors, report });
+}
+
+/** Until it ends. @returns as `backfill` */
+export async function follow(
+  service: Service,
+  id: string,
+  missing: readonly string[],
+  { startProcessors, report }: BackfillSteps,
+): Promise<number> {
   await startProcessors(service);
   let reported = "";
   for (;;) {
-    const current = await findBackfill(postgres, id);
+    const current = await findBackfill(service.postgres, id);
     if (current === null) throw new Error(`the backfill of ${id} is gone`);
     const line = lineOf(current);
     if (line !== reported) report(line);
     reported = line;
     const { state } = current;
-    if (state !== "reading" && state !== "comparing")
-      return reportEnd(current, history.missing, report);
+    if (state !== "reading" && state !== "comparing") return reportEnd(current, missing, report);
     await pause(lookEveryMs);
   }
 }

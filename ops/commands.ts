@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Service } from "../service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import type { AuditFinding } from "../schemas/audit.js";
+import { backfillFile } from "./backfill-file.js";
 import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
 import { move } from "./move.js";
@@ -23,7 +24,7 @@ export class UsageError extends Error {
 export const usage = `npm run ops -- audit [--workspace <id>] [--repair]
 npm run ops -- rebuild [--workspace <id>]
 npm run ops -- replay [--from <time>] [--rejected]
-npm run ops -- backfill --integration <id> --from <time>
+npm run ops -- backfill --integration <id> --from <time> [--file <file or folder> [--apply]]
 npm run ops -- backup --to <folder> [--keep <number>] [--with-key]
 npm run ops -- restore --from <backup>
 npm run ops -- move --to <settings file> --through <folder>
@@ -85,12 +86,15 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     },
   },
   backfill: {
-    options: ["integration", "from"],
+    options: ["integration", "from", "file", "apply"],
     async run({ config, options, steps, open, report }) {
       const from = timeOf(given("from", options));
       const asked = { integration: given("integration", options), from };
       const { startProcessors } = steps;
-      return backfill(await open(config), asked, { startProcessors, report });
+      const { file, apply = false } = options;
+      const service = await open(config);
+      if (file === undefined) return backfill(service, asked, { startProcessors, report });
+      return backfillFile(service, { ...asked, file, apply }, { startProcessors, report });
     },
   },
   backup: {

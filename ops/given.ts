@@ -31,6 +31,7 @@ export interface Options {
   readonly keep?: string;
   readonly "with-key"?: boolean;
   readonly through?: string;
+  readonly file?: string;
   readonly apply?: boolean;
 }
 

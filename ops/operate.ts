@@ -100,6 +100,7 @@ function readWords(words: readonly string[]): { command: Command; options: Optio
         keep: { type: "string" },
         "with-key": { type: "boolean" },
         through: { type: "string" },
+        file: { type: "string" },
         apply: { type: "boolean" },
       },
     });

@@ -7,6 +7,7 @@ import type { NeededEvents } from "../schemas/http/manage.js";
 import type { ProviderToken } from "../schemas/provider-tokens.js";
 import type { Environment, FactBody } from "../schemas/records/records.js";
 import type { Backfill, PaymentLookup } from "./backfill.js";
+import type { HistoryExport } from "./export.js";
 import type { Payouts } from "./payouts.js";
 import type { EventRecord } from "./record.js";
 
@@ -326,6 +327,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly backfill?: Backfill<Credentials>;
   /** How its payouts to the bank are read; left out where it lists none. */
   readonly payouts?: Payouts;
+  /** How its history is read from a file that a person downloads; left out where it cannot be. */
+  readonly historyExport?: HistoryExport;
   /** Left out where one event reports both what was bought and its payment. */
   readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */

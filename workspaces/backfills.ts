@@ -8,6 +8,8 @@ import { News } from "../runtime/lookout.js";
 
 /** How long a process may be silent before another goes on with its backfill. */
 const backfillLeaseMs = 120_000;
+/** Surely longer than it takes to upload a file, or to read a folder of them. */
+const uploadMsMax = 24 * 60 * 60 * 1000;
 
 /** Minor units, as decimal text. */
 interface PaidSums {
@@ -41,13 +43,17 @@ export interface Backfill {
   readonly through: { readonly from: number; readonly to: number } | null;
   readonly comparison: readonly ComparedMonth[] | null;
   readonly problem: string | null;
+  /** A list of the provider's API, or a file that somebody uploaded. */
+  readonly source: "api" | "export";
+  /** When the file was written, at the earliest; null: it reaches to `createdAt`. */
+  readonly coversTo: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
 const columns = `id, workspace, integration, from_at AS "from", state, list, after, counts,
-  list_since AS "listSince", through, comparison, problem, created_at AS "createdAt",
-  updated_at AS "updatedAt"`;
+  list_since AS "listSince", through, comparison, problem, source, covers_to AS "coversTo",
+  created_at AS "createdAt", updated_at AS "updatedAt"`;
 
 /** Whether history can be read from then on; before, nothing is booked. */
 export function canBeginAt(from: Date, now: Date): boolean {
@@ -55,6 +61,10 @@ export function canBeginAt(from: Date, now: Date): boolean {
 }
 
 export const backfillNews = new News();
+
+function newId(): string {
+  return `bf_${randomBase62(20)}`;
+}
 
 /** @returns null when one of this integration is running */
 export async function createBackfill(
@@ -77,7 +87,7 @@ export async function createBackfill(
      VALUES ($1, $2, $3, $4, 'reading', $5, '{}', $6, $7, $8, $8, $8, $8)
      ON CONFLICT DO NOTHING RETURNING ${columns}`,
     [
-      `bf_${randomBase62(20)}`,
+      newId(),
       workspace,
       integration,
       from,
@@ -90,6 +100,72 @@ export async function createBackfill(
   backfillNews.announce();
   return backfill;
 }
+
+/**
+ * One that reads lines which are uploaded only now: it has failed until `beginExport`.
+ * @returns its id
+ */
+export async function prepareExport(
+  postgres: Postgres,
+  given: Pick<Backfill, "workspace" | "integration" | "from" | "list">,
+  now: Date,
+): Promise<string> {
+  const { workspace, integration, from, list } = given;
+  const id = newId();
+  await durably(
+    postgres,
+    `INSERT INTO backfills (id, workspace, integration, from_at, state, list, counts, problem,
+       source, leased_until, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, 'failed', $5, '{}', $6, 'export', $7, $7, $7)`,
+    [id, workspace, integration, from, list, "The file was not uploaded to its end.", now],
+  );
+  return id;
+}
+
+/** @returns null when another one of this integration is running */
+export async function beginExport(
+  postgres: Postgres,
+  id: string,
+  coversTo: Date,
+  now: Date,
+): Promise<Backfill | null> {
+  const [begun = null] = await durably<Backfill>(
+    postgres,
+    `UPDATE backfills SET state = 'reading', problem = NULL, covers_to = $2, list_since = $3,
+       leased_until = $3, updated_at = $3
+     WHERE id = $1 AND NOT EXISTS (
+       SELECT 1 FROM backfills AS other WHERE other.integration = backfills.integration
+         AND other.state IN ('reading', 'comparing'))
+     RETURNING ${columns}`,
+    [id, coversTo, now],
+  );
+  backfillNews.announce();
+  return begun;
+}
+
+/** Nothing of it is read. */
+export async function discardExport(postgres: Postgres, id: string): Promise<void> {
+  await postgres.transaction(async (sql) => {
+    await sql.query("DELETE FROM backfill_lines WHERE backfill = $1", [id]);
+    await sql.query("DELETE FROM backfills WHERE id = $1", [id]);
+  });
+}
+
+/** Of uploads that crashes cut short, once they are surely over. */
+export async function discardOldExports(
+  postgres: Postgres,
+  integration: string,
+  now: Date,
+): Promise<void> {
+  await postgres.query(`${deleteLinesOfEnded} AND integration = $1 AND created_at < $2`, [
+    integration,
+    new Date(now.getTime() - uploadMsMax),
+  ]);
+}
+
+/** Nobody needs what was uploaded once it is booked and compared. */
+const deleteLinesOfEnded = `DELETE FROM backfill_lines USING backfills
+  WHERE backfills.id = backfill AND state NOT IN ('reading', 'comparing')`;
 
 /** The newest of an integration. */
 export async function findBackfill(
@@ -121,14 +197,20 @@ export async function uploadedIds(
   return rows.map(({ id }) => id);
 }
 
-/** All that came to an end, with whatever result, and from when on they have read all. */
+/** Of one that came to an end: from when to when it has read all there is. */
+export interface CoveredSpan extends Pick<Backfill, "from" | "source"> {
+  readonly to: Date;
+}
+
+/** All that came to an end, with whatever result. */
 export async function endedBackfills(
   postgres: Postgres,
   integration: string,
-): Promise<Pick<Backfill, "from" | "createdAt">[]> {
-  return postgres.query<Pick<Backfill, "from" | "createdAt">>(
-    `SELECT coalesce(covers_from, from_at) AS "from", created_at AS "createdAt" FROM backfills
-     WHERE integration = $1 AND state IN ('done', 'different')`,
+): Promise<CoveredSpan[]> {
+  return postgres.query<CoveredSpan>(
+    `SELECT coalesce(covers_from, from_at) AS "from", coalesce(covers_to, created_at) AS "to",
+       source
+     FROM backfills WHERE integration = $1 AND state IN ('done', 'different')`,
     [integration],
   );
 }
@@ -187,4 +269,6 @@ export async function moveBackfill(
       leasedUntil,
     ],
   );
+  const isRunning = step.state === "reading" || step.state === "comparing";
+  if (!isRunning) await postgres.query(`${deleteLinesOfEnded} AND backfills.id = $1`, [id]);
 }

@@ -1,6 +1,7 @@
 /**
  * How the money of each month is known of one integration: reported by webhook as it happened, read
- * from the provider's API afterwards, or not at all. Derived from the journal and the backfills.
+ * afterwards from the provider's API or its export, or not at all. Derived from the journal and the
+ * backfills.
  */
 import { fromClickhouseTime } from "../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
@@ -42,9 +43,10 @@ export function openCoverage({ clickhouse, postgres }: Source): CoverageOf {
       firstWebhooks.get(`${workspace} ${id}`),
       endedBackfills(postgres, id),
     ]);
-    const read = backfills.map(({ from, createdAt: to }) => ({
+    const read = backfills.map(({ from, to, source }) => ({
       from: from.getTime(),
       to: to.getTime(),
+      source,
     }));
     return { months: coverageMonths({ since: createdAt.getTime(), webhooksSince, read }, now) };
   };
@@ -56,7 +58,11 @@ interface Known {
   /** When its first webhook call was taken; null: none came. */
   readonly webhooksSince: number | null;
   /** Spans that backfills have read to their ends. */
-  readonly read: readonly { readonly from: number; readonly to: number }[];
+  readonly read: readonly {
+    readonly from: number;
+    readonly to: number;
+    readonly source: "api" | "export";
+  }[];
 }
 
 /** Every month since the earliest of anything, to the present one. */
@@ -80,7 +86,9 @@ function knownBy(
   const start = Date.parse(`${month}-01T00:00:00Z`);
   if (webhooksSince <= start) return "webhook";
   const until = Math.min(to, webhooksSince);
-  return read.some((span) => span.from <= start && span.to >= until) ? "api" : "none";
+  const whole = read.filter((span) => span.from <= start && span.to >= until);
+  // What an API lists may be newer than a file.
+  return whole.find(({ source }) => source === "api")?.source ?? whole[0]?.source ?? "none";
 }
 
 /** ms since 1970; null: none came. */

@@ -5,6 +5,10 @@ import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
 import type { Operation } from "./operation.js";
 
+/** Up to 16 MiB; `npm run ops` reads larger ones. */
+const exportFile = z.string().describe("A CSV file, plain or gzip, of up to 16 MiB");
+const exportTypes = ["text/csv", "application/gzip"];
+
 export const manageOperations: readonly Operation[] = [
   { ...read("/providers", "What each provider needs", z.array(manage.provider)), errors: [] },
   create("/workspaces", "Make a workspace", manage.newWorkspace, manage.workspace),
@@ -85,6 +89,29 @@ function ofWorkspace(): Operation[] {
         manage.newBackfill,
         manage.backfill,
       ),
+      status: 202,
+      errors: [404, 409, 413, 415, 422],
+    },
+    {
+      ...create(
+        "/integrations/{integration}/export/check",
+        "What a file of the provider's history would book",
+        exportFile,
+        manage.exportReport,
+      ),
+      bodyTypes: exportTypes,
+      status: 200,
+      errors: [404, 409, 413, 415, 422],
+    },
+    {
+      ...create(
+        "/integrations/{integration}/export",
+        "Read the provider's history from a file",
+        exportFile,
+        manage.takenExport,
+      ),
+      bodyTypes: exportTypes,
+      query: manage.exportQuery,
       status: 202,
       errors: [404, 409, 413, 415, 422],
     },

@@ -18,6 +18,8 @@ interface Call {
   /** As the activity log calls it. Left out: it changes nothing. */
   readonly action?: string;
   readonly status?: number;
+  /** `run` reads the body itself; left out: it is JSON, for `readJson`. */
+  readonly readsBody?: true;
 }
 
 /** @param of what the paths are about: a workspace, or the installation */
@@ -62,7 +64,7 @@ export class Calls<Of> {
   answer(
     method: string,
     path: string,
-    { right, action, status = 200 }: Call,
+    { right, action, status = 200, readsBody }: Call,
     run: (ctx: Context, of: Of) => Promise<object>,
   ): void {
     const recorded = action === undefined ? [] : [recordOf(this.service, action)];
@@ -71,7 +73,7 @@ export class Calls<Of> {
       [method],
       [
         requireRight(this.service, right),
-        jsonBody(),
+        ...(readsBody === true ? [] : [jsonBody()]),
         ...recorded,
         async (ctx: Context) => {
           const body = await run(ctx, await this.of(ctx));

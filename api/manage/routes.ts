@@ -16,6 +16,7 @@ import { openNeededEvents } from "../../workspaces/needed-events.js";
 import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
+import { exportRoutes } from "./integrations/export.js";
 import { reconciliationRoutes } from "./integrations/reconciliation.js";
 import { payoutRoutes } from "./integrations/payouts.js";
 import { backupRoutes } from "./backups.js";
@@ -45,6 +46,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   const neededOf = openNeededEvents({ ...service, providers });
   integrationRoutes(service, workspace, cursors, providers, neededOf);
   backfillRoutes(service, workspace, providers);
+  exportRoutes(service, workspace, providers);
   reconciliationRoutes(service, workspace, providers);
   payoutRoutes(service, workspace, providers);
   productRoutes(service, workspace, cursors, catalogues);

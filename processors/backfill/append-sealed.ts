@@ -2,6 +2,7 @@
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import { bulkKey } from "../../stores/log/bulk.js";
 import { sealRawEvent } from "../../stores/log/raw-event.js";
+import type { Backfill } from "../../workspaces/backfills.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { Service } from "../../service.js";
 import type { HistoryEvent } from "../../providers/backfill.js";
@@ -28,6 +29,7 @@ export async function takeHistory(
   provider: Provider,
   { id: integration, workspace, environment }: Integration,
   events: readonly HistoryEvent[],
+  from: Backfill["source"] = "api",
 ): Promise<void> {
   if (events.length === 0) return;
   const { hashAccount, log, rates, vault, watermark } = service;
@@ -53,7 +55,7 @@ export async function takeHistory(
         native_id: nativeId,
         native_type: heading.nativeType,
         received_at: receipt.receivedAt,
-        verdict: "api",
+        verdict: from,
         rates_edition: rates.edition,
       };
       const bytes = Buffer.from(JSON.stringify(body));

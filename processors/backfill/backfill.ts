@@ -33,6 +33,7 @@ import { comparePage, isSame } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
 import { KnownIds } from "./known-ids.js";
+import { type ExportList, exportList, readLines } from "./read-lines.js";
 import { readPage } from "./read-page.js";
 
 /** Records of a backfill that may wait at each step; live events queue behind at most these. */
@@ -162,6 +163,15 @@ type Outcome =
   | Unread
   | { readonly for: "now"; readonly problem: null };
 
+/** Of the provider's API, or the lines of an uploaded file. */
+type AnyList = HistoryList | ExportList;
+
+function listsOf(provider: Provider, { source }: Backfill): readonly AnyList[] {
+  const { backfill, historyExport } = provider;
+  if (source === "api") return backfill?.lists ?? [];
+  return historyExport === undefined ? [] : [exportList(historyExport)];
+}
+
 async function stepOf(
   service: BackfillingService,
   backfill: Backfill,
@@ -169,7 +179,7 @@ async function stepOf(
 ): Promise<Outcome> {
   const integration = await service.integrations.byId(backfill.integration);
   const provider = integration && service.providers.get(integration.provider);
-  const lists = provider?.backfill?.lists ?? [];
+  const lists = provider ? listsOf(provider, backfill) : [];
   const list = lists.find(({ name }) => name === backfill.list);
   if (!integration || !provider || list === undefined) {
     return { for: "good", problem: "The integration was deleted, or has no history to read." };
@@ -189,7 +199,7 @@ async function stepOf(
   // 3. Durable as raw events; then the position may move. A crash between the two reads the page
   //    again, with the same event ids.
   try {
-    await takeHistory(service, provider, integration, read.events);
+    await takeHistory(service, provider, integration, read.events, backfill.source);
   } catch (error) {
     if (error instanceof WrongMode) return { for: "good", problem: error.message };
     throw error;
@@ -222,7 +232,7 @@ function fromItsStart(
 async function isItsTurn(
   service: BackfillingService,
   backfill: Backfill,
-  list: HistoryList,
+  list: AnyList,
 ): Promise<boolean> {
   const until = performance.now() + turnMsMax;
   while (!service.stopping.aborted) {
@@ -236,7 +246,7 @@ async function isItsTurn(
 async function isReady(
   { log, watermark }: BackfillingService,
   { state, after, updatedAt }: Backfill,
-  { ofEach }: HistoryList,
+  { ofEach }: AnyList,
 ): Promise<boolean> {
   // What was read before is booked, where it is looked up there.
   const looksUp = state === "comparing" || ofEach !== undefined;
@@ -257,8 +267,9 @@ async function pageOf(
   backfill: Backfill,
   provider: Provider,
   integration: Integration,
-  { list, ids }: { readonly list: HistoryList; readonly ids: KnownIds },
+  { list, ids }: { readonly list: AnyList; readonly ids: KnownIds },
 ): Promise<HistoryPage | Unread> {
+  if (!("path" in list)) return readLines(service, list, backfill);
   const span = { from: backfill.from.getTime(), to: backfill.createdAt.getTime() };
   const of = { provider, integration, list, span };
   if (list.ofEach === undefined) return readPage(service, of, backfill.after);
@@ -276,7 +287,7 @@ type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;
 /** The next page, else the next list, else the next state. */
 function nextStep(
   backfill: Backfill,
-  lists: readonly HistoryList[],
+  lists: readonly AnyList[],
   { next, through = null }: HistoryPage,
   progress: Progress,
 ): Omit<BackfillStep, "restUntil"> {
@@ -301,6 +312,6 @@ function listBegun() {
 }
 
 /** Lists that say what was paid. */
-function comparing(lists: readonly HistoryList[]): HistoryList[] {
+function comparing(lists: readonly AnyList[]): AnyList[] {
   return lists.filter(({ reportsPayments }) => reportsPayments);
 }

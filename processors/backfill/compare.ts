@@ -51,6 +51,9 @@ export function isSame({ listed, booked }: ComparedMonth): boolean {
   );
 }
 
+/** Some list whole seconds of what a webhook dated more finely. */
+const listedToMs = 1_000;
+
 const zero = { count: 0, amount: "0", refunded: "0" };
 const nothing = { listed: zero, booked: zero };
 
@@ -72,8 +75,8 @@ async function bookedOf(
     {
       workspace,
       environment,
-      first: clickhouseTime(Math.min(...times)),
-      last: clickhouseTime(Math.max(...times)),
+      first: clickhouseTime(Math.min(...times) - listedToMs),
+      last: clickhouseTime(Math.max(...times) + listedToMs),
       ids,
     },
   );

@@ -63,7 +63,7 @@ export async function reconcileMonth(
   const report = await monthReport(pairs, {
     listedSince: comparedAt.getTime(),
     webhooksSince,
-    read: read.map(({ from, createdAt }) => ({ from: from.getTime(), to: createdAt.getTime() })),
+    read: read.map(({ from, to }) => ({ from: from.getTime(), to: to.getTime() })),
     unbooked,
     canBeListed: provider.backfill.canBeListed ?? (() => true),
   });

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";
+import { revenueCatExport } from "./export.js";
 import { signTimed } from "../signatures.js";
 import { signature, verifyDelivery } from "./signature.js";
 
@@ -56,6 +57,7 @@ export function createRevenueCat(settings: {
         accountHint: first ?? app_user_id ?? null,
       };
     },
+    historyExport: revenueCatExport,
     decode,
     customers,
     flatTypes: {

@@ -209,6 +209,10 @@ export const provider = z.object({
     .string()
     .nullable()
     .describe("Which ids a backfill may be given; null where the provider lists all there is"),
+  history_export: z
+    .string()
+    .nullable()
+    .describe("Which file of the provider a backfill reads; null where it reads none"),
   reconciles: z.boolean().describe("Whether months are compared with what the provider lists"),
   lists_payouts: z.boolean().describe("Whether its payouts to the bank can be opened"),
   fetches_payments: z
@@ -241,7 +245,9 @@ const backfillSums = z.object({
 export const backfill = z.object({
   id: z.string(),
   from: timestamp,
-  to: timestamp.describe("When it was requested; later events arrive by webhook"),
+  to: timestamp.describe(
+    "When it was requested, or its file was written; later events arrive by webhook",
+  ),
   state: z.enum(["reading", "comparing", "done", "different", "failed"]),
   list: z.string().describe("What is read, or compared, now"),
   counts: z.record(z.string(), z.int()).describe("Objects read so far, by list"),
@@ -276,6 +282,32 @@ export const backfill = z.object({
   updated_at: timestamp,
 });
 export type BackfillView = z.infer<typeof backfill>;
+
+export const exportQuery = z.object({
+  from: z
+    .union([z.iso.date(), timestamp])
+    .describe("Since when the file has every purchase: a day, or a date-time"),
+});
+export const exportReport = z.object({
+  lines: z.int().describe("Of the file, without the first"),
+  purchases: z.int().describe("That can be booked; several lines may be about one"),
+  first: timestamp.nullable().describe("When the first of them began"),
+  as_of: timestamp.nullable().describe("When the file was written, at the earliest"),
+  sums: z.array(
+    z.object({
+      currency: z.string(),
+      payments: z.int(),
+      amount: z.number(),
+      refunds: z.int(),
+      refunded: z.number(),
+    }),
+  ),
+  left_out: z
+    .array(z.object({ why: z.string(), lines: z.int(), first_line: z.int() }))
+    .describe("Lines that are not booked, by reason"),
+});
+export type ExportReport = z.infer<typeof exportReport>;
+export const takenExport = z.object({ report: exportReport, backfill });
 
 export const reconciliationQuery = z.object({
   from: givenMonth.optional().describe("The first month; eleven before `to` by default"),
@@ -321,7 +353,7 @@ export const coverage = z.object({
           .enum(["webhook", "api", "export", "report", "none"])
           .describe(
             "How its money is known: by webhooks, from the month after the first call; by the " +
-              "provider's API, where a backfill has read the whole month; by its export or " +
+              "provider's API or its export, where a backfill has read the whole month; by its " +
               "report; or not in whole",
           ),
       }),

@@ -48,7 +48,7 @@ const rawEventMetaSchema = record("RawEventMeta", [
   field("native_id", "string", "the provider's own event id, or the drawn one"),
   field("native_type", "string"),
   field("received_at", timestamp, "the recorded clock of all that follows"),
-  field("verdict", "string", "what was checked: signature, api_key, url, api"),
+  field("verdict", "string", "what was checked: signature, api_key, url, api, export"),
   field("rates_edition", "int", "the newest edition of rates at the door"),
   // Of a replay, or a call taken up again: dates what reports no date of its own.
   defaulted("first_received_at", ["null", timestamp], null),

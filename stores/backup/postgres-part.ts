@@ -27,6 +27,7 @@ export const postgresTables = [
   "kept_answers",
   "customers",
   "backfills",
+  "backfill_lines",
   "reconciliations",
   "audits",
   "integration_calls",

@@ -201,6 +201,8 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "PATCH /workspaces/:workspace/integrations/:integration": "admin",
   "DELETE /workspaces/:workspace/integrations/:integration": "admin",
   "POST /workspaces/:workspace/integrations/:integration/backfill": "admin",
+  "POST /workspaces/:workspace/integrations/:integration/export": "admin",
+  "POST /workspaces/:workspace/integrations/:integration/export/check": "admin",
   "POST /workspaces/:workspace/integrations/:integration/endpoint": "admin",
   "GET /workspaces/:workspace/integrations/:integration/backfill": "viewer",
   "GET /workspaces/:workspace/integrations/:integration/coverage": "viewer",

@@ -123,7 +123,10 @@ export async function figuresOf(endpoints: Endpoints, moments: readonly string[]
 }
 
 /** Those that come before a backfill, and those that come after it, in an order of the seed's. */
-function inHalves<One>(all: readonly One[], seed: number): readonly [before: One[], after: One[]] {
+export function inHalves<One>(
+  all: readonly One[],
+  seed: number,
+): readonly [before: One[], after: One[]] {
   const placed = all.map((one, index) => ({ one, place: hash("sha256", `${seed} ${index}`) }));
   placed.sort((one, other) => (one.place < other.place ? -1 : 1));
   const shuffled = placed.map(({ one }) => one);

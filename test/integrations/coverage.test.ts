@@ -20,15 +20,21 @@ describe("The months of an integration", () => {
     were read too late  | 04-02 | 04-03    | 02-02 to 04-03 | 02 none 03 api 04 api 05 webhook
     were read only      | 04-02 | -        | 03-01 to 05-20 | 03 api 04 api 05 api
     were read a while   | 04-02 | -        | 03-01 to 05-19 | 03 api 04 api 05 none
+    came as a file      | 04-02 | 05-01    | export 03-01 to 04-20 | 03 export 04 none 05 webhook
+    came as both | 04-02 | 05-01 | export 04-01 to 05-01, 04-01 to 05-02 | 04 api 05 webhook
   `);
   for (const row of cases) {
     it(`should be known where they ${cell(row, "what")}: ${cell(row, "months")}`, () => {
-      const [from, to] = cell(row, "read").split(" to ");
+      const spans = [...cell(row, "read").matchAll(/(export )?([\d-]+) to ([\d-]+)/g)];
       const webhooks = cell(row, "webhooks");
       const known = {
         since: on(cell(row, "since")),
         webhooksSince: webhooks === "-" ? null : on(webhooks),
-        read: from === undefined || to === undefined ? [] : [{ from: on(from), to: on(to) }],
+        read: spans.map(([, file, from = "", to = ""]) => ({
+          from: on(from),
+          to: on(to),
+          source: file === undefined ? ("api" as const) : ("export" as const),
+        })),
       };
       const months = coverageMonths(known, now);
       const shown = months.map(({ month, known_by: by }) => `${month.slice(5)} ${by}`).join(" ");

@@ -53,7 +53,7 @@ export function backfillRoutes(
     if (made === null) {
       throw conflict("backfill_running", "A backfill of this integration is running.");
     }
-    return backfillView(made, backfill);
+    return backfillView(made, providers.get(provider));
   });
 
   calls.get(path, "look", async (ctx, workspace) => {
@@ -62,7 +62,7 @@ export function backfillRoutes(
     if (found === null) {
       throw notFound("backfill_unknown", "No backfill of this integration was asked for.");
     }
-    return backfillView(found, providers.get(provider)?.backfill);
+    return backfillView(found, providers.get(provider));
   });
 
   calls.get("/integrations/:integration/coverage", "look", async (ctx, workspace) => {
@@ -72,29 +72,39 @@ export function backfillRoutes(
 }
 
 /** @throws ApiError 422 */
-function dateOf(text: string, now: Date): Date {
+export function dateOf(text: string, now: Date): Date {
   const from = new Date(text);
   if (canBeginAt(from, now)) return from;
   const first = utcDay(limits.eventEarliest);
   throw unprocessable("from_out_of_range", `from must lie between ${first} and now.`, "from");
 }
 
-/** @param of absent where the provider's history can no longer be read */
-function backfillView(row: Backfill, of: Provider["backfill"]): BackfillView {
+/** @param of whose history it is; absent where it can no longer be read */
+export function backfillView(
+  row: Backfill,
+  of: Pick<Provider, "backfill" | "historyExport"> | undefined,
+): BackfillView {
   const { id, state, list, counts, comparison, problem } = row;
   return {
     id,
     from: row.from.toISOString(),
-    to: row.createdAt.toISOString(),
+    to: (row.coversTo ?? row.createdAt).toISOString(),
     state,
     list,
     counts,
     progress: progressOf(row),
     comparison: comparison === null ? null : comparison.map(monthView),
     problem,
-    missing: [...(of?.missing ?? [])],
+    missing: [...missingOf(of, row.source)],
     updated_at: row.updatedAt.toISOString(),
   };
+}
+
+function missingOf(
+  of: Parameters<typeof backfillView>[1],
+  source: Backfill["source"],
+): readonly string[] {
+  return (source === "export" ? of?.historyExport : of?.backfill)?.missing ?? [];
 }
 
 function monthView({ month, currency, listed, booked }: ComparedMonth) {

@@ -1,0 +1,43 @@
+/** Reads a page of an uploaded export: its lines, by what they are about and by time. */
+import type { HistoryPage } from "../../providers/backfill.js";
+import type { HistoryExport } from "../../providers/export.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Vault } from "../../stores/vault/vault.js";
+import type { Backfill } from "../../workspaces/backfills.js";
+import { linesAfter, placeText } from "../../workspaces/export-lines.js";
+
+/** Each is up to three events. */
+const linesOfPage = 100;
+
+export interface ExportList {
+  readonly name: string;
+  readonly reportsPayments: true;
+  readonly ofEach?: undefined;
+  readonly read: HistoryExport["read"];
+}
+
+export function exportList(of: HistoryExport): ExportList {
+  return { name: of.name, reportsPayments: true, read: (cells, beside) => of.read(cells, beside) };
+}
+
+export async function readLines(
+  stores: { readonly postgres: Postgres; readonly vault: Vault },
+  list: ExportList,
+  { id, after, coversTo, createdAt }: Backfill,
+): Promise<HistoryPage> {
+  // One more, which says what follows the last.
+  const lines = await linesAfter(stores, id, after, linesOfPage + 1);
+  const page = lines.slice(0, linesOfPage);
+  const asOf = (coversTo ?? createdAt).getTime();
+  const read = page.map(({ cells, thing }, index) => {
+    const next = lines[index + 1];
+    return list.read(cells, { asOf, nextAt: next?.thing === thing ? next.at : null });
+  });
+  const last = lines.length > page.length ? page.at(-1) : undefined;
+  return {
+    objects: page.length,
+    events: read.flatMap(({ events }) => events),
+    payments: read.flatMap(({ payments }) => payments),
+    next: last === undefined ? null : placeText(last),
+  };
+}
