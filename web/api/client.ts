@@ -63,6 +63,7 @@ const answerMsMax = 60_000;
 type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
 interface Options {
+  /** A file goes as it is, anything else as JSON. */
   readonly body?: object;
   readonly signal?: AbortSignal;
   /** An API key, for calls that sessions may not make. */
@@ -92,9 +93,9 @@ async function answerOf<Answer>(method: Method, url: string, options: Options): 
     headers: {
       Accept: "application/json",
       ...(key === undefined ? {} : { Authorization: `Bearer ${key}` }),
-      ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      ...(body === undefined ? {} : { "Content-Type": contentTypeOf(body) }),
     },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: body instanceof File ? body : JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });
   if (!response.ok) {
@@ -102,6 +103,12 @@ async function answerOf<Answer>(method: Method, url: string, options: Options): 
     throw errorOf(response, failure, method === "GET");
   }
   return bodyOf<Answer>(response);
+}
+
+/** Of a file by its name: what browsers call a CSV file differs by what is installed. */
+function contentTypeOf(body: object): string {
+  if (!(body instanceof File)) return "application/json";
+  return body.name.endsWith(".gz") ? "application/gzip" : "text/csv";
 }
 
 /** The service's own schemas made the answer; here it is taken at its word. */

@@ -21,6 +21,7 @@ export type {
   BackupView,
   CoverageView,
   DemoView,
+  ExportReport,
   KeyView,
   ProviderView,
   RatesView,

@@ -1,7 +1,7 @@
 /** What was before the integration: read from the provider, compared with what is booked. */
 import { Fragment } from "preact";
 import { call } from "../../../api/client.js";
-import type { BackfillView, One } from "../../../api/manage-answers.js";
+import type { BackfillView, One, ProviderView } from "../../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { day, month } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
@@ -11,6 +11,7 @@ import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useMayManage } from "../manage.js";
+import { ExportFile } from "./export-file.js";
 
 const states = {
   reading: { name: "Reading", mark: "waiting" },
@@ -20,13 +21,9 @@ const states = {
   failed: { name: "Failed", mark: "bad" },
 } as const;
 
-export function Backfill(props: {
-  readonly path: string;
-  readonly missing: readonly string[];
-  /** Which may be uploaded; null where the provider lists all there is. */
-  readonly ids: string | null;
-}) {
-  const { path, missing, ids } = props;
+export function Backfill(props: { readonly path: string; readonly provider: ProviderView }) {
+  const { path, provider } = props;
+  const { history_export: file, history_ids: ids, history_missing: missing } = provider;
   const url = `${path}/backfill`;
   const isManager = useMayManage();
   const action = useAction();
@@ -41,13 +38,17 @@ export function Backfill(props: {
       {action.error === null ? null : <Failure error={action.error} />}
       {found === null ? (
         <p class="soft">
-          Events before the connection are read from the provider's API. Needs credentials for it.
+          Events before the connection are read from{" "}
+          {file === null
+            ? "the provider's API. Needs credentials for it."
+            : "a file that you download at the provider."}
         </p>
       ) : (
         <Progress of={found} />
       )}
       <Missing sentences={missing} />
-      {isManager && !isRunning ? (
+      {isManager && !isRunning && file !== null ? <ExportFile path={path} file={file} /> : null}
+      {isManager && !isRunning && file === null ? (
         <form
           class="row-form"
           onSubmit={(event) => {

@@ -55,6 +55,7 @@ export function Integration(props: Props) {
     return () => clearInterval(timer);
   }, [isAwaited]);
   const made = madeFor(integration.id);
+  const hasHistory = provider.history || provider.history_export !== null;
   return (
     <div class="wizard">
       <p>
@@ -96,14 +97,8 @@ export function Integration(props: Props) {
       {state === "unfinished" ? null : (
         <>
           <NeededEvents of={integration} />
-          {provider.history ? (
-            <Backfill
-              path={props.path}
-              missing={provider.history_missing}
-              ids={provider.history_ids}
-            />
-          ) : null}
-          <Coverage path={props.path} hasHistory={provider.history} />
+          {hasHistory ? <Backfill path={props.path} provider={provider} /> : null}
+          <Coverage path={props.path} hasHistory={hasHistory} />
           {provider.reconciles ? <Reconciliation {...props} /> : null}
           {provider.lists_payouts ? (
             <section>
