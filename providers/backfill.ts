@@ -141,4 +141,7 @@ export interface ListedPayment {
   readonly currency: string;
   readonly amount: bigint;
   readonly refunded: bigint;
+  /** What the provider kept of it, and the tax in it; null or left out: nobody reports it. */
+  readonly fee?: bigint | null;
+  readonly tax?: bigint | null;
 }

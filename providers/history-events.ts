@@ -60,7 +60,7 @@ export function listedPayments(decoded: Decoded, refunded: bigint): ListedPaymen
 export function paymentsIn(facts: readonly FactBody[], refunded: bigint): ListedPayment[] {
   return facts.flatMap((fact) => {
     if (!("Payment" in fact)) return [];
-    const { payment, at, currency, amount } = fact.Payment;
-    return [{ payment, at, currency, amount, refunded }];
+    const { payment, at, currency, amount, fee, tax } = fact.Payment;
+    return [{ payment, at, currency, amount, refunded, fee, tax }];
   });
 }

@@ -52,6 +52,31 @@ const score = {
     .describe("agreed ÷ compared × 100, never rounded up; null where there is nothing to compare"),
 };
 
+/** What is taken of payments. */
+export const costKinds = ["fee", "tax"] as const;
+const costKind = z.enum(costKinds);
+
+const costs = z.object({
+  kind: costKind,
+  currency: z.string(),
+  exponent: z.int(),
+  payments: z.int().describe("That both sides have, and of which the provider lists it"),
+  listed_minor: z.number(),
+  booked_minor: z.number(),
+  differing: z.int().describe("Of the payments"),
+});
+
+const costDifference = z.object({
+  kind: costKind,
+  payment: z.string(),
+  transaction: z.string(),
+  at: z.iso.datetime(),
+  currency: z.string(),
+  listed_minor: z.int(),
+  booked_minor: z.int().nullable().describe("Null: nothing of it is booked"),
+});
+export type CostDifference = z.infer<typeof costDifference>;
+
 export const monthReport = z.object({
   ...score,
   currencies: z.array(
@@ -69,6 +94,12 @@ export const monthReport = z.object({
     .describe("Rows of each, all of them"),
   differences: z.array(difference).describe("The largest of them"),
   left_out: z.int().describe("Rows that are counted above and not kept"),
+  // Months that were compared before there were any have none.
+  costs: z.array(costs).default([]).describe("Fees and taxes; they are not in the score"),
+  cost_differences: z
+    .array(costDifference)
+    .default([])
+    .describe("Payments whose fee or tax differs, the largest differences first"),
 });
 export type MonthReport = z.infer<typeof monthReport>;
 

@@ -28,6 +28,8 @@ interface Row {
   readonly original_currency: string;
   readonly gross_amount: string;
   readonly refunded_amount: string;
+  readonly fee_amount: string | null;
+  readonly tax_amount: string | null;
   readonly timestamp: string;
   readonly recorded_at: string;
 }
@@ -57,7 +59,7 @@ async function bookedOn(
 ): Promise<BookedPayment[]> {
   const rows = await clickhouse.rows<Row>(
     `SELECT id, payment, event_id, type, original_currency, gross_amount, refunded_amount,
-       timestamp, recorded_at
+       fee_amount, tax_amount, timestamp, recorded_at
      FROM transactions
      WHERE workspace = {workspace:String} AND environment = {environment:String}
        AND provider = {provider:String}
@@ -79,6 +81,8 @@ async function bookedOn(
     currency: row.original_currency,
     amount: BigInt(row.gross_amount),
     refunded: BigInt(row.refunded_amount),
+    fee: row.fee_amount === null ? null : BigInt(row.fee_amount),
+    tax: row.tax_amount === null ? null : BigInt(row.tax_amount),
     transaction: row.id,
     event: row.event_id,
     recordedAt: fromClickhouseTime(row.recorded_at),

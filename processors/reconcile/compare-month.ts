@@ -85,7 +85,7 @@ export function agrees({ listed, booked }: Pair): boolean {
 export async function monthReport(
   pairs: readonly Pair[],
   evidence: Evidence,
-): Promise<MonthReport> {
+): Promise<Omit<MonthReport, "costs" | "cost_differences">> {
   const rows: Difference[] = [];
   const totals = new Map<string, Totals>();
   const totalsOf = ({ currency }: ListedPayment): Totals => {

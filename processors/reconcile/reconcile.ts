@@ -15,6 +15,7 @@ import type { Compared } from "../../workspaces/reconciliations.js";
 import type { BackfillingService } from "../backfill/backfill.js";
 import { readPage } from "../backfill/read-page.js";
 import { bookedAround, eventsOf, unbookedOf } from "./booked.js";
+import { comparedCosts } from "./compare-costs.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
 
 /** How long it is waited until all is booked that was received while the list was read. */
@@ -67,7 +68,8 @@ export async function reconcileMonth(
     unbooked,
     canBeListed: provider.backfill.canBeListed ?? (() => true),
   });
-  return { report, comparedAt };
+  const costs = await comparedCosts(pairs, comparedAt.getTime());
+  return { report: { ...report, ...costs }, comparedAt };
 }
 
 /** ms since 1970; the end is exclusive. */

@@ -15,6 +15,8 @@ const report = {
   reasons: {},
   differences: [],
   left_out: 0,
+  costs: [],
+  cost_differences: [],
 };
 
 describe("The nightly reconciliation", () => {

@@ -67,8 +67,9 @@ const early = charge("early", from - 10 * day);
 /** What Stripe lists later on, with a difference of every kind that it can have. */
 function planted(youngAt: number): JsonObject[] {
   const [kept, returned, changed, moved] = read;
+  const balance = { id: "txn_r_kept", amount: 1000, fee: 60, currency: "eur" };
   return [
-    { ...kept },
+    { ...kept, balance_transaction: balance },
     { ...returned },
     { ...changed, amount: 900, amount_captured: 900 },
     { ...moved, currency: "usd" },
@@ -138,6 +139,10 @@ describe("The reconciliation of Stripe", function suite() {
         score_pct: 100,
       },
     ]);
+    const fees = { listed_minor: 270, booked_minor: 270, payments: 5, differing: 0 };
+    expect(month?.report?.costs).to.deep.equal([
+      { kind: "fee", currency: "EUR", exponent: 2, ...fees },
+    ]);
     expect(agreed).to.include({ score_pct: 100, months_compared: 1 });
     expect(agreed.not_compared.join(" ")).to.include("Disputes").and.include("outside Stripe");
   });
@@ -164,6 +169,11 @@ describe("The reconciliation of Stripe", function suite() {
     // 10.00 agree, 10.00 and 4.00 more, and 9.00; of 10.00 each of seven sides more.
     expect(report).to.include({ agreed_minor: 3_300, compared_minor: 8_400, score_pct: 39.28 });
     expect(report?.differences_total).to.equal(6);
+    // A fee is beside the score. Of the four that both sides have, one was moved to dollars.
+    const [fee] = report?.cost_differences ?? [];
+    expect(report?.cost_differences).to.have.lengthOf(1);
+    expect(fee).to.include({ payment: "pi_r_kept", listed_minor: 60, booked_minor: 54 });
+    expect(report?.costs[0]).to.include({ payments: 3, listed_minor: 168, booked_minor: 162 });
     const changed = report?.differences.find(({ payment }) => payment === "pi_r_changed");
     expect(changed).to.deep.include({
       at: new Date(from + 12 * day).toISOString(),

@@ -199,7 +199,14 @@ describe("Money in the history of Lemon Squeezy", () => {
     expect(totals).to.have.lengthOf(1);
     expect(totals[0]).to.include({ at: onDay(20), amount: 400n, currency: "EUR" });
     expect(payments).to.deep.equal([
-      { payment: "order:1", at: onDay(10), currency: "EUR", amount: 1000n, refunded: 400n },
+      {
+        payment: "order:1",
+        at: onDay(10),
+        currency: "EUR",
+        amount: 1000n,
+        refunded: 400n,
+        tax: 0n,
+      },
     ]);
   });
 

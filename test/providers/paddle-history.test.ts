@@ -278,9 +278,10 @@ describe("A page of the history of Paddle", () => {
     const rows = [refunded, transaction("txn_2", 5, 12), transaction("txn_1", 5, 9)];
     const page = pageOf("transactions", rows, span);
     expect(page.objects).to.equal(3);
+    const shared = { currency: "EUR", amount: 3000n, fee: 150n, tax: 0n };
     expect(page.payments).to.deep.equal([
-      { payment: "txn_3", at: at(13), currency: "EUR", amount: 3000n, refunded: 700n },
-      { payment: "txn_2", at: at(12), currency: "EUR", amount: 3000n, refunded: 0n },
+      { payment: "txn_3", at: at(13), refunded: 700n, ...shared },
+      { payment: "txn_2", at: at(12), refunded: 0n, ...shared },
     ]);
     expect(page.events).to.have.lengthOf(2);
     expect(page.through).to.deep.equal({ from: at(5), to: at(50) });

@@ -76,7 +76,11 @@ describe("A month beside the provider's list, in the dashboard", function () {
     const done = await backfilled({ ...endpoints, path }, integration, `${month}-01`);
     expect(done).to.include({ state: "done" });
     const inYen = { ...charge("yen", 1_900n), currency: "jpy" };
-    api.lists.set("/v1/charges", [...kept.slice(0, 2), charge("untold", 2_900n), inYen]);
+    const [one = {}, two = {}] = kept;
+    // Its fee is another by now.
+    const balance = { id: "txn_w_two", amount: 4_900, fee: 60, currency: "eur" };
+    const dearer = { ...two, balance_transaction: balance };
+    api.lists.set("/v1/charges", [one, dearer, charge("untold", 2_900n), inYen]);
     url = `${base}/settings/integrations/${integration}?workspace=${workspace}`;
   });
   after(() => context?.close());
@@ -97,6 +101,10 @@ describe("A month beside the provider's list, in the dashboard", function () {
     await page.getByRole("row", { name: monthName }).nth(1).getByText("¥1,900").waitFor();
     await page.getByRole("row", { name: "pi_w_gone" }).getByText("Not in the list").waitFor();
     await page.getByText("in 12 of the last 12 months").waitFor();
+    const costs = page.getByRole("region", { name: "Fees and taxes beside the list of Stripe" });
+    await costs.getByRole("row", { name: `${monthName} Fees €1.14 €1.08 1` }).waitFor();
+    const differing = page.getByRole("region", { name: "Payments whose fee or tax differs" });
+    await differing.getByRole("row", { name: "pi_w_two Fees €0.60 €0.54" }).waitFor();
     await looked.findNothingWrong(page.url());
   });
 

@@ -20,7 +20,7 @@ import { integrationOf } from "./routes.js";
 const path = "/integrations/:integration/reconciliation";
 const monthsByDefault = 12;
 /** True of every provider: none of the lists we read contains them. */
-const neverCompared = "Disputes, fees, taxes and payouts are not compared.";
+const neverCompared = "Disputes and payouts are not compared with what is booked.";
 
 /** The role `processors` compares; here it is asked for and shown. */
 export function reconciliationRoutes(

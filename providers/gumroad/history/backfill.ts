@@ -161,7 +161,7 @@ function endEvent(subscription: string, listed: ListedSale, asOf: number): Histo
 
 /** What cannot be booked is listed all the same: that is a difference. */
 function listedPayment(
-  { id, created_at: at, price }: ListedSale,
+  { id, created_at: at, price, gumroad_fee: fee }: ListedSale,
   [sold, ...rest]: readonly HistoryEvent[],
 ): ListedPayment[] {
   if (sold === undefined || !Number.isSafeInteger(price) || Number(price) <= 0) return [];
@@ -179,6 +179,7 @@ function listedPayment(
       currency: "USD",
       amount: BigInt(Number(price)),
       refunded: refunded.reduce((sum, amount) => sum + amount, 0n),
+      fee: Number.isSafeInteger(fee) ? BigInt(Number(fee)) : null,
     },
   ];
 }

@@ -146,8 +146,8 @@ function moneyEvent(
 function listedPayment(payment: string, attributes: HistoryObject["attributes"]): ListedPayment[] {
   const parsed = money.safeParse(attributes);
   if (!parsed.success || !isPaid(parsed.data)) return [];
-  const { created_at: at, currency, total: amount } = parsed.data;
-  return [{ payment, at, currency, amount, refunded: refundedOf(parsed.data) }];
+  const { created_at: at, currency, total: amount, tax = null } = parsed.data;
+  return [{ payment, at, currency, amount, refunded: refundedOf(parsed.data), tax }];
 }
 
 function eventOf({ name, attributes, once }: Reported, { type, id }: HistoryObject): HistoryEvent {

@@ -251,7 +251,7 @@ describe("The list of Gumroad's sales", () => {
       { ...member, trialEndsOn: "Jan 15, 2026" },
       { ...once, sale: "gift==", given: true },
     ];
-    const shared = { at: soldAt, currency: "USD", amount: 1249n };
+    const shared = { at: soldAt, currency: "USD", amount: 1249n, fee: 124n };
     expect(readPage(sales)?.payments).to.deep.equal([
       { ...shared, payment: "once==", refunded: 1249n },
     ]);

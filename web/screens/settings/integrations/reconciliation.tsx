@@ -1,5 +1,6 @@
 /** Each month of an integration beside the provider's list, and every payment that differs. */
 import type {
+  CostDifference,
   Difference,
   DifferenceReason,
   MonthReport,
@@ -49,6 +50,7 @@ export function Reconciliation({ integration, provider, path }: Props) {
         <>
           <Score of={found} provider={provider} />
           <Months of={found} provider={provider} />
+          <Costs of={found} integration={integration} provider={provider} />
           {opened?.report ? (
             <Differences {...{ integration, provider, path }} of={opened} report={opened.report} />
           ) : null}
@@ -198,6 +200,97 @@ function sumOf(of: Currency | null, side: "listed" | "booked") {
   return money((paid - refunded) / 10 ** of.exponent, of.currency);
 }
 
+const costNames: Readonly<Record<CostDifference["kind"], string>> = { fee: "Fees", tax: "Taxes" };
+
+/** What was taken of the payments that both sides have. */
+function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView }) {
+  const { of, provider } = props;
+  const rows = of.months
+    .toReversed()
+    .flatMap(({ month, report }) => (report?.costs ?? []).map((cost) => ({ ...cost, month })));
+  if (rows.length === 0) return null;
+  const differing = of.months.flatMap(({ report }) => report?.cost_differences ?? []);
+  return (
+    <details class="not-to-be-had" open={differing.length > 0}>
+      <summary>Fees and taxes</summary>
+      <Table
+        caption={`Fees and taxes beside the list of ${provider.name}`}
+        rows={rows}
+        rowKey={({ month, currency, kind }) => `${month} ${currency} ${kind}`}
+        columns={[
+          { key: "month", head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
+          { key: "kind", head: "What", cell: ({ kind }) => costNames[kind] },
+          {
+            key: "listed",
+            head: `At ${provider.name}`,
+            isNumber: true,
+            cell: (row) => money(row.listed_minor / 10 ** row.exponent, row.currency),
+          },
+          {
+            key: "booked",
+            head: "Booked",
+            isNumber: true,
+            cell: (row) => money(row.booked_minor / 10 ** row.exponent, row.currency),
+          },
+          {
+            key: "differing",
+            head: "Differ",
+            isNumber: true,
+            cell: ({ differing: payments }) =>
+              payments === 0 ? (
+                <span class="soft">None</span>
+              ) : (
+                <span class="loss">{count(payments)}</span>
+              ),
+          },
+        ]}
+      />
+      {differing.length === 0 ? null : <CostDifferences {...props} rows={differing} />}
+    </details>
+  );
+}
+
+function CostDifferences(
+  props: Omit<Props, "path"> & {
+    readonly of: ReconciliationView;
+    readonly rows: readonly CostDifference[];
+  },
+) {
+  const { of, rows, integration, provider } = props;
+  const known = of.months.flatMap(({ report }) => report?.costs ?? []);
+  const exponents = new Map(known.map(({ currency, exponent }) => [currency, exponent]));
+  const written = (minor: number, { currency }: CostDifference): string =>
+    money(minor / 10 ** (exponents.get(currency) ?? 2), currency);
+  return (
+    <Table
+      caption="Payments whose fee or tax differs"
+      rows={rows}
+      rowKey={({ payment, kind }) => `${payment} ${kind}`}
+      columns={[
+        { key: "payment", head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
+        { key: "kind", head: "What", cell: ({ kind }) => costNames[kind] },
+        {
+          key: "listed",
+          head: `At ${provider.name}`,
+          isNumber: true,
+          cell: (row) => written(row.listed_minor, row),
+        },
+        {
+          key: "booked",
+          head: "Booked",
+          isNumber: true,
+          cell: (row) =>
+            row.booked_minor === null ? (
+              <span class="soft">–</span>
+            ) : (
+              written(row.booked_minor, row)
+            ),
+        },
+      ]}
+    />
+  );
+}
+
 /** Of the months shown. */
 function Compare(props: {
   readonly of: ReconciliationView;
@@ -316,7 +409,10 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
   );
 }
 
-function Payment(props: { readonly of: Difference; readonly by: ListedIntegration }) {
+function Payment(props: {
+  readonly of: Pick<Difference, "payment" | "transaction">;
+  readonly by: ListedIntegration;
+}) {
   const { payment, transaction } = props.of;
   const view = useView();
   if (transaction === null) return <code class="cut">{payment}</code>;

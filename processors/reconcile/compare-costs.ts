@@ -1,0 +1,88 @@
+/**
+ * Fees and taxes of the payments that both sides have, where the provider's list says them. They
+ * stand beside the score and not in it: a payment can be whole while its fee is not known yet.
+ */
+import { limits } from "../../config.js";
+import { inTurns } from "../../runtime/in-turns.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { type CostDifference, costKinds, type MonthReport } from "../../schemas/reconciliation.js";
+import type { Pair } from "./compare-month.js";
+
+type Kind = (typeof costKinds)[number];
+
+interface Sums {
+  readonly kind: Kind;
+  readonly currency: string;
+  payments: number;
+  listed: bigint;
+  booked: bigint;
+  differing: number;
+}
+
+/** @param listedSince what was booked since then is newer than the list, and left to time */
+export async function comparedCosts(
+  pairs: readonly Pair[],
+  listedSince: number,
+): Promise<Pick<MonthReport, "costs" | "cost_differences">> {
+  const sums = new Map<string, Sums>();
+  const rows: CostDifference[] = [];
+  await inTurns(pairs, ({ listed, booked }) => {
+    if (listed === null || booked === null || booked.recordedAt >= listedSince) return;
+    const { currency, payment } = listed;
+    if (booked.currency !== currency) return;
+    for (const kind of costKinds) {
+      const theirs = listed[kind] ?? null;
+      if (theirs === null) continue;
+      const ours = booked[kind] ?? null;
+      const sum = sumsOf(sums, kind, currency);
+      sum.payments += 1;
+      sum.listed += theirs;
+      sum.booked += ours ?? 0n;
+      if (theirs === (ours ?? 0n)) continue;
+      sum.differing += 1;
+      rows.push({
+        kind,
+        payment,
+        transaction: booked.transaction,
+        at: new Date(listed.at).toISOString(),
+        currency,
+        listed_minor: shown(theirs),
+        booked_minor: ours === null ? null : shown(ours),
+      });
+    }
+  });
+  rows.sort((one, other) => apart(other) - apart(one) || (one.payment < other.payment ? -1 : 1));
+  return {
+    costs: [...sums]
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, { kind, currency, payments, listed, booked, differing }]) => ({
+        kind,
+        currency,
+        exponent: knownExponentOf(currency),
+        payments,
+        listed_minor: shown(listed),
+        booked_minor: shown(booked),
+        differing,
+      })),
+    cost_differences: rows.slice(0, limits.differencesPerMonthMax),
+  };
+}
+
+function sumsOf(sums: Map<string, Sums>, kind: Kind, currency: string): Sums {
+  const name = `${currency} ${kind}`;
+  const known = sums.get(name);
+  if (known !== undefined) return known;
+  const made = { kind, currency, payments: 0, listed: 0n, booked: 0n, differing: 0 };
+  sums.set(name, made);
+  return made;
+}
+
+function apart({ listed_minor: listed, booked_minor: booked }: CostDifference): number {
+  return Math.abs(listed - (booked ?? 0));
+}
+
+/** Smallest units stay smallest units. */
+function shown(minor: bigint): number {
+  return toJsonNumber(minor, 0);
+}
