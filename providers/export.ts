@@ -13,22 +13,25 @@ export interface HistoryExport {
   readonly missing: readonly string[];
   /** As its first line names them; cells of other columns are dropped where they are read. */
   readonly columns: { readonly required: readonly string[]; readonly optional: readonly string[] };
-  /** Where a line belongs; a text says why it cannot be read, never what is in it. */
-  placeOf(cells: Cells): ExportPlace | string;
-  /** @param cells that have a place */
-  read(cells: Cells, beside: Beside): Pick<HistoryPage, "events" | "payments">;
+  /** @returns a text where it cannot be read, which says why, never what is in it */
+  lineOf(cells: Cells): ExportedLine | string;
+}
+
+export interface ExportedLine {
+  readonly place: ExportPlace;
+  read(beside: Beside): Pick<HistoryPage, "events" | "payments">;
 }
 
 /** Of one line by column; empty ones are left out. */
 export type Cells = ReadonlyMap<string, string>;
 
-/** Times are ms since 1970. */
+/** Where a line belongs among the others; times are ms since 1970. */
 export interface ExportPlace {
   /** The provider's id of the subscription, or of the purchase itself. */
   readonly thing: string;
   /** When the purchase or its period began. */
   readonly at: number;
-  /** The provider's id of the purchase: one of its lines counts, the one that changed last. */
+  /** As in `Payment` facts. One of its lines counts, the one that changed last. */
   readonly purchase: string;
   /** When the provider changed the line last: the file was written later. */
   readonly revision: number;
@@ -41,4 +44,6 @@ export interface Beside {
   readonly nextAt: number | null;
   /** When the file was written, at the earliest. */
   readonly asOf: number;
+  /** ISO 4217, in which the purchase is booked; null: it is not, or not yet. */
+  readonly bookedIn: string | null;
 }

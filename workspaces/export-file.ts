@@ -3,6 +3,7 @@
  * keeps its lines where they are to be booked.
  */
 import { pipeline, Readable } from "node:stream";
+import { setImmediate } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 import { limits } from "../config.js";
 import type { Cells, ExportPlace } from "../providers/export.js";
@@ -24,7 +25,7 @@ export class ExportRefused extends Error {
 const purchasesMax = 2_000_000;
 /** Unpacked, of one file. */
 const fileBytesMax = 8 * 1024 * 1024 * 1024;
-const linesAtOnce = 500;
+const linesAtOnce = 100;
 const gzipMagic = [0x1f, 0x8b];
 
 type Exporter = Pick<Provider, "decode" | "historyExport" | "token">;
@@ -47,6 +48,8 @@ export async function readExport(
   const flush = async (): Promise<void> => {
     if (kept.length > 0) await given.keep?.(kept);
     kept = [];
+    // The parser gives nobody else their turn.
+    await setImmediate();
   };
   for (const open of files) {
     for await (const { line, cells } of linesOf(open(), given.provider)) {
@@ -57,7 +60,7 @@ export async function readExport(
       }
       tally.add(read);
       if (given.keep !== null) kept.push({ ...read.place, cells: read.cells });
-      if (kept.length >= linesAtOnce) await flush();
+      if (tally.lines % linesAtOnce === 0) await flush();
     }
   }
   await flush();
@@ -83,13 +86,13 @@ async function readLine(
   { provider, environment, isMirrored }: Given,
 ): Promise<ReadLine | string> {
   if (cells === null) return "more or fewer cells than the first line has columns";
-  const { historyExport } = provider;
-  const place = historyExport?.placeOf(cells) ?? "";
-  if (typeof place === "string") return place;
+  const line = provider.historyExport?.lineOf(cells) ?? "";
+  if (typeof line === "string") return line;
+  const { place } = line;
   if (place.isSandbox !== (environment === "test")) {
     return place.isSandbox ? "bought in a sandbox" : "bought outside the sandbox";
   }
-  const { events, payments } = historyExport?.read(cells, alone) ?? { events: [], payments: [] };
+  const { events, payments } = line.read(alone);
   for (const { body } of events) {
     const decoded = provider.decode(body);
     if (decoded.outcome === "ignored") return decoded.why;
@@ -100,7 +103,7 @@ async function readLine(
 }
 
 /** Without its end, which the lines beside it decide. */
-const alone = { nextAt: null, asOf: 0 };
+const alone = { nextAt: null, asOf: 0, bookedIn: null };
 
 /** @throws ExportRefused */
 async function* linesOf(
@@ -172,13 +175,13 @@ async function* bounded(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 class Tally {
   /** When the files were written, ms since 1970, at the earliest. */
   asOf: number | null = null;
-  #lines = 0;
+  lines = 0;
   readonly #purchases = new Map<string, Omit<ReadLine, "cells">>();
   readonly #leftOut = new Map<string, { lines: number; firstLine: number }>();
 
   /** @throws ExportRefused */
   add({ place, money }: ReadLine): void {
-    this.#lines += 1;
+    this.lines += 1;
     this.asOf = Math.max(this.asOf ?? 0, place.revision, place.at);
     const known = this.#purchases.get(place.purchase);
     if (known !== undefined && known.place.revision > place.revision) return;
@@ -189,7 +192,7 @@ class Tally {
   }
 
   leaveOut(why: string, line: number): void {
-    this.#lines += 1;
+    this.lines += 1;
     const known = this.#leftOut.get(why) ?? { lines: 0, firstLine: line };
     this.#leftOut.set(why, { ...known, lines: known.lines + 1 });
   }
@@ -199,7 +202,7 @@ class Tally {
     const first = purchases.reduce((at, { place }) => Math.min(at, place.at), Infinity);
     const timeOf = (at: number | null) => (at === null ? null : new Date(at).toISOString());
     return {
-      lines: this.#lines,
+      lines: this.lines,
       purchases: purchases.length,
       first: timeOf(purchases.length === 0 ? null : first),
       as_of: timeOf(this.asOf),

@@ -20,16 +20,12 @@ export async function comparePage(
   integration: Integration,
   payments: readonly ListedPayment[],
 ): Promise<ComparedMonth[]> {
-  const { workspace, environment, provider } = integration;
-  const ids = payments.map(({ payment }) =>
-    transactionId(workspace, environment, provider, payment),
-  );
-  const booked = await bookedOf(clickhouse, integration, ids, payments);
+  const booked = await bookedOf(clickhouse, integration, payments);
   const months = new Map((comparison ?? []).map((month) => [nameOf(month), month]));
-  for (const [index, { at, currency, amount, refunded }] of payments.entries()) {
+  for (const { payment, at, currency, amount, refunded } of payments) {
     const month = new Date(at).toISOString().slice(0, 7);
     const known = months.get(nameOf({ month, currency })) ?? { ...nothing, month, currency };
-    const found = booked.get(ids[index] ?? "");
+    const found = booked.get(payment);
     // Booked in another currency is not booked as the provider lists it.
     const same = found !== undefined && found.original_currency === currency;
     months.set(nameOf(known), {
@@ -57,14 +53,15 @@ const listedToMs = 1_000;
 const zero = { count: 0, amount: "0", refunded: "0" };
 const nothing = { listed: zero, booked: zero };
 
-/** The newest version of each, looked for where its payment dates it. */
-async function bookedOf(
+/** The newest version of each by the provider's id of it, looked for where it is dated. */
+export async function bookedOf(
   clickhouse: Pick<ClickHouse, "rows">,
-  { workspace, environment }: Integration,
-  ids: readonly string[],
-  payments: readonly ListedPayment[],
+  { workspace, environment, provider }: Integration,
+  payments: readonly Pick<ListedPayment, "payment" | "at">[],
 ): Promise<ReadonlyMap<string, Booked>> {
-  if (ids.length === 0) return new Map();
+  if (payments.length === 0) return new Map();
+  const idOf = (payment: string) => transactionId(workspace, environment, provider, payment);
+  const byId = new Map(payments.map(({ payment }) => [idOf(payment), payment]));
   const times = payments.map(({ at }) => at);
   const rows = await clickhouse.rows<Booked>(
     `SELECT id, original_currency, gross_amount, refunded_amount FROM transactions
@@ -77,10 +74,10 @@ async function bookedOf(
       environment,
       first: clickhouseTime(Math.min(...times) - listedToMs),
       last: clickhouseTime(Math.max(...times) + listedToMs),
-      ids,
+      ids: [...byId.keys()],
     },
   );
-  return new Map(rows.map((row) => [row.id, row]));
+  return new Map(rows.map((row) => [byId.get(row.id) ?? "", row]));
 }
 
 function plus(sums: ComparedMonth["listed"], amount: bigint, refunded: bigint) {

@@ -9,7 +9,7 @@ import { issueText } from "../../schemas/issues.js";
 import { decimalText, parseDecimal, rescale } from "../../schemas/money/decimal.js";
 import type { HistoryEvent } from "../backfill.js";
 import { compiled } from "../compiled.js";
-import type { Beside, HistoryExport } from "../export.js";
+import type { Beside, ExportedLine, ExportPlace, HistoryExport } from "../export.js";
 import { idText } from "../fields.js";
 import { historyId, listedPayments } from "../history-events.js";
 import { decode } from "./decode.js";
@@ -69,6 +69,7 @@ export const revenueCatExport: HistoryExport = {
     "When a subscription was paused, extended or changed within a period is not in the file, " +
       "unless RevenueCat ended the period then.",
     "A refund that was reversed shows only in its webhook.",
+    "Refunds of purchases that a webhook reported in another currency are left to webhooks.",
     "The price difference that the App Store gives back for an upgrade is not dated, and is left " +
       "out.",
     "Prepaid plans are read as one-time payments: the file has no end of them.",
@@ -77,7 +78,7 @@ export const revenueCatExport: HistoryExport = {
     "Changes since the file was written, such as refunds, are in the next one.",
     "Sandbox purchases are not read.",
   ],
-  placeOf(cells) {
+  lineOf(cells) {
     const parsed = shape.safeParse(Object.fromEntries(cells));
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
@@ -90,26 +91,30 @@ export const revenueCatExport: HistoryExport = {
     if (!isFree(line) && (!line.purchased_currency || priceOf(line) === undefined)) {
       return "purchase_price_in_purchased_currency: no price in the currency of the purchase";
     }
-    const { store_transaction_id: purchase, original_store_transaction_id: original } = line;
-    return {
-      thing: original ?? purchase,
-      at: line.start_time,
-      purchase,
-      revision: line.updated_at,
-      isSandbox: line.is_sandbox,
-    };
-  },
-  read(cells, beside) {
-    const line = shape.parse(Object.fromEntries(cells));
-    const bought = boughtOf(line);
-    const refund = refundOf(line);
-    const refunded = refund === null ? 0n : refundedIn(refund);
-    return {
-      events: [bought, refund, endOf(line, beside)].filter((event) => event !== null),
-      payments: listedPayments(decode(bought.body), refunded),
-    };
+    return { place: placeOf(line), read: (beside) => readLine(line, beside) };
   },
 };
+
+function placeOf(line: Line): ExportPlace {
+  const { store_transaction_id: purchase, original_store_transaction_id: original } = line;
+  return {
+    thing: original ?? purchase,
+    at: line.start_time,
+    purchase,
+    revision: line.updated_at,
+    isSandbox: line.is_sandbox,
+  };
+}
+
+function readLine(line: Line, beside: Beside): ReturnType<ExportedLine["read"]> {
+  const bought = boughtOf(line);
+  const refund = refundOf(line, beside);
+  const refunded = refund === null ? 0n : refundedIn(refund);
+  return {
+    events: [bought, refund, endOf(line, beside)].filter((event) => event !== null),
+    payments: listedPayments(decode(bought.body), refunded),
+  };
+}
 
 function boughtOf(line: Line): HistoryEvent {
   const first = line.renewal_number === "1" ? "INITIAL_PURCHASE" : "RENEWAL";
@@ -117,8 +122,12 @@ function boughtOf(line: Line): HistoryEvent {
   return eventOf(line, type, line.start_time, { price_in_purchased_currency: priceOf(line) });
 }
 
-/** Of the whole, or of what the price fell by since (Google Play refunds parts, too). */
-function refundOf(line: Line): HistoryEvent | null {
+/**
+ * Of the whole, or of what the price fell by since (Google Play refunds parts, too). What a webhook
+ * reported in another currency is refunded in that, by a webhook: both would count.
+ */
+function refundOf(line: Line, { bookedIn }: Beside): HistoryEvent | null {
+  if (bookedIn !== null && bookedIn !== line.purchased_currency?.toUpperCase()) return null;
   const { refunded_at: at, price_in_purchased_currency: left = "0" } = line;
   const [price, rest] = [priceOf(line), parseDecimal(left)];
   if (at === undefined || price === undefined || rest === null || isFree(line)) return null;

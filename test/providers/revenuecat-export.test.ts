@@ -1,7 +1,7 @@
 /** Lines of RevenueCat's export, read by themselves: pure, as tables. */
 import { expect } from "chai";
 import { type ExportedPurchase, exportFile } from "../../ops/payloads/revenuecat-export.js";
-import type { Cells } from "../../providers/export.js";
+import type { Cells, ExportedLine } from "../../providers/export.js";
 import { decode } from "../../providers/revenuecat/decode.js";
 import { revenueCatExport } from "../../providers/revenuecat/export.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
@@ -29,6 +29,12 @@ function cellsOf(purchase: ExportedPurchase, more: Readonly<Record<string, strin
   return new Map(Object.entries({ ...cells, ...more }).filter(([, text]) => text !== ""));
 }
 
+function lineIn(cells: Cells): ExportedLine {
+  const line = revenueCatExport.lineOf(cells);
+  if (typeof line === "string") throw new Error(line);
+  return line;
+}
+
 describe("The end of a period in RevenueCat's export", () => {
   const cases = rowsOf(`
     what                    | effective | grace | next  | written | ends
@@ -52,8 +58,12 @@ describe("The end of a period in RevenueCat's export", () => {
         grace_period_end_time: timeIn("grace"),
       });
       const next = cell(row, "next");
-      const beside = { asOf: on(cell(row, "written")), nextAt: next === "-" ? null : on(next) };
-      const { events } = revenueCatExport.read(cells, beside);
+      const beside = {
+        asOf: on(cell(row, "written")),
+        nextAt: next === "-" ? null : on(next),
+        bookedIn: null,
+      };
+      const { events } = lineIn(cells).read(beside);
       const ends = events.flatMap(({ body }) => {
         const decoded = decode(body);
         const facts = decoded.outcome === "facts" ? decoded.facts : [];
@@ -80,8 +90,8 @@ describe("A line of RevenueCat's export", () => {
   ];
   for (const [what, more, why] of wrong) {
     it(`should say what is wrong with ${what}, and not what is in it`, () => {
-      const place = revenueCatExport.placeOf(cellsOf(month, more));
-      expect(place)
+      const line = revenueCatExport.lineOf(cellsOf(month, more));
+      expect(line)
         .to.be.a("string")
         .and.match(why)
         .and.not.match(/maybe$|9,99|10\/01/);
@@ -95,7 +105,7 @@ describe("A line of RevenueCat's export", () => {
       { start_time: "2026-01-10T00:00:00Z" },
       { start_time: "2026-01-10 00:00:00 UTC" },
     ]) {
-      const place = revenueCatExport.placeOf(cellsOf(month, more));
+      const { place } = lineIn(cellsOf(month, more));
       expect(place).to.deep.include({
         at: month.start,
         thing: month.transaction,
@@ -105,9 +115,11 @@ describe("A line of RevenueCat's export", () => {
   });
 
   it("should make the same events whenever it is read, and others when it says others", () => {
-    const beside = { asOf: on("03-01"), nextAt: null };
+    const beside = { asOf: on("03-01"), nextAt: null, bookedIn: null };
     const idsOf = (cells: Cells) =>
-      revenueCatExport.read(cells, beside).events.map(({ nativeId }) => nativeId);
+      lineIn(cells)
+        .read(beside)
+        .events.map(({ nativeId }) => nativeId);
     const ids = idsOf(cellsOf(month));
     expect(ids).to.have.lengthOf(2);
     expect(idsOf(cellsOf(month, { updated_at: "2026-11-30 00:00:00" }))).to.deep.equal(ids);
