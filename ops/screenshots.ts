@@ -4,14 +4,13 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { projectFile } from "../runtime/project-root.js";
 import { launchChromium, openDashboard } from "./chromium.js";
-import { smallPng } from "./small-png.js";
 
 const images = projectFile("docs", "images");
 const folder = mkdtempSync(join(tmpdir(), "revenue-screenshots-"));
@@ -62,7 +61,7 @@ async function takeAll(base: string): Promise<void> {
 async function take(page: Page, name: string, path?: string): Promise<void> {
   if (path !== undefined) await open(page, path);
   await drawn(page);
-  writeFileSync(join(images, `${name}.png`), smallPng(await page.screenshot()));
+  await page.screenshot({ path: join(images, `${name}.png`) });
   process.stdout.write(`docs/images/${name}.png\n`);
 }
 

@@ -1,4 +1,5 @@
 /** What a benchmark hands back, and the table of all of it. */
+import { aligned } from "../aligned.js";
 
 export interface Figure {
   readonly name: string;
@@ -16,24 +17,6 @@ export interface Figure {
 /** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
 export function tableOf(figures: readonly Figure[]): string {
   return aligned([["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)]);
-}
-
-/** Lines of cells; those of the first column begin together, those of others end together. */
-export function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, column) =>
-    Math.max(...rows.map((cells) => cells[column]?.length ?? 0)),
-  );
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) => {
-          const width = widths?.[column] ?? 0;
-          return column === 0 ? cell.padEnd(width) : cell.padStart(width);
-        })
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }
 
 function cellsOf(figure: Figure): string[] {

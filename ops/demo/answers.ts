@@ -3,6 +3,7 @@ import { cohortsAnswer } from "../../api/cohorts/schema.js";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { productsAnswer } from "../../api/products/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
+import { aligned } from "../aligned.js";
 import { ask, type Merchant } from "./merchant.js";
 
 const paths = {
@@ -86,25 +87,7 @@ async function transactions(merchant: Merchant): Promise<string> {
 }
 
 function section(title: string, path: string, rows: readonly (readonly string[])[]): string {
-  return [`${title}   GET ${path}`, ...table(rows).map((line) => `  ${line}`)].join("\n");
-}
-
-/** Columns as wide as their widest cell: the first to the left, numbers to the right. */
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [index, cell] of row.entries()) {
-      widths[index] = Math.max(widths[index] ?? 0, cell.length);
-    }
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, index) => {
-        const width = widths[index] ?? 0;
-        return index === 0 ? cell.padEnd(width) : cell.padStart(width);
-      })
-      .join("  "),
-  );
+  return `${title}   GET ${path}\n${aligned(rows).replaceAll(/^/gm, "  ")}`;
 }
 
 function count(value: number): string {

@@ -6,6 +6,10 @@ import { Icon } from "./icon.js";
 export function Dialog(props: {
   readonly title: ComponentChildren;
   readonly onClose: () => void;
+  /** Over the middle of the screen, or over its right side. */
+  readonly place?: "dialog" | "drawer";
+  /** Instead of the button that closes it. */
+  readonly close?: ComponentChildren;
   readonly children: ComponentChildren;
 }) {
   const id = useId();
@@ -17,7 +21,7 @@ export function Dialog(props: {
   }, []);
   return (
     <dialog
-      class="dialog"
+      class={props.place ?? "dialog"}
       ref={dialog}
       aria-labelledby={id}
       onCancel={(event) => {
@@ -30,9 +34,11 @@ export function Dialog(props: {
     >
       <header>
         <h2 id={id}>{props.title}</h2>
-        <button type="button" class="button plain" aria-label="Close" onClick={props.onClose}>
-          <Icon name="close" />
-        </button>
+        {props.close ?? (
+          <button type="button" class="button plain" aria-label="Close" onClick={props.onClose}>
+            <Icon name="close" />
+          </button>
+        )}
       </header>
       {props.children}
     </dialog>

@@ -1,7 +1,7 @@
 /** A panel over the right side of the screen; its address is in the URL, so it can be linked to. */
 import { useLocation } from "preact-iso";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { Dialog } from "./dialog.js";
 import { Icon } from "./icon.js";
 
 export function Drawer(props: {
@@ -11,33 +11,15 @@ export function Drawer(props: {
   readonly children: ComponentChildren;
 }) {
   const { route } = useLocation();
-  const id = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    const shown = dialog.current;
-    shown?.showModal();
-    return () => shown?.close();
-  }, []);
+  const { title, closeHref, children } = props;
+  const close = (
+    <a class="button plain" href={closeHref} aria-label="Close">
+      <Icon name="close" />
+    </a>
+  );
   return (
-    <dialog
-      class="drawer"
-      ref={dialog}
-      aria-labelledby={id}
-      onCancel={(event) => {
-        event.preventDefault();
-        route(props.closeHref);
-      }}
-      onClick={(event) => {
-        if (event.target === dialog.current) route(props.closeHref);
-      }}
-    >
-      <header>
-        <h2 id={id}>{props.title}</h2>
-        <a class="button plain" href={props.closeHref} aria-label="Close">
-          <Icon name="close" />
-        </a>
-      </header>
-      {props.children}
-    </dialog>
+    <Dialog title={title} place="drawer" close={close} onClose={() => route(closeHref)}>
+      {children}
+    </Dialog>
   );
 }

@@ -4,7 +4,8 @@
  * their own way, which costs them less.
  */
 import { join } from "node:path";
-import { aligned, type Figure, median, short } from "../figures.js";
+import { aligned } from "../../aligned.js";
+import { type Figure, median, short } from "../figures.js";
 import { fillTables, yearMs, years } from "../fill.js";
 import { HttpConnection } from "../http-connection.js";
 import { sendClosedLoop } from "../load.js";
