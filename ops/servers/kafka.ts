@@ -76,10 +76,10 @@ export async function limitReading(url: string, clientId: string, bytesMax: numb
 type JavaWords = readonly [string, ...string[]];
 
 /** Made ready once, though several brokers are started together. */
-let words: Promise<JavaWords> | undefined;
+let prepared: Promise<JavaWords> | undefined;
 
 function javaWords(): Promise<JavaWords> {
-  return (words ??= withClassArchive());
+  return (prepared ??= withClassArchive());
 }
 
 /**
