@@ -1,6 +1,5 @@
 /** `/v1/session/passkeys`: sign-in and invitations where there is no identity provider. */
 import type Router from "@koa/router";
-import * as webAuthn from "@simplewebauthn/server";
 import type { Context } from "koa";
 import { z } from "zod";
 import { requireRight } from "../../http/auth.js";
@@ -36,6 +35,9 @@ const begun = z.object({
 type Begun = z.infer<typeof begun>;
 
 const path = "/v1/session/passkeys";
+
+/** Loaded with the first passkey: it is a tenth of what the service's start takes a processor. */
+const loadWebAuthn = () => import("@simplewebauthn/server");
 
 export function passkeyRoutes(router: Router, service: Service): void {
   const { postgres, sessions, vault } = service;
@@ -73,6 +75,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
     const name = user?.name ?? given.name ?? "Member";
     const member = user?.id ?? drawUserId();
     const known = user === null ? [] : await listPasskeys(postgres, user.id);
+    const webAuthn = await loadWebAuthn();
     const options = await webAuthn.generateRegistrationOptions({
       rpName: "Revenue",
       rpID: hostOf(ctx),
@@ -98,6 +101,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
     else refuseForeignPage(ctx);
     if (invitation === null && sessionOf(ctx).user.id !== member) throw challengeInvalid();
     await spend(held, now);
+    const webAuthn = await loadWebAuthn();
     const { registrationInfo: made } = await verified(() =>
       webAuthn.verifyRegistrationResponse({
         response,
@@ -145,6 +149,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
 
   router.post(`${path}/sign-in/options`, async (ctx) => {
     refuseForeignPage(ctx);
+    const webAuthn = await loadWebAuthn();
     const options = await webAuthn.generateAuthenticationOptions({
       rpID: hostOf(ctx),
       userVerification: "required",
@@ -163,6 +168,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
     await spend(held, now);
     const passkey = await findPasskey(postgres, response.id);
     if (passkey === null) throw refused();
+    const webAuthn = await loadWebAuthn();
     const { verified: isGood, authenticationInfo: used } = await verified(() =>
       webAuthn.verifyAuthenticationResponse({
         response,
