@@ -1,9 +1,9 @@
 /** Readings of a provider's history, and the figures that come of them. */
 import { hash } from "node:crypto";
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import type { MonthReport } from "../../schemas/reconciliation.js";
 import type { Endpoints } from "./endpoints.js";
+import { untilThere } from "./promises.js";
 
 interface Sums {
   readonly count: number;
@@ -47,11 +47,10 @@ export async function shownBackfill(to: Endpoints, id: string): Promise<ShownBac
 }
 
 export async function endedBackfill(to: Endpoints, id: string): Promise<ShownBackfill> {
-  for (;;) {
+  return untilThere(async () => {
     const shown = await shownBackfill(to, id);
-    if (shown.state !== "reading" && shown.state !== "comparing") return shown;
-    await pause(lookEveryMs);
-  }
+    return shown.state === "reading" || shown.state === "comparing" ? null : shown;
+  });
 }
 
 /** Reads all of it. @param from a day */
@@ -64,8 +63,6 @@ export async function backfilled(
   await startBackfill(to, id, from, ids);
   return endedBackfill(to, id);
 }
-
-const lookEveryMs = 50;
 
 function pathOf({ path }: Endpoints, integration: string): string {
   return `${path}/integrations/${integration}/backfill`;
@@ -168,13 +165,12 @@ export async function endedReconciliation(
   months: { readonly from: string; readonly to?: string },
 ): Promise<ShownReconciliation> {
   const query = new URLSearchParams(months).toString();
-  for (;;) {
+  return untilThere(async () => {
     const answer = await to.manage("GET", `${reconciliationPath(to, id)}?${query}`);
     expect(answer.status, answer.text).to.equal(200);
     const shown: ShownReconciliation = answer.json.data;
-    if (shown.months.every(({ state }) => state !== "waiting")) return shown;
-    await pause(lookEveryMs);
-  }
+    return shown.months.every(({ state }) => state !== "waiting") ? shown : null;
+  });
 }
 
 /** That every month was compared, something was in them, and each agrees to the cent. */

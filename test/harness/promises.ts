@@ -9,8 +9,15 @@ const atOnceMax = 16;
 
 /** Mocha's own limit ends a wait that never comes true. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  await untilThere(async () => ((await holds()) ? true : null));
+}
+
+/** The first answer that is not null; asked as by `until`. */
+export async function untilThere<Answer>(ask: () => Promise<Answer | null>): Promise<Answer> {
   const { least, most } = askAgainAfterMs;
-  for (let waitMs = least; !(await holds()); waitMs = Math.min(2 * waitMs, most)) {
+  for (let waitMs = least; ; waitMs = Math.min(2 * waitMs, most)) {
+    const answer = await ask();
+    if (answer !== null) return answer;
     await pause(waitMs);
   }
 }
