@@ -44,6 +44,4 @@ export interface Beside {
   readonly nextAt: number | null;
   /** When the file was written, at the earliest. */
   readonly asOf: number;
-  /** ISO 4217, in which the purchase is booked; null: it is not, or not yet. */
-  readonly bookedIn: string | null;
 }

@@ -246,10 +246,10 @@ async function isItsTurn(
 async function isReady(
   { log, watermark }: BackfillingService,
   { state, after, updatedAt }: Backfill,
-  list: AnyList,
+  { ofEach }: AnyList,
 ): Promise<boolean> {
   // What was read before is booked, where it is looked up there.
-  const looksUp = state === "comparing" || list.ofEach !== undefined || !("path" in list);
+  const looksUp = state === "comparing" || ofEach !== undefined;
   if (looksUp && after === null && (await watermark.completeTo()) <= updatedAt.getTime()) {
     return false;
   }
@@ -269,7 +269,7 @@ async function pageOf(
   integration: Integration,
   { list, ids }: { readonly list: AnyList; readonly ids: KnownIds },
 ): Promise<HistoryPage | Unread> {
-  if (!("path" in list)) return readLines(service, list, backfill, integration);
+  if (!("path" in list)) return readLines(service, list, backfill);
   const span = { from: backfill.from.getTime(), to: backfill.createdAt.getTime() };
   const of = { provider, integration, list, span };
   if (list.ofEach === undefined) return readPage(service, of, backfill.after);

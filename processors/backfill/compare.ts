@@ -54,7 +54,7 @@ const zero = { count: 0, amount: "0", refunded: "0" };
 const nothing = { listed: zero, booked: zero };
 
 /** The newest version of each by the provider's id of it, looked for where it is dated. */
-export async function bookedOf(
+async function bookedOf(
   clickhouse: Pick<ClickHouse, "rows">,
   { workspace, environment, provider }: Integration,
   payments: readonly Pick<ListedPayment, "payment" | "at">[],

@@ -3,11 +3,8 @@ import type { HistoryPage } from "../../providers/backfill.js";
 import type { HistoryExport } from "../../providers/export.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
-import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Backfill } from "../../workspaces/backfills.js";
 import { linesAfter, placeText } from "../../workspaces/export-lines.js";
-import type { Integration } from "../../workspaces/integrations.js";
-import { bookedOf } from "./compare.js";
 
 /** Each is up to three events. */
 const linesOfPage = 100;
@@ -24,28 +21,20 @@ export function exportList(of: HistoryExport): ExportList {
 }
 
 export async function readLines(
-  stores: {
-    readonly clickhouse: Pick<ClickHouse, "rows">;
-    readonly postgres: Postgres;
-    readonly vault: Vault;
-  },
+  stores: { readonly postgres: Postgres; readonly vault: Vault },
   list: ExportList,
   { id, after, coversTo, createdAt }: Backfill,
-  integration: Integration,
 ): Promise<HistoryPage> {
   // One more, which says what follows the last.
   const lines = await linesAfter(stores, id, after, linesOfPage + 1);
   const page = lines.slice(0, linesOfPage);
   const asOf = (coversTo ?? createdAt).getTime();
-  const purchases = page.map(({ purchase: payment, at }) => ({ payment, at }));
-  const booked = await bookedOf(stores.clickhouse, integration, purchases);
-  const read = page.map(({ cells, thing, purchase }, index) => {
+  const read = page.map(({ cells, thing }, index) => {
     const next = lines[index + 1];
     const nextAt = next?.thing === thing ? next.at : null;
-    const bookedIn = booked.get(purchase)?.original_currency ?? null;
     const line = list.lineOf(cells);
     if (typeof line === "string") throw new Error(`a line that was kept cannot be read: ${line}`);
-    return line.read({ asOf, nextAt, bookedIn });
+    return line.read({ asOf, nextAt });
   });
   const last = lines.length > page.length ? page.at(-1) : undefined;
   return {

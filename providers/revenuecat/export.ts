@@ -69,7 +69,6 @@ export const revenueCatExport: HistoryExport = {
     "When a subscription was paused, extended or changed within a period is not in the file, " +
       "unless RevenueCat ended the period then.",
     "A refund that was reversed shows only in its webhook.",
-    "Refunds of purchases that a webhook reported in another currency are left to webhooks.",
     "The price difference that the App Store gives back for an upgrade is not dated, and is left " +
       "out.",
     "Prepaid plans are read as one-time payments: the file has no end of them.",
@@ -108,7 +107,7 @@ function placeOf(line: Line): ExportPlace {
 
 function readLine(line: Line, beside: Beside): ReturnType<ExportedLine["read"]> {
   const bought = boughtOf(line);
-  const refund = refundOf(line, beside);
+  const refund = refundOf(line);
   const refunded = refund === null ? 0n : refundedIn(refund);
   return {
     events: [bought, refund, endOf(line, beside)].filter((event) => event !== null),
@@ -122,12 +121,8 @@ function boughtOf(line: Line): HistoryEvent {
   return eventOf(line, type, line.start_time, { price_in_purchased_currency: priceOf(line) });
 }
 
-/**
- * Of the whole, or of what the price fell by since (Google Play refunds parts, too). What a webhook
- * reported in another currency is refunded in that, by a webhook: both would count.
- */
-function refundOf(line: Line, { bookedIn }: Beside): HistoryEvent | null {
-  if (bookedIn !== null && bookedIn !== line.purchased_currency?.toUpperCase()) return null;
+/** Of the whole, or of what the price fell by since (Google Play refunds parts, too). */
+function refundOf(line: Line): HistoryEvent | null {
   const { refunded_at: at, price_in_purchased_currency: left = "0" } = line;
   const [price, rest] = [priceOf(line), parseDecimal(left)];
   if (at === undefined || price === undefined || rest === null || isFree(line)) return null;

@@ -61,7 +61,6 @@ describe("The end of a period in RevenueCat's export", () => {
       const beside = {
         asOf: on(cell(row, "written")),
         nextAt: next === "-" ? null : on(next),
-        bookedIn: null,
       };
       const { events } = lineIn(cells).read(beside);
       const ends = events.flatMap(({ body }) => {
@@ -115,7 +114,7 @@ describe("A line of RevenueCat's export", () => {
   });
 
   it("should make the same events whenever it is read, and others when it says others", () => {
-    const beside = { asOf: on("03-01"), nextAt: null, bookedIn: null };
+    const beside = { asOf: on("03-01"), nextAt: null };
     const idsOf = (cells: Cells) =>
       lineIn(cells)
         .read(beside)

@@ -55,7 +55,7 @@ export function stateOf({ payment, own, purchases, shares }: Prefix): PaymentSta
   const sale = saleOf(facts, reported);
   const lines = sale?.lines ?? linesOf(reported);
   const country = firstReported(reported, (part) => part.country);
-  const refunds = refundSteps(facts);
+  const refunds = refundSteps(facts, sale?.currency ?? null);
   const skus = skusOf([...payments, ...purchases]);
   const disputes = disputesOf(facts);
   const moves = movesOf(refunds, disputes, { sale, country, lines, skus });

@@ -41,8 +41,9 @@ interface ReportedRefund {
   readonly witness: string;
 }
 
-export function refundSteps(facts: readonly Fact[]): RefundStep[] {
-  const reported = [...singles(facts), ...totals(facts)].sort(
+/** @param saleCurrency null while no sale is known */
+export function refundSteps(facts: readonly Fact[], saleCurrency: string | null): RefundStep[] {
+  const reported = [...singles(facts), ...totals(facts, saleCurrency)].sort(
     (one, other) => one.at - other.at || (one.entry < other.entry ? -1 : 1),
   );
   const currencies = [...new Set(reported.map(({ currency }) => currency))];
@@ -152,7 +153,17 @@ function earliest(readings: readonly RefundReading[]): { at: number; quote: Quot
   return found;
 }
 
-function totals(facts: readonly Fact[]): ReportedRefund[] {
+/**
+ * A total is of the whole payment: one in another currency than the sale's repeats what those in
+ * the sale's say (RevenueCat knows some purchases in dollars, and its export in their own).
+ */
+function totals(facts: readonly Fact[], saleCurrency: string | null): ReportedRefund[] {
+  const all = everyTotal(facts);
+  const own = all.filter(({ currency }) => currency === saleCurrency);
+  return own.length > 0 ? own : all;
+}
+
+function everyTotal(facts: readonly Fact[]): ReportedRefund[] {
   return facts.flatMap((fact) => {
     if (!("RefundTotal" in fact.body) || !fact.quote) return [];
     const { at, amount, currency, witness = "" } = fact.body.RefundTotal;

@@ -300,6 +300,23 @@ describe("A payment as a function of what is known", () => {
     });
   }
 
+  it("should not count a total again that is also reported in another currency", () => {
+    const euros = refundTotal({ payment: "pi", at: 5000, amount: 900n, currency: "EUR" });
+    for (const [first, second] of [
+      [euros, total(1000n, 6)],
+      [total(1000n, 6), euros],
+    ] as const) {
+      const facts = [fact(1, payment(1000n)), fact(2, first), fact(3, second)];
+      const { document, moves } = paymentState("pi", facts);
+      expect(document).to.include({ refunded_amount: 1000n, status: "refunded" });
+      const entries = moves.flatMap(entriesOf);
+      expect(entries.reduce((sum, { amount }) => sum + amount, 0n)).to.equal(0n);
+    }
+    // Nothing else reports it.
+    const { document } = paymentState("pi", [fact(1, payment(1000n)), fact(2, euros)]);
+    expect(document).to.include({ refunded_amount: 1000n, status: "refunded" });
+  });
+
   it("should give back the sale's tax with its money, to the cent", () => {
     const taxed = purchase({ ...purchaseOfTwo, tax: 160n });
     const facts = [fact(1, payment(1000n)), fact(2, taxed), fact(3, link)];
