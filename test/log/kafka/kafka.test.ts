@@ -650,7 +650,11 @@ describe("Kafka with TLS and a login", function () {
 
   function open(
     more: Readonly<Record<string, string>> = {},
-    options: { readonly use?: LogUse; readonly logger?: Logger } = {},
+    options: {
+      readonly use?: LogUse;
+      readonly logger?: Logger;
+      readonly startMsMax?: number;
+    } = {},
   ): Promise<Log> {
     return openKafkaLog({
       settings: settings(more),
@@ -666,7 +670,9 @@ describe("Kafka with TLS and a login", function () {
   const scram = { KAFKA_SASL_MECHANISM: "scram-sha-512", KAFKA_SASL_USERNAME: "scrambled" };
 
   it("should take a login by SCRAM", async () => {
-    const log = await open({ ...scram, KAFKA_SASL_PASSWORD: "eggs" });
+    // The first topics of a broker that has just started take it a while.
+    const startMsMax = 30_000;
+    const log = await open({ ...scram, KAFKA_SASL_PASSWORD: "eggs" }, { startMsMax });
     const [place] = await log.append(topics.rejected, [record("a", "by SCRAM")]);
     const found = await log.read(topics.rejected, place?.partition ?? 0, 0n, 1);
     await log.close();
