@@ -10,9 +10,9 @@ import type { Provider } from "../providers/provider.js";
 import type { ExportReport } from "../schemas/http/manage.js";
 import { utcDay } from "../schemas/money/rates.js";
 import type { Service } from "../service.js";
-import { canBeginAt } from "../workspaces/backfills.js";
-import { ExportRefused } from "../workspaces/export-file.js";
-import { takeExport } from "../workspaces/take-export.js";
+import { canBeginAt } from "../workspaces/history/backfills.js";
+import { ExportRefused } from "../workspaces/history/export-file.js";
+import { takeExport } from "../workspaces/history/take-export.js";
 import { type BackfillSteps, follow } from "./backfill.js";
 
 /**

@@ -9,8 +9,8 @@ import {
   canBeginAt,
   createBackfill,
   findBackfill,
-} from "../workspaces/backfills.js";
-import { progressOf } from "../workspaces/backfill-progress.js";
+} from "../workspaces/history/backfills.js";
+import { progressOf } from "../workspaces/history/backfill-progress.js";
 import type { Service } from "../service.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";

@@ -2,7 +2,7 @@
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import { bulkKey } from "../../stores/log/bulk.js";
 import { sealRawEvent } from "../../stores/log/raw-event.js";
-import type { Backfill } from "../../workspaces/backfills.js";
+import type { Backfill } from "../../workspaces/history/backfills.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { Service } from "../../service.js";
 import type { HistoryEvent } from "../../providers/backfill.js";

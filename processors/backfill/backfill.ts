@@ -11,8 +11,8 @@ import {
   backfillNews,
   leaseBackfill,
   moveBackfill,
-} from "../../workspaces/backfills.js";
-import { repeatReconciliations } from "../../workspaces/reconciliations.js";
+} from "../../workspaces/history/backfills.js";
+import { repeatReconciliations } from "../../workspaces/history/reconciliations.js";
 import type { Unread } from "../../providers/api/ask-json.js";
 import type { Service } from "../../service.js";
 import { recordsBehind } from "../../stores/watermark/backlog.js";

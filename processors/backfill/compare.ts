@@ -1,5 +1,5 @@
 /** Compares what a provider lists as paid with what is booked, by month and currency. */
-import type { Backfill, ComparedMonth } from "../../workspaces/backfills.js";
+import type { Backfill, ComparedMonth } from "../../workspaces/history/backfills.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Integration } from "../../workspaces/integrations.js";

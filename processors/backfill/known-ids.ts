@@ -7,7 +7,7 @@ import type { BookedKind } from "../../providers/backfill.js";
 import { compare } from "../../runtime/order.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { type Backfill, uploadedIds } from "../../workspaces/backfills.js";
+import { type Backfill, uploadedIds } from "../../workspaces/history/backfills.js";
 import type { Integration } from "../../workspaces/integrations.js";
 
 interface Stores {

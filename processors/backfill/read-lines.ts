@@ -3,8 +3,8 @@ import type { HistoryPage } from "../../providers/backfill.js";
 import type { HistoryExport } from "../../providers/export.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
-import type { Backfill } from "../../workspaces/backfills.js";
-import { linesAfter, placeText } from "../../workspaces/export-lines.js";
+import type { Backfill } from "../../workspaces/history/backfills.js";
+import { linesAfter, placeText } from "../../workspaces/history/export-lines.js";
 
 /** Each is up to three events. */
 const linesOfPage = 100;

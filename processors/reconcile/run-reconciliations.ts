@@ -16,7 +16,7 @@ import {
   type MonthScore,
   monthScores,
   reconciliationNews,
-} from "../../workspaces/reconciliations.js";
+} from "../../workspaces/history/reconciliations.js";
 import { type BackfillingService, nextPause } from "../backfill/backfill.js";
 import { reconcileMonth } from "./reconcile.js";
 

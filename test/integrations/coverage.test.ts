@@ -1,7 +1,7 @@
 /** How each month is known, and how far a reading has come: pure, as tables. */
 import { expect } from "chai";
-import { progressOf } from "../../workspaces/backfill-progress.js";
-import { coverageMonths } from "../../workspaces/coverage.js";
+import { progressOf } from "../../workspaces/history/backfill-progress.js";
+import { coverageMonths } from "../../workspaces/history/coverage.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
 
 /** "MM-DD" of the year. */

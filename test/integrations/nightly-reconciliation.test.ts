@@ -4,7 +4,10 @@ import { askForTheNight } from "../../processors/reconcile/run-reconciliations.j
 import { apiKey } from "../apis/stripe-api.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { providers } from "../harness/provider-cases.js";
-import { type DueReconciliation, endReconciliation } from "../../workspaces/reconciliations.js";
+import {
+  type DueReconciliation,
+  endReconciliation,
+} from "../../workspaces/history/reconciliations.js";
 
 const report = {
   agreed_minor: 0,

@@ -4,9 +4,9 @@ import {
   canBeginAt,
   createBackfill,
   findBackfill,
-} from "../../../workspaces/backfills.js";
-import { progressOf } from "../../../workspaces/backfill-progress.js";
-import { openCoverage } from "../../../workspaces/coverage.js";
+} from "../../../workspaces/history/backfills.js";
+import { progressOf } from "../../../workspaces/history/backfill-progress.js";
+import { openCoverage } from "../../../workspaces/history/coverage.js";
 import { readJson } from "../../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
 import type { Service } from "../../../service.js";

@@ -11,7 +11,10 @@ import {
 import { scorePct } from "../../../schemas/reconciliation.js";
 import type { Service } from "../../../service.js";
 import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
-import { askReconciliations, listReconciliations } from "../../../workspaces/reconciliations.js";
+import {
+  askReconciliations,
+  listReconciliations,
+} from "../../../workspaces/history/reconciliations.js";
 import type { Workspace } from "../../../workspaces/workspaces.js";
 import { monthNumber, monthText } from "../../../schemas/months.js";
 import type { Calls } from "../calls.js";

@@ -1,9 +1,9 @@
 /** From a provider's export to a backfill that books it; or, as a dry run, only to a report. */
 import type { Readable } from "node:stream";
-import type { Provider } from "../providers/provider.js";
-import type { ExportReport } from "../schemas/http/manage.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
-import type { Vault } from "../stores/vault/vault.js";
+import type { Provider } from "../../providers/provider.js";
+import type { ExportReport } from "../../schemas/http/manage.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Vault } from "../../stores/vault/vault.js";
 import {
   type Backfill,
   beginExport,
@@ -13,8 +13,8 @@ import {
 } from "./backfills.js";
 import { ExportRefused, readExport } from "./export-file.js";
 import { type ExportLine, keepLines } from "./export-lines.js";
-import type { Integration } from "./integrations.js";
-import { mirrorsAt } from "./mirrored.js";
+import type { Integration } from "../integrations.js";
+import { mirrorsAt } from "../mirrored.js";
 
 interface Stores {
   readonly postgres: Postgres;

@@ -1,7 +1,7 @@
 /** Comparisons of months with a provider's list: asked for, and what each found last. */
-import { type MonthReport, monthReport } from "../schemas/reconciliation.js";
-import { News } from "../runtime/lookout.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
+import { type MonthReport, monthReport } from "../../schemas/reconciliation.js";
+import { News } from "../../runtime/lookout.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 
 export interface Reconciliation {
   readonly integration: string;

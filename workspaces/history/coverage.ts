@@ -3,14 +3,14 @@
  * afterwards from the provider's API or its export, or not at all. Derived from the journal and the
  * backfills.
  */
-import { fromClickhouseTime } from "../stores/clickhouse/rows.js";
-import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
-import { ExpiringCache } from "../runtime/expiring-cache.js";
-import type { CoverageView } from "../schemas/http/manage.js";
+import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { ExpiringCache } from "../../runtime/expiring-cache.js";
+import type { CoverageView } from "../../schemas/http/manage.js";
 import { endedBackfills } from "./backfills.js";
-import type { IntegrationRecord } from "./integration-records.js";
-import { type Month, monthsOf } from "../schemas/months.js";
+import type { IntegrationRecord } from "../integration-records.js";
+import { type Month, monthsOf } from "../../schemas/months.js";
 
 interface Source {
   readonly clickhouse: Pick<ClickHouse, "rows">;

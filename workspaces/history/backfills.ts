@@ -1,10 +1,10 @@
 /** Backfills: readings of a provider's history, and how far each has come. */
-import { limits } from "../config.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
-import { durably } from "../stores/postgres/rows.js";
-import type { BackfillView } from "../schemas/http/manage.js";
-import { randomBase62 } from "../stores/vault/random.js";
-import { News } from "../runtime/lookout.js";
+import { limits } from "../../config.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { durably } from "../../stores/postgres/rows.js";
+import type { BackfillView } from "../../schemas/http/manage.js";
+import { randomBase62 } from "../../stores/vault/random.js";
+import { News } from "../../runtime/lookout.js";
 
 /** How long a process may be silent before another goes on with its backfill. */
 const backfillLeaseMs = 120_000;

@@ -1,7 +1,7 @@
 /** How far a backfill has come in the list that it reads or compares, and what time is left. */
-import type { BackfillView } from "../schemas/http/manage.js";
+import type { BackfillView } from "../../schemas/http/manage.js";
 import type { Backfill } from "./backfills.js";
-import { monthsOf } from "../schemas/months.js";
+import { monthsOf } from "../../schemas/months.js";
 
 /** Less of a list says little about the rest of it. */
 const shareMin = 0.02;

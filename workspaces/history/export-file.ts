@@ -5,16 +5,16 @@
 import { pipeline, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
-import { limits } from "../config.js";
-import type { Cells, ExportPlace } from "../providers/export.js";
-import type { Provider } from "../providers/provider.js";
-import { type CsvLine, csvLines } from "../runtime/csv-lines.js";
-import type { ExportReport } from "../schemas/http/manage.js";
-import { knownExponentOf } from "../schemas/money/currencies.js";
-import { toJsonNumber } from "../schemas/money/money.js";
-import type { Environment } from "../schemas/records/records.js";
+import { limits } from "../../config.js";
+import type { Cells, ExportPlace } from "../../providers/export.js";
+import type { Provider } from "../../providers/provider.js";
+import { type CsvLine, csvLines } from "../../runtime/csv-lines.js";
+import type { ExportReport } from "../../schemas/http/manage.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import type { Environment } from "../../schemas/records/records.js";
 import type { ExportLine } from "./export-lines.js";
-import type { IsMirrored } from "./mirrored.js";
+import type { IsMirrored } from "../mirrored.js";
 
 /** It is no such file; the message is for a person. */
 export class ExportRefused extends Error {
