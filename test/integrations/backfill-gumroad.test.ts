@@ -10,6 +10,7 @@ import {
 } from "../../ops/payloads/gumroad.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
 import { send } from "../apis/stripe-api.js";
+import { dayMs, midnight } from "../harness/days.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import {
   backfilled,
@@ -24,9 +25,8 @@ const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLW9mLWhpc3Rvcnk=" };
 /** Of orders in which webhooks come. */
 const seeds = [1, 2, 3];
-const dayMs = 24 * 60 * 60 * 1000;
 /** Few weeks are few calls. */
-const from = Math.floor(Date.now() / dayMs) * dayMs - 50 * dayMs;
+const from = midnight(50);
 const onDay = (day: number): number => from + day * dayMs;
 const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
 const moments = [10, 25, 40].map((day) => new Date(onDay(day)).toISOString());

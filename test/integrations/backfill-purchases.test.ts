@@ -7,16 +7,16 @@ import {
   invoicePaymentObject,
   sessionObject,
 } from "../../ops/payloads/stripe-money.js";
+import { dayMs } from "../harness/days.js";
 import { signingSecret, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey } from "../apis/stripe-api.js";
 import { until } from "../harness/promises.js";
 
-const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const shared = { currency: "eur" } as const;
 
 /** Sent with thirty days to pay, and paid when twenty-nine had passed. */
-const [sentAt, paidAt] = [from - 20 * day, from + 9 * day];
+const [sentAt, paidAt] = [from - 20 * dayMs, from + 9 * dayMs];
 const invoice = invoiceObject({
   ...shared,
   id: "in_terms",

@@ -4,12 +4,11 @@ import { anyTime, type HistoryEvent } from "../../providers/backfill.js";
 import { decode } from "../../providers/stripe/decode.js";
 import { stripeBackfill } from "../../providers/stripe/history/backfill.js";
 import type { JsonObject, SubscriptionInput } from "../../ops/payloads/stripe.js";
+import { dayMs, secondMs } from "../harness/days.js";
 import { statesOf, stripeSubscription } from "../harness/decoded.js";
 import { rowsOf } from "../model/tables/table.js";
 
 const createdAt = Date.UTC(2026, 0, 1);
-const dayMs = 24 * 60 * 60 * 1000;
-const secondMs = 1000;
 const trialDays = 14;
 const readOn = 60;
 

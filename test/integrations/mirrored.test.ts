@@ -4,6 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { hadIntegration } from "../../workspaces/integrations.js";
+import { dayMs } from "../harness/days.js";
 import { inClear, metaOf } from "../harness/facts.js";
 import { appendSealed } from "../../ingest/append-sealed.js";
 import { type PurchaseInput, purchaseBody } from "../../ops/payloads/revenuecat.js";
@@ -12,7 +13,6 @@ import type { Environment } from "../../schemas/records/records.js";
 import { suiteEndpoints, openEndpoints } from "../harness/endpoints.js";
 import { cell, rowsOf } from "../model/tables/table.js";
 
-const dayMs = 86_400_000;
 const at = Date.now() - 10 * dayMs;
 const authorization = "Bearer of the mirror tests";
 const credentials: Readonly<Record<string, object>> = {

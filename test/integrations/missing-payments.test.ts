@@ -22,12 +22,10 @@ import { openProviderApis } from "../../providers/api/provider-api.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
 import { neededOf, lackingByProvider } from "../../workspaces/needed-events.js";
 import { apiKey } from "../apis/stripe-api.js";
+import { dayMs, hourMs } from "../harness/days.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { providers } from "../harness/provider-cases.js";
-
-const hourMs = 60 * 60 * 1000;
-const dayMs = 24 * hourMs;
 
 let eventsMade = 0;
 

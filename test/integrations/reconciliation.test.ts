@@ -6,6 +6,7 @@ import { chargeObject, invoiceObject, refundObject } from "../../ops/payloads/st
 import { textOf } from "../../providers/fields.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import {
   backfilled,
@@ -17,7 +18,6 @@ import {
 } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
 
-const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const secret = "whsec_of_reconciliation";
 const january = { from: "2026-01", to: "2026-01" };
@@ -41,28 +41,28 @@ const refund = refundObject({
   paymentIntent: "pi_r_returned",
   amount: 400n,
   currency: "eur",
-  createdAt: from + 20 * day,
+  createdAt: from + 20 * dayMs,
 });
 /** All that there is when history is read. */
 const read = [
-  charge("kept", from + 10 * day),
-  charge("returned", from + 11 * day, { amount_refunded: 400 }),
-  charge("changed", from + 12 * day),
-  charge("moved", from + 13 * day),
-  charge("gone", from + 14 * day),
+  charge("kept", from + 10 * dayMs),
+  charge("returned", from + 11 * dayMs, { amount_refunded: 400 }),
+  charge("changed", from + 12 * dayMs),
+  charge("moved", from + 13 * dayMs),
+  charge("gone", from + 14 * dayMs),
 ];
 const outside = invoiceObject({
   id: "in_r_outside",
   customer: "cus_r_outside",
   currency: "eur",
-  createdAt: from + 15 * day,
-  paidAt: from + 15 * day,
+  createdAt: from + 15 * dayMs,
+  paidAt: from + 15 * dayMs,
   outOfBand: true,
   lines: [{ id: "il_r", product: "prod_r", price: "price_r", amount: 1200n }],
 });
-const untold = charge("untold", from + 16 * day);
-const refused = charge("refused", from + 17 * day);
-const early = charge("early", from - 10 * day);
+const untold = charge("untold", from + 16 * dayMs);
+const refused = charge("refused", from + 17 * dayMs);
+const early = charge("early", from - 10 * dayMs);
 
 /** What Stripe lists later on, with a difference of every kind that it can have. */
 function planted(youngAt: number): JsonObject[] {
@@ -150,7 +150,7 @@ describe("The reconciliation of Stripe", function suite() {
   it("should name exactly the differences that there are, and count the rest", async () => {
     api.lists.set("/v1/charges", planted(youngAt));
     // Of the other integration's account, which has it in a list of its own.
-    await deliver(charge("elsewhere", from + 18 * day), true, false);
+    await deliver(charge("elsewhere", from + 18 * dayMs), true, false);
     await deliver(refused, false);
     await until(async () => (await endpoints.rejects()).length === 1);
     await endpoints.booked();
@@ -176,7 +176,7 @@ describe("The reconciliation of Stripe", function suite() {
     expect(report?.costs[0]).to.include({ payments: 3, listed_minor: 168, booked_minor: 162 });
     const changed = report?.differences.find(({ payment }) => payment === "pi_r_changed");
     expect(changed).to.deep.include({
-      at: new Date(from + 12 * day).toISOString(),
+      at: new Date(from + 12 * dayMs).toISOString(),
       listed: { currency: "EUR", amount_minor: 900, refunded_minor: 0 },
       booked: { currency: "EUR", amount_minor: 1_000, refunded_minor: 0 },
     });
@@ -308,7 +308,7 @@ describe("The reconciliation of Stripe", function suite() {
   }
 
   async function deliver(object: JsonObject, livemode: boolean, own = true): Promise<void> {
-    const at = from + 18 * day;
+    const at = from + 18 * dayMs;
     const id = `evt_${textOf(object.id)}`;
     const body = eventBody(stripeEvent({ id, type: "charge.succeeded", at, object, livemode }));
     const signed = stripe.sign(body, { signing_secret: secret }, Date.now());
