@@ -14,6 +14,7 @@ import { isObject, textOf } from "../../providers/fields.js";
 import type { Signed } from "../../providers/provider.js";
 import type { AppStore } from "../apis/app-store.js";
 import { send } from "../apis/stripe-api.js";
+import { dayMs, midnight } from "../harness/days.js";
 import {
   type Endpoints,
   expectError,
@@ -25,10 +26,9 @@ import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/h
 const apple = createApple();
 /** Of orders in which webhooks come. */
 const seeds = [1, 2];
-const dayMs = 24 * 60 * 60 * 1000;
 const weekMs = 7 * dayMs;
 /** Within the half year of which Apple lists notifications. */
-const from = Math.floor(Date.now() / dayMs) * dayMs - 176 * dayMs;
+const from = midnight(176);
 const onDay = (day: number): number => from + day * dayMs;
 const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
 const moments = [5, 30, 50, 70, 90, 110, 150, 175].map((day) => new Date(onDay(day)).toISOString());

@@ -23,6 +23,7 @@ import {
 } from "../../providers/google/paths.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
 import { send } from "../apis/stripe-api.js";
+import { dayMs, midnight } from "../harness/days.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
@@ -31,8 +32,7 @@ const google = createGoogle();
 const signer = makeSigner("of-the-history");
 /** Of orders in which webhooks come. */
 const seeds = [1, 2];
-const dayMs = 24 * 60 * 60 * 1000;
-const from = Math.floor(Date.now() / dayMs) * dayMs - 160 * dayMs;
+const from = midnight(160);
 const onDay = (day: number): number => from + day * dayMs;
 const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
 const moments = [5, 40, 70, 95, 125, 155].map((day) => new Date(onDay(day)).toISOString());

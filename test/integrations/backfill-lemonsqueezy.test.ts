@@ -16,6 +16,7 @@ import {
 import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import { lemonSqueezyApi } from "../apis/lemonsqueezy-api.js";
 import { send } from "../apis/stripe-api.js";
+import { dayMs } from "../harness/days.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import {
   backfilled,
@@ -29,7 +30,6 @@ import {
 const lemon = createLemonSqueezy();
 /** Of orders in which webhooks come. */
 const seeds = [1, 2, 3];
-const dayMs = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const onDay = (day: number): number => from + day * dayMs;
 const credentials = {

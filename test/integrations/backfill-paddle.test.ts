@@ -22,6 +22,7 @@ import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { paddleKey, type PaddleApi } from "../apis/paddle-api.js";
 import { send } from "../apis/stripe-api.js";
+import { dayMs } from "../harness/days.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import {
   backfilled,
@@ -35,7 +36,6 @@ import {
 } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
 
-const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const customers = 12;
 const secret = "pdl_ntfset_of_history";
@@ -70,11 +70,11 @@ function idOf({ id }: JsonObject): string {
  */
 function customerHistory(number: number): Happened[] {
   const [subscription, customer, address] = [`sub_h${number}`, `ctm_h${number}`, `add_h${number}`];
-  const startedAt = from + chance.whole(0, 29) * day + number * 1000;
+  const startedAt = from + chance.whole(0, 29) * dayMs + number * 1000;
   const months = chance.whole(1, 6);
   const hasEnded = chance.happens(40);
   const shared = { customer, address, currency: "EUR" } as const;
-  const canceledAt = startedAt + months * 30 * day;
+  const canceledAt = startedAt + months * 30 * dayMs;
   const sold = subscriptionData({
     ...shared,
     id: subscription,
@@ -87,7 +87,7 @@ function customerHistory(number: number): Happened[] {
   const items = [{ price, quantity: 1, recurring: true, status: "active", product }];
   const created = happened("/subscriptions", "subscription.created", startedAt, sold);
   const payments = Array.from({ length: months }, (_, month) => {
-    const at = startedAt + month * 30 * day;
+    const at = startedAt + month * 30 * dayMs;
     const id = `txn_${at}_h${number}`;
     const transaction = transactionData({
       ...shared,
@@ -110,7 +110,7 @@ function customerHistory(number: number): Happened[] {
 
 /** A part refunded, once approved; or taken by a chargeback and, at times, given back. */
 function returnsOf(number: number, month: number, transaction: string): Happened[] {
-  const at = from + (30 + month) * day + number * 60_000;
+  const at = from + (30 + month) * dayMs + number * 60_000;
   const adjustment = (
     id: string,
     action: AdjustmentInput["action"],
@@ -128,7 +128,7 @@ function returnsOf(number: number, month: number, transaction: string): Happened
   if (chance.happens(30)) {
     const isApproved = chance.happens(70);
     const refund = adjustment(name, "refund", isApproved ? "approved" : "pending_approval", at);
-    const approvedAt = at + 2 * day;
+    const approvedAt = at + 2 * dayMs;
     const changed = { ...refund, updated_at: new Date(approvedAt).toISOString() };
     return isApproved
       ? [happened("/adjustments", "adjustment.updated", approvedAt, changed)]
@@ -139,14 +139,14 @@ function returnsOf(number: number, month: number, transaction: string): Happened
   const taken = adjustment(name, "chargeback", isBack ? "reversed" : "approved", at);
   const reported = happened("/adjustments", "adjustment.created", at, taken);
   const back = adjustment(
-    `adj_${at + 5 * day}_h${number}`,
+    `adj_${at + 5 * dayMs}_h${number}`,
     "chargeback_reverse",
     "approved",
-    at + 5 * day,
+    at + 5 * dayMs,
   );
   return [
     { ...reported, event: { ...reported.event, data: { ...taken, status: "approved" } } },
-    ...(isBack ? [happened("/adjustments", "adjustment.created", at + 5 * day, back)] : []),
+    ...(isBack ? [happened("/adjustments", "adjustment.created", at + 5 * dayMs, back)] : []),
   ];
 }
 
@@ -382,7 +382,7 @@ describe("A backfill of Paddle", function suite() {
     async figures(): Promise<Figures> {
       const read = async (path: string) => (await this.endpoints.get(path)).json.data;
       const mrr: number[] = [];
-      for (let at = from + 15 * day; at < from + 240 * day; at += 15 * day) {
+      for (let at = from + 15 * dayMs; at < from + 240 * dayMs; at += 15 * dayMs) {
         const figure = await read(`/v1/metrics/mrr?at=${new Date(at).toISOString()}`);
         mrr.push(Number(figure.current_mrr));
       }

@@ -20,13 +20,13 @@ import {
   invoicePaymentObject,
   refundObject,
 } from "../../ops/payloads/stripe-money.js";
+import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
 import { logRecordBytesMax } from "../../stores/log/record-size.js";
 import { until } from "../harness/promises.js";
 
-const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const customers = 110;
 
@@ -86,7 +86,7 @@ const refund = refundObject({
   paymentIntent: "pi_h0",
   amount: 400n,
   currency: "eur",
-  createdAt: from + 3 * day,
+  createdAt: from + 3 * dayMs,
 });
 /** Authorized beside and never collected: a part of one charge, and all of another. */
 const held: JsonObject = {
@@ -103,7 +103,7 @@ const releases = [
   ["re_held", "ch_held", "pi_held", 1000n],
 ] as const;
 const released = releases.map(([id, charge, paymentIntent, amount]) => {
-  const made = { currency: "eur", createdAt: from + 5 * day, isRelease: true };
+  const made = { currency: "eur", createdAt: from + 5 * dayMs, isRelease: true };
   return refundObject({ id, charge, paymentIntent, amount, ...made });
 });
 const dispute = disputeObject({
@@ -112,25 +112,25 @@ const dispute = disputeObject({
   paymentIntent: "pi_h1",
   amount: 1000n,
   currency: "eur",
-  createdAt: from + 4 * day,
+  createdAt: from + 4 * dayMs,
   status: "lost",
-  withdrawnAt: from + 4 * day,
+  withdrawnAt: from + 4 * dayMs,
 });
 /** Paid outside Stripe, and partly returned there. */
 const outside = invoiceObject({
   id: "in_outside",
   customer: "cus_outside",
   currency: "eur",
-  createdAt: from + 35 * day,
-  paidAt: from + 36 * day,
+  createdAt: from + 35 * dayMs,
+  paidAt: from + 36 * dayMs,
   outOfBand: true,
   lines: [{ id: "il_outside", product: "prod_outside", price: "price_outside", amount: 1200n }],
 });
 const notes = [
   { id: "cn_issued", amountOutside: 500n },
-  { id: "cn_void", amountOutside: 200n, voidedAt: from + 38 * day },
+  { id: "cn_void", amountOutside: 200n, voidedAt: from + 38 * dayMs },
 ].map((note) => {
-  const createdAt = from + 37 * day;
+  const createdAt = from + 37 * dayMs;
   return creditNoteObject({ ...note, invoice: "in_outside", currency: "eur", createdAt });
 });
 const [releasedPart] = released;
@@ -153,13 +153,13 @@ const refundOfPart = refundObject({
   paymentIntent: "pi_h8",
   amount: 250n,
   currency: "eur",
-  createdAt: from + 6 * day,
+  createdAt: from + 6 * dayMs,
 });
 const refundedCharge: JsonObject = { ...all[0]?.charge, amount_refunded: 400 };
 const ended: JsonObject = {
   ...all[2]?.subscription,
   status: "canceled",
-  ended_at: (from + 40 * day) / 1000,
+  ended_at: (from + 40 * dayMs) / 1000,
 };
 
 function itemsAt(unitAmount: bigint, id: string): JsonObject {
@@ -461,7 +461,7 @@ describe("A backfill of Stripe", function suite() {
     );
     const nobody = { integration: "int_nobody", from };
     expect(await backfillCommand(endpoints.service, nobody, steps)).to.equal(2);
-    for (const unbookable of [0, Date.now() + day]) {
+    for (const unbookable of [0, Date.now() + dayMs]) {
       const order = { integration, from: unbookable };
       expect(await backfillCommand(endpoints.service, order, steps)).to.equal(2);
       expect(lines.at(-1)).to.match(/^--from must lie between 2000-01-01 and now/);
@@ -589,7 +589,7 @@ describe("A backfill of Stripe", function suite() {
     if (typeof object !== "object" || object === null || Array.isArray(object)) {
       throw new Error("no object");
     }
-    return { type, object, at: from + 5 * day } as const;
+    return { type, object, at: from + 5 * dayMs } as const;
   }
   async function deliver(event: JsonObject): Promise<void> {
     const signed = stripe.sign(eventBody(event), { signing_secret: secret }, Date.now());
