@@ -217,8 +217,13 @@ describe("The reconciliation of Stripe", function suite() {
   it("should show the score of each month in the metrics", async () => {
     const month = youngMonth();
     expectAgreement(await reconciled(endpoints, integration, { from: month, to: month }));
-    const shown = await endpoints.service.metrics.registry.metrics();
     const labels = `{integration="${integration}",month="${month}"}`;
+    let shown = "";
+    // Scores that another file of this process asked for are kept for some seconds.
+    await until(async () => {
+      shown = await endpoints.service.metrics.registry.metrics();
+      return shown.includes(`revenue_reconciliation_compared${labels}`);
+    });
     expect(shown)
       .to.include(`revenue_reconciliation_agreement_ratio${labels} 1\n`)
       .and.include(`revenue_reconciliation_differences${labels} 0\n`)
