@@ -57,6 +57,15 @@ export const limits = {
   /** Of one workspace: all of them are on one page, so that charts show them all. */
   annotationsMax: pageRows.max,
   goalsMax: pageRows.max,
+  /** Digests one process sends at a time: a slow receiver delays few others. */
+  digestsAtOnceMax: 10,
+  /** Products one digest asks of what changed: it names the first. */
+  digestProductsMax: 1,
+  /** Tries of one digest, the first included, and the pause after the first; it then triples. */
+  digestTriesMax: 6,
+  digestRetryMs: 5 * 60_000,
+  /** How long a mail server or a receiver of messages may take for one. */
+  deliveryMsMax: 30_000,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**
@@ -268,6 +277,12 @@ const settings = z.object({
   OIDC_LABEL: z.string().max(50).optional(),
   /** Who may create workspaces besides the administrator: the installation's owner, or members. */
   WORKSPACE_CREATION: z.enum(["owner", "members"]).default("owner"),
+  /** `smtp://` or `smtps://user:password@host:port`; without it no e-mail is sent. */
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: "must be a URL as smtps://host:465" }).optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, "must be an address: Revenue <revenue@example.com>")
+    .optional(),
   /** A clock that reported times up to this one was ahead and has been corrected: start by it. */
   CLOCK_SET_BACK_FROM: z.iso
     .datetime("must be a time as 2026-01-31T12:00:00.000Z")
@@ -348,6 +363,7 @@ export const secretSettings: readonly string[] = [
   "DATABASE_URL",
   "STATE_DATABASE_URLS",
   "SCHEMA_REGISTRY_URL",
+  "SMTP_URL",
 ];
 
 /** All that is wrong with the settings, one line each. */
@@ -418,4 +434,6 @@ const companions = [
   ["OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET", "the secret of this client"],
   ["OIDC_CLIENT_SECRET", "OIDC_ISSUER", "the address of the identity provider"],
   ["OIDC_LABEL", "OIDC_ISSUER", "the identity provider it names"],
+  ["SMTP_URL", "MAIL_FROM", "the sender of its e-mails"],
+  ["MAIL_FROM", "SMTP_URL", "the server that sends them"],
 ] as const;

@@ -10,8 +10,10 @@ import { createProviders } from "../providers/index.js";
 import type { Service } from "../service.js";
 import { topics } from "../schemas/records/records.js";
 import { accountHasher } from "../stores/vault/account-hash.js";
+import type { Reads } from "./reading/in-process.js";
 import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
+import { startDigests } from "./digests/run.js";
 import { docsRoutes } from "./docs/routes.js";
 import { createExports } from "./exports/send.js";
 import { dashboardRoutes } from "./dashboard.js";
@@ -81,6 +83,7 @@ export async function start(service: Service): Promise<void> {
   const { postgres, vault } = service;
   const providers = createProviders(service.config);
   const customers = { postgres, vault, providers, hashAccount };
+  const reads: Reads = new Map();
   const api = {
     router,
     service,
@@ -91,14 +94,16 @@ export async function start(service: Service): Promise<void> {
     turns,
     hashAccount,
     customers,
+    reads,
   };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
-  router.use(manageRoutes(service, catalogues).routes());
+  router.use(manageRoutes(service, catalogues, reads).routes());
   await sessionRoutes(router, service);
   dashboardRoutes(router, service);
   docsRoutes(router);
   mcpRoute(router, service);
+  startDigests(service, reads);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);
   router.get(streamPath, requireKey(service, { scope: "read" }), () => {

@@ -1,5 +1,6 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
+import * as digests from "../../schemas/http/digests.js";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
@@ -232,6 +233,21 @@ function ofWorkspace(): Operation[] {
     list("/goals", "Goals", members.goal),
     change("/goals/{goal}", "Change a goal", members.changedGoal, members.goal),
     remove("/goals/{goal}", "Delete a goal", members.goal),
+    read("/digests", "One's own digest, and the workspace's", digests.digests),
+    {
+      ...create(
+        "/digests/email",
+        "Get the figures of every day, week or month by e-mail",
+        digests.newEmailDigest,
+        digests.digest,
+      ),
+      status: 200,
+    },
+    remove("/digests/email", "Get no more of them", digests.digest),
+    {
+      ...read("/digests/preview", "A digest of the last whole period", digests.digestPreview),
+      query: digests.previewQuery,
+    },
     remove(
       "/accounts/{account}/customer",
       "Erase a customer's id, name and e-mail; nothing is kept of it again",

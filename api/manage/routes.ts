@@ -21,6 +21,8 @@ import { reconciliationRoutes } from "./integrations/reconciliation.js";
 import { payoutRoutes } from "./integrations/payouts.js";
 import { backupRoutes } from "./backups.js";
 import { Calls } from "./calls.js";
+import { digestRoutes } from "./digests.js";
+import type { Reads } from "../reading/in-process.js";
 import { demoRoutes } from "./demo/routes.js";
 import { goalRoutes } from "./goals.js";
 import { customerRoutes } from "./customers.js";
@@ -34,7 +36,7 @@ import { rejectRoutes } from "./rejects.js";
 import { savedViewRoutes } from "./saved-views.js";
 import { workspaceRoutes } from "./workspaces.js";
 
-export function manageRoutes(service: Service, catalogues: CatalogueView): Router {
+export function manageRoutes(service: Service, catalogues: CatalogueView, reads: Reads): Router {
   const router = new Router({ prefix: "/v1/manage", sensitive: true });
   const cursors = createCursors(service.vault);
   const providers = createProviders(service.config);
@@ -57,6 +59,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView): Route
   savedViewRoutes(service, workspace);
   annotationRoutes(service, workspace);
   goalRoutes(service, workspace);
+  digestRoutes(service, workspace, reads);
   customerRoutes(service, workspace);
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);

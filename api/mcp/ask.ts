@@ -46,8 +46,12 @@ export async function askTool(
 }
 
 /** The screen with the same parameters, at both clocks of the answer: it never changes. */
-function proofOf(
-  { shown, workspace, environment }: Caller,
+export function proofOf(
+  {
+    shown,
+    workspace,
+    environment,
+  }: Readonly<Record<"shown" | "workspace" | "environment", string>>,
   screen: string,
   args: ReadonlyMap<string, string>,
   answer: unknown,

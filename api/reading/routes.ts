@@ -27,6 +27,7 @@ import { type Format, formatOf, refusePages } from "../exports/formats.js";
 import { type Exports, type Presented, type Table, sendWritten } from "../exports/send.js";
 import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
 import type { Cursors } from "./cursors.js";
+import type { Reads } from "./in-process.js";
 import { type Page, type PinnedAsOf, type WalkQuery, openWalk } from "./pages.js";
 import { type Range, checkRange, clocksOf, completeText } from "./reading.js";
 
@@ -41,6 +42,7 @@ export interface ReadApi {
   readonly turns: Turns;
   readonly hashAccount: HashAccount;
   readonly customers: CustomerReader;
+  readonly reads: Reads;
 }
 
 /** One call. */
@@ -57,12 +59,12 @@ type FormatQuery = { readonly format?: ExportFormat | "json" | undefined };
 
 /** @param answer null: it is on its way already */
 export function readRoute<Query extends FormatQuery>(
-  { router, service, catalogues, turns }: ReadApi,
+  { router, service, catalogues, turns, reads }: ReadApi,
   path: string,
   parameters: Parameters<Query>,
   answer: (asked: Asked<Query>) => Promise<object | null>,
 ): void {
-  router.get(path, requireKey(service, { scope: "read" }), async (ctx) => {
+  const read = async (ctx: Context) => {
     const access = accessOf(ctx);
     const query = readQuery(ctx, parameters);
     const format = formatOf(ctx, query.format);
@@ -72,7 +74,9 @@ export function readRoute<Query extends FormatQuery>(
       return ctx.res.destroyed ? null : answer({ ctx, access, query, format, catalogue });
     });
     if (body !== null) ctx.body = { status: "success", ...body };
-  });
+  };
+  reads.set(path, read);
+  router.get(path, requireKey(service, { scope: "read" }), read);
 }
 
 /**

@@ -41,6 +41,7 @@ export const postgresTables = [
   "saved_views",
   "annotations",
   "goals",
+  "digests",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 

@@ -237,6 +237,10 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/goals": "viewer",
   "PATCH /workspaces/:workspace/goals/:goal": "admin",
   "DELETE /workspaces/:workspace/goals/:goal": "admin",
+  "GET /workspaces/:workspace/digests": "viewer",
+  "POST /workspaces/:workspace/digests/email": "viewer",
+  "DELETE /workspaces/:workspace/digests/email": "viewer",
+  "GET /workspaces/:workspace/digests/preview": "viewer",
 };
 
 describe("Roles", function suite() {

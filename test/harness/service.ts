@@ -11,6 +11,7 @@ import { openAppStore } from "../apis/app-store.js";
 import { openGooglePlay } from "../apis/google-play.js";
 import { openGumroadApi } from "../apis/gumroad-api.js";
 import { client, openIdentityServers } from "../apis/identity-servers.js";
+import { openMailServer } from "../apis/mail-server.js";
 import { openPaddleApi } from "../apis/paddle-api.js";
 import { openStripeApi } from "../apis/stripe-api.js";
 
@@ -25,6 +26,7 @@ async function openApis() {
     paddleApi: await openPaddleApi((request, response) => answersApi.answer(request, response)),
     /** Of Lemon Squeezy; of Paddle for keys of its own. */
     answersApi,
+    mailServer: await openMailServer(),
     /** Where people sign in. */
     identityServers: await openIdentityServers(),
   };
@@ -70,7 +72,16 @@ export async function allBooked({ service }: Pick<TestService, "service">): Prom
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const apis = await openApis();
-  const { stripeApi, play, appStore, gumroadApi, paddleApi, answersApi, identityServers } = apis;
+  const {
+    stripeApi,
+    play,
+    appStore,
+    gumroadApi,
+    paddleApi,
+    answersApi,
+    identityServers,
+    mailServer,
+  } = apis;
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -86,6 +97,8 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     GUMROAD_API_URL: gumroadApi.url,
     PADDLE_API_URL: paddleApi.url,
     LEMONSQUEEZY_API_URL: answersApi.url,
+    SMTP_URL: mailServer.url,
+    MAIL_FROM: "Revenue <revenue@example.com>",
     OIDC_ISSUER: identityServers.oidcUrl,
     OIDC_CLIENT_ID: client.id,
     OIDC_CLIENT_SECRET: client.secret,

@@ -82,6 +82,7 @@ export async function changeRole(
 export async function leave(sql: Sql, workspace: string, member: string): Promise<void> {
   const own = "workspace = $1 AND member = $2";
   await sql.query(`DELETE FROM memberships WHERE ${own}`, [workspace, member]);
+  await sql.query(`DELETE FROM digests WHERE ${own}`, [workspace, member]);
   await sql.query(`DELETE FROM saved_views WHERE ${own} AND NOT shared`, [workspace, member]);
   await sql.query(
     `DELETE FROM users WHERE id = $1 AND NOT owns_installation

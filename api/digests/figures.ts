@@ -1,0 +1,76 @@
+/** The figures of a period, as the interface answers them, each with its frozen link. */
+import { limits } from "../../config.js";
+import type { Frequency } from "../../schemas/http/digests.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import type { Service } from "../../service.js";
+import { periodStart } from "../../workspaces/digest-periods.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import { proofOf } from "../mcp/ask.js";
+import { mrrAnswer } from "../mrr/schema.js";
+import { type Reads, askInProcess } from "../reading/in-process.js";
+import { clocksOf, completeText } from "../reading/reading.js";
+import { revenueAnswer } from "../revenue/schema.js";
+import { whatChangedAnswer } from "../what-changed/schema.js";
+import type { DigestFigures } from "./sentences.js";
+
+export interface FrozenFigures extends DigestFigures {
+  readonly workspace: string;
+  readonly frequency: Frequency;
+  /** Its first day and the last, as YYYY-MM-DD. */
+  readonly days: { readonly first: string; readonly last: string };
+  readonly links: Readonly<Record<"mrr" | "whatChanged" | "revenue", string>>;
+}
+
+/** Not everything received in the period is booked yet. */
+export class PeriodIncomplete extends Error {
+  override readonly name = "PeriodIncomplete";
+}
+
+/**
+ * @param end ms since 1970: the first moment after the period
+ * @throws PeriodIncomplete
+ */
+export async function readFigures(
+  service: Pick<Service, "clickhouse" | "watermark">,
+  reads: Reads,
+  { id: workspace, name, base_currency: baseCurrency }: Workspace,
+  { frequency, end, origin }: Period,
+): Promise<FrozenFigures> {
+  const environment = "live";
+  const keyId = `digests of ${workspace}`;
+  const access = { workspace, environment, keyId, scope: "Read-only", baseCurrency } as const;
+  const clocks = await clocksOf(service, access);
+  if (clocks.completeTo < end) throw new PeriodIncomplete();
+  const known_at = completeText(clocks);
+  const start = periodStart(frequency, end);
+  const at = new Date(end - 1).toISOString();
+  const [from, to] = [utcDay(start), utcDay(end)];
+  const caller = { shown: origin, workspace, environment };
+  const ask = async (path: string, screen: string, query: Readonly<Record<string, string>>) => {
+    const asked = { ...query, known_at };
+    const answer = await askInProcess(reads, access, path, asked);
+    return { answer, link: proofOf(caller, screen, new Map(Object.entries(asked)), answer) };
+  };
+  const byProduct = { from, to, by: "product", limit: String(limits.digestProductsMax) };
+  const days = { from, to, interval: "day", compare: "previous_period", at };
+  // One after the other: whoever waits for an answer in the dashboard comes first.
+  const mrr = await ask("/v1/metrics/mrr", "/mrr", { at });
+  const changed = await ask("/v1/metrics/mrr/what-changed", "/what-changed", byProduct);
+  const revenue = await ask("/v1/metrics/revenue", "/revenue", days);
+  return {
+    workspace: name,
+    frequency,
+    days: { first: from, last: utcDay(end - 1) },
+    mrr: mrrAnswer.parse(mrr.answer).data,
+    whatChanged: whatChangedAnswer.parse(changed.answer).data,
+    revenue: revenueAnswer.parse(revenue.answer).data,
+    links: { mrr: mrr.link, whatChanged: changed.link, revenue: revenue.link },
+  };
+}
+
+export interface Period {
+  readonly frequency: Frequency;
+  readonly end: number;
+  /** What links begin with. */
+  readonly origin: string;
+}

@@ -1,0 +1,71 @@
+/** A digest as it is sent: plain text and simple HTML say the same. Pure. */
+import type { Message } from "../../workspaces/channels/message.js";
+import { escapeHtml } from "../plain-page.js";
+import type { FrozenFigures } from "./figures.js";
+import { moneyIn, sentencesOf } from "./sentences.js";
+
+/** @param unsubscribeUrl of a digest that a person gets by e-mail */
+export function digestMessage(figures: FrozenFigures, unsubscribeUrl?: string): Message {
+  const { mrr, whatChanged, revenue, links, frequency } = figures;
+  const money = moneyIn(mrr.currency);
+  const of = `${figures.workspace.replaceAll(/\s+/g, " ")}, ${daysOf(figures)}`;
+  const sentences = sentencesOf(frequency, figures);
+  const lines = [
+    figureLine("MRR", money(mrr.current_mrr), money(whatChanged.from.mrr), links.mrr),
+    figureLine(
+      "Revenue",
+      money(revenue.totals.revenue),
+      revenue.compare ? money(revenue.compare.revenue) : null,
+      links.revenue,
+    ),
+    {
+      name: "What changed",
+      figure: signed(whatChanged.difference, money),
+      link: links.whatChanged,
+    },
+  ];
+  const frozen = "Each link shows these figures for ever as they were known when this was sent.";
+  const text = [
+    of,
+    "",
+    ...sentences,
+    "",
+    ...lines.map(({ name, figure, link }) => `${name}: ${figure}\n${link}`),
+    "",
+    frozen,
+    ...(unsubscribeUrl === undefined ? [] : ["", `No more of these: ${unsubscribeUrl}`]),
+    "",
+  ];
+  const rows = lines.map(
+    ({ name, figure, link }) => `<li>${anchor(link, name)}: ${escapeHtml(figure)}</li>`,
+  );
+  const html = [
+    `<h1 style="font-size:1.2em">${escapeHtml(of)}</h1>`,
+    `<p>${sentences.map(escapeHtml).join("<br>")}</p>`,
+    `<ul>${rows.join("")}</ul>`,
+    `<p>${frozen}</p>`,
+    ...(unsubscribeUrl === undefined
+      ? []
+      : [`<p>${anchor(unsubscribeUrl, "No more of these")}</p>`]),
+  ];
+  const subject = `${of}: MRR ${money(mrr.current_mrr)}`;
+  const message = { subject, text: text.join("\n"), html: html.join("\n") };
+  return unsubscribeUrl === undefined ? message : { ...message, unsubscribeUrl };
+}
+
+function daysOf({ days: { first, last }, frequency }: FrozenFigures): string {
+  if (frequency === "daily") return first;
+  return frequency === "monthly" ? first.slice(0, "YYYY-MM".length) : `${first} to ${last}`;
+}
+
+function figureLine(name: string, now: string, before: string | null, link: string) {
+  return { name, figure: before === null ? now : `${now} (before: ${before})`, link };
+}
+
+function signed(amount: number, money: (amount: number) => string): string {
+  return amount > 0 ? `+${money(amount)}` : money(amount);
+}
+
+function anchor(link: string, text: string): string {
+  return `<a href="${escapeHtml(link)}">${text}</a>`;
+}

@@ -1,0 +1,81 @@
+/**
+ * Sends the digests that are due. Every process of the role api looks for them; which one sends a
+ * digest is decided by its claim (workspaces/digests.ts).
+ */
+import { Lookout } from "../../runtime/lookout.js";
+import type { Service } from "../../service.js";
+import { sendEmail } from "../../workspaces/channels/email.js";
+import { NotDelivered } from "../../workspaces/channels/message.js";
+import {
+  type Digest,
+  claimDigest,
+  digestNews,
+  dueDigests,
+  noteFailed,
+  noteSent,
+} from "../../workspaces/digests.js";
+import { findMember } from "../../workspaces/members/memberships.js";
+import { findWorkspace } from "../../workspaces/workspaces.js";
+import type { Reads } from "../reading/in-process.js";
+import { PeriodIncomplete, readFigures } from "./figures.js";
+import { digestMessage } from "./message.js";
+
+const lookEveryMs = 1_000;
+const calmLookEveryMs = 30_000;
+
+export function startDigests(service: Service, reads: Reads): void {
+  const stop = new AbortController();
+  const running = run(service, reads, stop.signal);
+  service.releases.push("digests", async () => {
+    stop.abort();
+    await running;
+  });
+}
+
+async function run(service: Service, reads: Reads, stopping: AbortSignal): Promise<void> {
+  const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
+  const lookout = new Lookout(digestNews, options);
+  while (!stopping.aborted) {
+    try {
+      const due = await dueDigests(service.postgres, new Date());
+      await Promise.all(due.map((one) => sendOne(service, reads, one)));
+    } catch (err) {
+      if (!stopping.aborted) service.logger.error({ err }, "digests could not be sent; again soon");
+    }
+    await lookout.rest(stopping);
+  }
+}
+
+async function sendOne(service: Service, reads: Reads, due: Digest): Promise<void> {
+  const { logger, postgres } = service;
+  const claimed = await claimDigest(postgres, due, new Date());
+  if (claimed === null) return;
+  try {
+    await deliver(service, reads, claimed);
+  } catch (err) {
+    const { id, tries } = claimed;
+    logger.warn({ err, digest: id, tries }, "a digest could not be sent");
+    await noteFailed(postgres, claimed, problemOf(err), new Date());
+    return;
+  }
+  await noteSent(postgres, claimed, new Date());
+}
+
+async function deliver(service: Service, reads: Reads, claimed: Digest): Promise<void> {
+  const { config, postgres, vault } = service;
+  const { member, frequency, origin, period_end: end } = claimed;
+  const workspace = await findWorkspace(postgres, claimed.workspace);
+  if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
+  const period = { frequency, end: end.getTime(), origin };
+  const figures = await readFigures(service, reads, workspace, period);
+  const found = member === null ? null : await findMember(postgres, vault, workspace.id, member);
+  const email = found?.email;
+  if (!email) throw new NotDelivered("The member's e-mail address is not known.");
+  await sendEmail(config, email, digestMessage(figures));
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof NotDelivered) return error.message;
+  if (error instanceof PeriodIncomplete) return "Not everything of the period is booked yet.";
+  return "The figures could not be read; the log of the service has the reason.";
+}

@@ -1,0 +1,92 @@
+/** `…/digests`: a member's own, by e-mail, and that of the workspace's channel. */
+import type { Context } from "koa";
+import { readJson } from "../../http/body.js";
+import { originOf } from "../../http/cookies.js";
+import { readQuery } from "../../http/query.js";
+import { memberOf } from "../../http/state.js";
+import { newEmailDigest, previewQuery } from "../../schemas/http/digests.js";
+import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
+import { missingMailSettings } from "../../workspaces/channels/email.js";
+import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
+import { type Digest, chooseDigest, digestOf, endDigest } from "../../workspaces/digests.js";
+import { findMember } from "../../workspaces/members/memberships.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import { PeriodIncomplete, readFigures } from "../digests/figures.js";
+import { digestMessage } from "../digests/message.js";
+import type { Reads } from "../reading/in-process.js";
+import type { Calls } from "./calls.js";
+
+export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: Reads): void {
+  const { config, postgres, vault } = service;
+  const path = "/digests";
+  const email = `${path}/email`;
+
+  calls.get(path, "look", async (ctx, { id }) => {
+    const member = memberOf(ctx);
+    const [own, ofWorkspace] = await Promise.all([
+      member === null ? null : digestOf(postgres, id, member),
+      digestOf(postgres, id, null),
+    ]);
+    const missing_settings = missingMailSettings(config);
+    return { missing_settings, email: own && shown(own), slack: ofWorkspace && shown(ofWorkspace) };
+  });
+
+  const chosen = { right: "look", action: "digest.chosen" } as const;
+  calls.write("POST", email, chosen, async (ctx, { id: workspace }) => {
+    const { frequency } = readJson(ctx, newEmailDigest);
+    const missing = missingMailSettings(config);
+    if (missing.length > 0) {
+      const message = `No e-mail can be sent: ${missing.join(" and ")} must be set.`;
+      throw unprocessable("email_not_set_up", message);
+    }
+    const member = memberOf(ctx);
+    const found = member === null ? null : await findMember(postgres, vault, workspace, member);
+    if (!found?.email) {
+      const message = "Only members who signed in with a verified e-mail address get digests.";
+      throw unprocessable("email_unknown", message);
+    }
+    const given = { workspace, member, frequency, origin: originOf(ctx.req), url: null };
+    return shown(await chooseDigest(postgres, vault, given, new Date()));
+  });
+
+  const ended = { right: "look", action: "digest.ended" } as const;
+  calls.write("DELETE", email, ended, async (ctx, { id }) => {
+    const member = memberOf(ctx);
+    return end(member === null ? null : await digestOf(postgres, id, member));
+  });
+
+  calls.answer("GET", `${path}/preview`, { right: "look" }, async (ctx, workspace) => {
+    const { frequency = "weekly" } = readQuery(ctx, previewQuery);
+    return { status: "success", data: await preview(ctx, workspace, frequency) };
+  });
+
+  async function preview(ctx: Context, workspace: Workspace, frequency: Digest["frequency"]) {
+    const period = {
+      frequency,
+      end: lastPeriodEnd(frequency, Date.now()),
+      origin: originOf(ctx.req),
+    };
+    try {
+      const { subject, text, html } = digestMessage(
+        await readFigures(service, reads, workspace, period),
+      );
+      return { subject, text, html };
+    } catch (error) {
+      if (!(error instanceof PeriodIncomplete)) throw error;
+      const message = "Not everything of the period is booked yet; call again.";
+      throw unavailable("period_incomplete", message);
+    }
+  }
+
+  /** @throws ApiError 404 */
+  async function end(found: Digest | null) {
+    if (found === null) throw notFound("digest_unknown", "There is no such digest.");
+    await endDigest(postgres, found.id);
+    return shown(found);
+  }
+}
+
+function shown({ id, frequency, due_at: next_at, sent_at, problem, created_at }: Digest) {
+  return { id, frequency, next_at, sent_at, problem, created_at };
+}

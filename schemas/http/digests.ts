@@ -1,0 +1,43 @@
+/** Digests: the figures of a period, sent to a member or to a channel of the workspace. */
+import { z } from "zod";
+import { timestamp } from "./manage.js";
+
+export const frequencies = ["daily", "weekly", "monthly"] as const;
+export type Frequency = (typeof frequencies)[number];
+
+const frequency = z.enum(frequencies);
+const urlLengthMax = 2_000;
+
+export const newEmailDigest = z.strictObject({ frequency });
+export const newSlackDigest = z.strictObject({
+  frequency,
+  url: z
+    .url({ protocol: /^https?$/, error: "must be a URL as https://hooks.slack.com/services/…" })
+    .max(urlLengthMax)
+    .describe("Of a Slack-compatible incoming webhook; shown to nobody afterwards"),
+});
+
+export const previewQuery = z.object({ frequency: frequency.optional() });
+
+export const digest = z
+  .object({
+    id: z.string(),
+    frequency,
+    next_at: timestamp.describe("When it is sent next, or tried again"),
+    sent_at: timestamp.nullable().describe("When it was sent last"),
+    problem: z.string().nullable().describe("Why the last try failed"),
+    created_at: timestamp,
+  })
+  .meta({ id: "Digest" });
+
+export const digests = z.object({
+  missing_settings: z.array(z.string()).describe("Settings without which no e-mail is sent"),
+  email: digest.nullable().describe("Your own"),
+  slack: digest.nullable().describe("Of the workspace"),
+});
+
+export const digestPreview = z.object({
+  subject: z.string(),
+  text: z.string(),
+  html: z.string(),
+});

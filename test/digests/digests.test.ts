@@ -1,0 +1,183 @@
+/** Digests end to end: chosen in the dashboard, sent by the running service to a mail server. */
+import { expect } from "chai";
+import { limits } from "../../config.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import { lastPeriodEnd, periodStart } from "../../workspaces/digest-periods.js";
+import { claimDigest, digestNews, digestOf, dueDigests } from "../../workspaces/digests.js";
+import { join, leave } from "../../workspaces/members/memberships.js";
+import { createUser } from "../../workspaces/members/users.js";
+import { Browser } from "../harness/browser.js";
+import { expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
+
+const end = lastPeriodEnd("daily", Date.now());
+const dayBefore = periodStart("daily", end);
+
+describe("Digests", function suite() {
+  this.timeout(60_000);
+  const endpoints = suiteEndpoints();
+  let path: string;
+
+  before(async () => {
+    path = `/v1/manage${endpoints.path}/digests`;
+    const subscriptions = [
+      { name: "before", day: periodStart("daily", dayBefore), amount: 20 },
+      { name: "within", day: dayBefore, amount: 30 },
+    ];
+    for (const { name, day, amount } of subscriptions) {
+      const { status, text } = await endpoints.ingest({
+        provider: "custom",
+        event_id: `digest-${name}`,
+        event_type: "subscription.new",
+        occurred_at: `${utcDay(day)}T10:00:00Z`,
+        subscription_id: name,
+        customer_id: name,
+        interval: "month",
+        product_id: "Atlas <1>",
+        amount,
+        currency: "EUR",
+      });
+      expect(status, text).to.equal(202);
+    }
+    await endpoints.booked();
+  });
+
+  let made = 0;
+
+  async function memberWith(email: string | null) {
+    const { postgres, sessions, vault } = endpoints.service;
+    const { user, token } = await postgres.transaction(async (sql) => {
+      const given = email === null ? { name: "Reader" } : { name: "Reader", email };
+      const created = await createUser(sql, vault, given, new Date());
+      await join(sql, endpoints.workspace, created, "viewer", new Date());
+      const begun = await sessions.begin(sql, { user: created, by: "link" });
+      return { user: created, token: begun };
+    });
+    const browser = new Browser(endpoints.base);
+    browser.setCookie("session", token);
+    return { browser, user };
+  }
+
+  /** Somebody with a daily digest. */
+  async function reader() {
+    const email = `reader-${(made += 1)}@example.com`;
+    const member = await memberWith(email);
+    const chosen = await member.browser.call("POST", `${path}/email`, { frequency: "daily" });
+    expect(chosen.status, chosen.text).to.equal(200);
+    const id = String(chosen.json.data.id);
+    const shown = async () => (await member.browser.call("GET", path)).json.data.email;
+    return { ...member, email, id, shown };
+  }
+
+  /** As if the day of `end` had come, or the pause before another try were over. */
+  async function makeDue(id: string): Promise<void> {
+    const due = "UPDATE digests SET period_end = $2, due_at = $3 WHERE id = $1";
+    const values = [id, new Date(end), new Date(Date.now() - 1)];
+    await endpoints.service.postgres.query(due, values);
+    digestNews.announce();
+  }
+
+  const mailsTo = (email: string) =>
+    endpoints.mailServer.mails.filter(({ to }) => to.includes(email));
+
+  it("should send the figures of the interface, frozen, once", async () => {
+    const { email, id, shown } = await reader();
+    await makeDue(id);
+    await until(async () => (await shown()).sent_at !== null);
+    const [mail, ...more] = mailsTo(email);
+    expect(more).to.deep.equal([]);
+    const text = mail?.text ?? "";
+    expect(text).to.include(`Subject: Endpoints, ${utcDay(dayBefore)}: MRR €50.00`);
+    expect(text).to.include("MRR is €50.00, up €30.00 (150%) from €20.00 a day before.");
+    expect(text).to.include("It grew by new customers (€30.00), most of all in Atlas <1>.");
+    expect(text).to.include(
+      "Revenue of the day was €30.00 from 1 sale, after €20.00 from 1 sale the day before.",
+    );
+    expect(text, "HTML").to.include("most of all in Atlas &lt;1&gt;.");
+    const link = new URL(/^http\S+\/mrr\?\S+$/m.exec(text)?.[0] ?? "");
+    expect(link.origin).to.equal(endpoints.base);
+    const { at, known_at: knownAt } = Object.fromEntries(link.searchParams);
+    const asked = `/v1/metrics/mrr?at=${at}&known_at=${knownAt}`;
+    expect((await endpoints.get(asked)).json.data.current_mrr).to.equal(50);
+    const { next_at: next, problem } = await shown();
+    expect(problem).to.equal(null);
+    expect(Date.parse(next)).to.be.greaterThan(Date.now());
+  });
+
+  it("should try again with growing pauses, then give up and say so", async () => {
+    const { email, id, shown } = await reader();
+    const { mailServer, service } = endpoints;
+    mailServer.refusal = 451;
+    const pauses: number[] = [];
+    try {
+      for (let tries = 1; tries <= limits.digestTriesMax; tries += 1) {
+        const asked = mailServer.asked;
+        const before = Date.now();
+        await makeDue(id);
+        await until(() => mailServer.asked > asked);
+        const failed = async () => (await shown()).problem !== null;
+        await until(failed);
+        if (tries === limits.digestTriesMax) break;
+        pauses.push(Math.floor((Date.parse((await shown()).next_at) - before) / 60_000));
+        await service.postgres.query("UPDATE digests SET problem = NULL WHERE id = $1", [id]);
+      }
+    } finally {
+      mailServer.refusal = null;
+    }
+    expect(pauses).to.deep.equal([5, 15, 45, 135, 405]);
+    expect((await shown()).problem).to.equal("The mail server refused it with 451.");
+    const { json } = await endpoints.manage("GET", `${endpoints.path}/activity`);
+    expect(json.data).to.deep.include.members([
+      { ...json.data[0], actor: "digests", action: "digest.failed", object: id },
+    ]);
+    expect(mailsTo(email)).to.deep.equal([]);
+    // The next period begins anew.
+    await makeDue(id);
+    await until(async () => (await shown()).sent_at !== null);
+    expect(mailsTo(email)).to.have.length(1);
+    expect((await shown()).problem).to.equal(null);
+  });
+
+  it("should be claimed by one of many processes, and again if that one is killed", async () => {
+    const { postgres } = endpoints.service;
+    const { id, user } = await reader();
+    const now = new Date();
+    const own = await digestOf(postgres, endpoints.workspace, user);
+    if (own === null) throw new Error("it was chosen");
+    const claims = await Promise.all([1, 2, 3].map(() => claimDigest(postgres, own, now)));
+    expect(claims.filter((claim) => claim !== null)).to.have.length(1);
+    const dueAt = async (ms: number) =>
+      (await dueDigests(postgres, new Date(ms))).some((due) => due.id === id);
+    const again = now.getTime() + limits.digestRetryMs;
+    expect(await dueAt(again - 1)).to.equal(false);
+    expect(await dueAt(again)).to.equal(true);
+  });
+
+  it("should preview the last period without sending anything", async () => {
+    const { json } = await endpoints.manage("GET", `${endpoints.path}/digests/preview`);
+    expect(json.data.subject).to.match(/^Endpoints, [\d-]+ to [\d-]+: MRR €/);
+    expect(json.data.text).to.include("Revenue of the week was ");
+    expect(json.data.html).to.include("<li><a href=");
+  });
+
+  it("should not be for members without an e-mail address, or who left", async () => {
+    const nameless = await memberWith(null);
+    const refused = await nameless.browser.call("POST", `${path}/email`, { frequency: "daily" });
+    expectError(refused, "422 email_unknown");
+    const { postgres } = endpoints.service;
+    const { user } = await reader();
+    await postgres.transaction((sql) => leave(sql, endpoints.workspace, user));
+    expect(await digestOf(postgres, endpoints.workspace, user)).to.equal(null);
+  });
+
+  it("should be changed and ended by whose it is", async () => {
+    const { browser, id, shown } = await reader();
+    const changed = await browser.call("POST", `${path}/email`, { frequency: "monthly" });
+    expect(changed.json.data).to.include({ id, frequency: "monthly" });
+    const other = await memberWith("other@example.com");
+    expect((await other.browser.call("GET", path)).json.data.email).to.equal(null);
+    expectError(await other.browser.call("DELETE", `${path}/email`), "404 digest_unknown");
+    expect((await browser.call("DELETE", `${path}/email`)).status).to.equal(200);
+    expect(await shown()).to.equal(null);
+  });
+});

@@ -1,0 +1,57 @@
+/** E-mail over SMTP (`SMTP_URL`, `MAIL_FROM`). */
+import { type Config, limits } from "../../config.js";
+import { type Message, NotDelivered } from "./message.js";
+
+type MailSettings = Pick<Config, "SMTP_URL" | "MAIL_FROM">;
+
+/** Without them no e-mail is offered. */
+export function missingMailSettings(config: MailSettings): string[] {
+  return (["SMTP_URL", "MAIL_FROM"] as const).filter((name) => config[name] === undefined);
+}
+
+/** @throws NotDelivered unless the server took it */
+export async function sendEmail(
+  config: MailSettings,
+  to: string,
+  { subject, text, html, unsubscribeUrl }: Message,
+): Promise<void> {
+  const { SMTP_URL: url, MAIL_FROM: from } = config;
+  if (url === undefined || from === undefined) {
+    throw new NotDelivered(`${missingMailSettings(config).join(" and ")} must be set.`);
+  }
+  // Loaded by the first one: most installations never need it.
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport({
+    url,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    connectionTimeout: limits.deliveryMsMax,
+    greetingTimeout: limits.deliveryMsMax,
+    socketTimeout: limits.deliveryMsMax,
+  });
+  const headers =
+    unsubscribeUrl === undefined
+      ? {}
+      : {
+          "List-Unsubscribe": `<${unsubscribeUrl}>`,
+          "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+        };
+  try {
+    // As an object: text that looks like a list of addresses stays one.
+    const address = { name: "", address: to };
+    const signal = AbortSignal.timeout(limits.deliveryMsMax);
+    await transport.sendMail({ from, to: address, subject, text, html, headers, signal });
+  } catch (error) {
+    throw new NotDelivered(problemOf(error), { cause: error });
+  } finally {
+    transport.close();
+  }
+}
+
+/** Servers' own words may name addresses; the log has them. */
+function problemOf(error: unknown): string {
+  const { responseCode } = Object(error);
+  return typeof responseCode === "number"
+    ? `The mail server refused it with ${responseCode}.`
+    : "The mail server could not be reached, or was too slow.";
+}

@@ -1,0 +1,166 @@
+/**
+ * Digests as they are stored, and whose turn it is to send one. A process claims a digest by moving
+ * its `due_at` to the time of the next try, so only one of many sends it. If that process is
+ * killed after the send and before the note, the next try sends it once more.
+ */
+import { limits } from "../config.js";
+import { News } from "../runtime/lookout.js";
+import type { Frequency } from "../schemas/http/digests.js";
+import type { Postgres } from "../stores/postgres/postgres.js";
+import { durably, insertRow } from "../stores/postgres/rows.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import type { Vault } from "../stores/vault/vault.js";
+import { dueAfter, nextPeriodEnd } from "./digest-periods.js";
+import { recordActivity } from "./members/activity.js";
+
+export interface Digest {
+  readonly id: string;
+  readonly workspace: string;
+  /** Null: it goes to the workspace's own channel. */
+  readonly member: string | null;
+  readonly channel: "email" | "slack";
+  readonly frequency: Frequency;
+  readonly url_sealed: Buffer | null;
+  readonly origin: string;
+  readonly period_end: Date;
+  readonly due_at: Date;
+  readonly tries: number;
+  readonly problem: string | null;
+  readonly sent_at: Date | null;
+  readonly created_at: Date;
+}
+
+export type ChosenDigest = Pick<Digest, "workspace" | "member" | "frequency" | "origin"> & {
+  /** Of Slack; null: by e-mail. */
+  readonly url: string | null;
+};
+
+export const digestNews = new News();
+
+/** The first one is about the first period that ends from now on. */
+export async function chooseDigest(
+  postgres: Postgres,
+  vault: Vault,
+  { url, ...chosen }: ChosenDigest,
+  now: Date,
+): Promise<Digest> {
+  const { workspace, member, frequency } = chosen;
+  const end = nextPeriodEnd(frequency, now.getTime());
+  return postgres.transaction(async (sql) => {
+    // Those who choose at the same time wait for each other.
+    await sql.query("SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE", [workspace]);
+    const before = await digestOf(sql, workspace, member);
+    const id = before?.id ?? `dig_${randomBase62(20)}`;
+    const made: Digest = {
+      ...chosen,
+      id,
+      channel: url === null ? "email" : "slack",
+      url_sealed: url === null ? null : vault.seal(Buffer.from(url), boundToDigest(id)),
+      period_end: new Date(end),
+      due_at: new Date(dueAfter(end)),
+      tries: 0,
+      problem: null,
+      sent_at: before?.sent_at ?? null,
+      created_at: before?.created_at ?? now,
+    };
+    await sql.query("DELETE FROM digests WHERE id = $1", [id]);
+    await insertRow(sql, "digests", { ...made });
+    return made;
+  });
+}
+
+export function boundToDigest(id: string): Buffer {
+  return Buffer.from(`digest:${id}:url`);
+}
+
+/** @throws SealBroken */
+export function urlOf(vault: Vault, { id, url_sealed: sealed }: Digest): string {
+  if (sealed === null) throw new Error(`${id} has no URL`);
+  return vault.open(sealed, boundToDigest(id)).toString();
+}
+
+/** @param member null: of the workspace */
+export async function digestOf(
+  sql: Pick<Postgres, "query">,
+  workspace: string,
+  member: string | null,
+): Promise<Digest | null> {
+  const own = "workspace = $1 AND member IS NOT DISTINCT FROM $2";
+  const [row = null] = await sql.query<Digest>(`SELECT * FROM digests WHERE ${own}`, [
+    workspace,
+    member,
+  ]);
+  return row;
+}
+
+/** @returns null when there is none */
+export async function endDigest(postgres: Postgres, id: string): Promise<Digest | null> {
+  const [row = null] = await durably<Digest>(
+    postgres,
+    "DELETE FROM digests WHERE id = $1 RETURNING *",
+    [id],
+  );
+  return row;
+}
+
+export function dueDigests(postgres: Postgres, now: Date): Promise<Digest[]> {
+  const select = "SELECT * FROM digests WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2";
+  return postgres.query<Digest>(select, [now, limits.digestsAtOnceMax]);
+}
+
+/** @returns null when another process has it */
+export async function claimDigest(
+  postgres: Postgres,
+  { id, due_at: due, tries }: Digest,
+  now: Date,
+): Promise<Digest | null> {
+  const again = new Date(now.getTime() + limits.digestRetryMs * pauseGrowth ** tries);
+  const [row = null] = await durably<Digest>(
+    postgres,
+    `UPDATE digests SET due_at = $3, tries = tries + 1 WHERE id = $1 AND due_at = $2
+     RETURNING *`,
+    [id, due, again],
+  );
+  return row;
+}
+
+/** 5 minutes, then 15, 45, …: the last try is 10 hours after the first. */
+const pauseGrowth = 3;
+
+export async function noteSent(postgres: Postgres, claimed: Digest, now: Date): Promise<void> {
+  await moveOn(postgres, claimed, now, { problem: null, sentAt: now });
+}
+
+/** After the last try it is given up for this period, and the activity log says so. */
+export async function noteFailed(
+  postgres: Postgres,
+  claimed: Digest,
+  problem: string,
+  now: Date,
+): Promise<void> {
+  const { id, workspace, due_at: due, tries } = claimed;
+  if (tries < limits.digestTriesMax) {
+    const update = "UPDATE digests SET problem = $3 WHERE id = $1 AND due_at = $2";
+    await durably(postgres, update, [id, due, problem]);
+    return;
+  }
+  await moveOn(postgres, claimed, now, { problem, sentAt: null });
+  const done = { workspace, actor: "digests", action: "digest.failed", object: id, requestId: id };
+  await recordActivity(postgres, done, now);
+}
+
+/** What was chosen anew meanwhile stays as it was chosen. */
+async function moveOn(
+  postgres: Postgres,
+  { id, due_at: due, frequency }: Digest,
+  now: Date,
+  { problem, sentAt }: { readonly problem: string | null; readonly sentAt: Date | null },
+): Promise<void> {
+  const end = nextPeriodEnd(frequency, now.getTime());
+  await durably(
+    postgres,
+    `UPDATE digests SET period_end = $3, due_at = $4, tries = 0, problem = $5,
+       sent_at = coalesce($6, sent_at) WHERE id = $1 AND due_at = $2`,
+    [id, due, new Date(end), new Date(dueAfter(end)), problem, sentAt],
+  );
+}
