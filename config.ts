@@ -61,6 +61,8 @@ export const limits = {
   digestsAtOnceMax: 10,
   /** Products one digest asks of what changed: it names the first. */
   digestProductsMax: 1,
+  /** A mail program that unsubscribes sends one short line. */
+  unsubscribeBytesMax: 1 * kibibyte,
   /** Tries of one digest, the first included, and the pause after the first; it then triples. */
   digestTriesMax: 6,
   digestRetryMs: 5 * 60_000,

@@ -7,18 +7,23 @@ const style =
   ":root{color-scheme:light dark}";
 const styleHash = createHash("sha256").update(style).digest("base64");
 
-/** @param sentences one paragraph each; text, never markup */
+/**
+ * @param sentences one paragraph each; text, never markup
+ * @param button posts to the address of the page
+ */
 export function plainPage(
   ctx: Context,
   status: number,
   title: string,
   sentences: readonly string[],
+  button?: string,
 ): void {
+  const form = button === undefined ? "" : `<form method="post">${buttonOf(button)}</form>`;
   ctx.status = status;
   ctx.set({
     "Content-Security-Policy":
       `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; ` +
-      "form-action 'none'; frame-ancestors 'none'",
+      `form-action ${button === undefined ? "'none'" : "'self'"}; frame-ancestors 'none'`,
     "Referrer-Policy": "no-referrer",
     "X-Frame-Options": "DENY",
   });
@@ -34,10 +39,15 @@ export function plainPage(
 <body>
 <h1>${escapeHtml(title)}</h1>
 ${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join("\n")}
+${form}
 <p><a href="/">To the dashboard</a></p>
 </body>
 </html>
 `;
+}
+
+function buttonOf(label: string): string {
+  return `<button>${escapeHtml(label)}</button>`;
 }
 
 export function escapeHtml(text: string): string {

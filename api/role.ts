@@ -14,6 +14,7 @@ import type { Reads } from "./reading/in-process.js";
 import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
 import { startDigests } from "./digests/run.js";
+import { Unsubscribing, unsubscribeRoutes } from "./digests/unsubscribe.js";
 import { docsRoutes } from "./docs/routes.js";
 import { createExports } from "./exports/send.js";
 import { dashboardRoutes } from "./dashboard.js";
@@ -103,7 +104,9 @@ export async function start(service: Service): Promise<void> {
   dashboardRoutes(router, service);
   docsRoutes(router);
   mcpRoute(router, service);
-  startDigests(service, reads);
+  const unsubscribing = await Unsubscribing.open(service);
+  unsubscribeRoutes(router, service, unsubscribing);
+  startDigests(service, reads, unsubscribing);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);
   router.get(streamPath, requireKey(service, { scope: "read" }), () => {

@@ -24,7 +24,12 @@ export function addressOf(request: IncomingMessage, { TRUST_PROXY }: Trust): str
   return (TRUST_PROXY === "on" && seen) || (request.socket.remoteAddress ?? "");
 }
 
-/** Keys and the URLs of webhooks are secrets; a log line has a path to be found by, not them. */
+/**
+ * Keys, the URLs of webhooks and links that unsubscribe are secrets; a log line has a path to be
+ * found by, not them.
+ */
 export function pathWithoutSecret(path: string): string {
-  return path.replace(/^(\/v1\/webhooks\/).+/, "$1…").replace(/svc_(?:live|test)_\w*/g, "svc_…");
+  return path
+    .replace(/^(\/v1\/webhooks\/|\/unsubscribe\/).+/, "$1…")
+    .replace(/svc_(?:live|test)_\w*/g, "svc_…");
 }

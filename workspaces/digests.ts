@@ -73,12 +73,6 @@ export function boundToDigest(id: string): Buffer {
   return Buffer.from(`digest:${id}:url`);
 }
 
-/** @throws SealBroken */
-export function urlOf(vault: Vault, { id, url_sealed: sealed }: Digest): string {
-  if (sealed === null) throw new Error(`${id} has no URL`);
-  return vault.open(sealed, boundToDigest(id)).toString();
-}
-
 /** @param member null: of the workspace */
 export async function digestOf(
   sql: Pick<Postgres, "query">,

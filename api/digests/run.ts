@@ -19,26 +19,32 @@ import { findWorkspace } from "../../workspaces/workspaces.js";
 import type { Reads } from "../reading/in-process.js";
 import { PeriodIncomplete, readFigures } from "./figures.js";
 import { digestMessage } from "./message.js";
+import type { Unsubscribing } from "./unsubscribe.js";
+
+interface Sending extends Service {
+  readonly reads: Reads;
+  readonly unsubscribing: Unsubscribing;
+}
 
 const lookEveryMs = 1_000;
 const calmLookEveryMs = 30_000;
 
-export function startDigests(service: Service, reads: Reads): void {
+export function startDigests(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
   const stop = new AbortController();
-  const running = run(service, reads, stop.signal);
+  const running = run({ ...service, reads, unsubscribing }, stop.signal);
   service.releases.push("digests", async () => {
     stop.abort();
     await running;
   });
 }
 
-async function run(service: Service, reads: Reads, stopping: AbortSignal): Promise<void> {
+async function run(service: Sending, stopping: AbortSignal): Promise<void> {
   const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
   const lookout = new Lookout(digestNews, options);
   while (!stopping.aborted) {
     try {
       const due = await dueDigests(service.postgres, new Date());
-      await Promise.all(due.map((one) => sendOne(service, reads, one)));
+      await Promise.all(due.map((one) => sendOne(service, one)));
     } catch (err) {
       if (!stopping.aborted) service.logger.error({ err }, "digests could not be sent; again soon");
     }
@@ -46,12 +52,12 @@ async function run(service: Service, reads: Reads, stopping: AbortSignal): Promi
   }
 }
 
-async function sendOne(service: Service, reads: Reads, due: Digest): Promise<void> {
+async function sendOne(service: Sending, due: Digest): Promise<void> {
   const { logger, postgres } = service;
   const claimed = await claimDigest(postgres, due, new Date());
   if (claimed === null) return;
   try {
-    await deliver(service, reads, claimed);
+    await deliver(service, claimed);
   } catch (err) {
     const { id, tries } = claimed;
     logger.warn({ err, digest: id, tries }, "a digest could not be sent");
@@ -61,8 +67,8 @@ async function sendOne(service: Service, reads: Reads, due: Digest): Promise<voi
   await noteSent(postgres, claimed, new Date());
 }
 
-async function deliver(service: Service, reads: Reads, claimed: Digest): Promise<void> {
-  const { config, postgres, vault } = service;
+async function deliver(service: Sending, claimed: Digest): Promise<void> {
+  const { config, postgres, reads, unsubscribing, vault } = service;
   const { member, frequency, origin, period_end: end } = claimed;
   const workspace = await findWorkspace(postgres, claimed.workspace);
   if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
@@ -71,7 +77,7 @@ async function deliver(service: Service, reads: Reads, claimed: Digest): Promise
   const found = member === null ? null : await findMember(postgres, vault, workspace.id, member);
   const email = found?.email;
   if (!email) throw new NotDelivered("The member's e-mail address is not known.");
-  await sendEmail(config, email, digestMessage(figures));
+  await sendEmail(config, email, digestMessage(figures, unsubscribing.urlOf(claimed)));
 }
 
 function problemOf(error: unknown): string {

@@ -14,7 +14,7 @@ export interface DigestFigures {
 }
 type RevenueTotals = Pick<RevenueAnswer["data"]["totals"], "revenue" | "sales">;
 
-export const periodNames = { daily: "day", weekly: "week", monthly: "month" } as const;
+const periodNames = { daily: "day", weekly: "week", monthly: "month" } as const;
 
 export function sentencesOf(frequency: Frequency, figures: DigestFigures): string[] {
   const period = periodNames[frequency];

@@ -233,7 +233,7 @@ function ofWorkspace(): Operation[] {
     list("/goals", "Goals", members.goal),
     change("/goals/{goal}", "Change a goal", members.changedGoal, members.goal),
     remove("/goals/{goal}", "Delete a goal", members.goal),
-    read("/digests", "One's own digest, and the workspace's", digests.digests),
+    read("/digests", "One's own digest, and what it lacks", digests.digests),
     {
       ...create(
         "/digests/email",

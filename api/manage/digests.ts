@@ -1,4 +1,4 @@
-/** `…/digests`: a member's own, by e-mail, and that of the workspace's channel. */
+/** `…/digests`: a member's own, by e-mail, and a preview. */
 import type { Context } from "koa";
 import { readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
@@ -24,12 +24,8 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
 
   calls.get(path, "look", async (ctx, { id }) => {
     const member = memberOf(ctx);
-    const [own, ofWorkspace] = await Promise.all([
-      member === null ? null : digestOf(postgres, id, member),
-      digestOf(postgres, id, null),
-    ]);
-    const missing_settings = missingMailSettings(config);
-    return { missing_settings, email: own && shown(own), slack: ofWorkspace && shown(ofWorkspace) };
+    const own = member === null ? null : await digestOf(postgres, id, member);
+    return { missing_settings: missingMailSettings(config), email: own && shown(own) };
   });
 
   const chosen = { right: "look", action: "digest.chosen" } as const;

@@ -6,17 +6,8 @@ export const frequencies = ["daily", "weekly", "monthly"] as const;
 export type Frequency = (typeof frequencies)[number];
 
 const frequency = z.enum(frequencies);
-const urlLengthMax = 2_000;
 
 export const newEmailDigest = z.strictObject({ frequency });
-export const newSlackDigest = z.strictObject({
-  frequency,
-  url: z
-    .url({ protocol: /^https?$/, error: "must be a URL as https://hooks.slack.com/services/…" })
-    .max(urlLengthMax)
-    .describe("Of a Slack-compatible incoming webhook; shown to nobody afterwards"),
-});
-
 export const previewQuery = z.object({ frequency: frequency.optional() });
 
 export const digest = z
@@ -33,7 +24,6 @@ export const digest = z
 export const digests = z.object({
   missing_settings: z.array(z.string()).describe("Settings without which no e-mail is sent"),
   email: digest.nullable().describe("Your own"),
-  slack: digest.nullable().describe("Of the workspace"),
 });
 
 export const digestPreview = z.object({

@@ -153,6 +153,34 @@ describe("Digests", function suite() {
     expect(await dueAt(again)).to.equal(true);
   });
 
+  it("should end by one click of a mail program, not when a link is opened", async () => {
+    const { email, id, shown } = await reader();
+    await makeDue(id);
+    await until(() => mailsTo(email).length > 0);
+    const mail = mailsTo(email)[0]?.text ?? "";
+    expect(mail).to.match(/^List-Unsubscribe-Post: List-Unsubscribe=One-Click$/m);
+    const url = /^List-Unsubscribe: <(\S+)>/m.exec(mail)?.[1] ?? "";
+    expect(mail).to.include(`No more of these: ${url}`);
+    const { origin, pathname: link } = new URL(url);
+    expect(origin).to.equal(endpoints.base);
+    const asked = await endpoints.call(link);
+    expect(asked.status).to.equal(200);
+    expect(asked.text).to.include('<form method="post"><button>Unsubscribe</button></form>');
+    expect(await shown()).to.include({ id });
+    const body = new URLSearchParams({ "List-Unsubscribe": "One-Click" });
+    const post = (to: string) => endpoints.call(to, { method: "POST", body });
+    for (const wrong of [link.slice(0, -1), link.replace(id, "dig_other"), "/unsubscribe/x"]) {
+      expect((await post(wrong)).status, wrong).to.equal(404);
+    }
+    expect(await shown()).to.include({ id });
+    for (const _time of [1, 2]) {
+      const done = await post(link);
+      expect(done.status).to.equal(200);
+      expect(done.text).to.include("You get no more of these e-mails.");
+    }
+    expect(await shown()).to.equal(null);
+  });
+
   it("should preview the last period without sending anything", async () => {
     const { json } = await endpoints.manage("GET", `${endpoints.path}/digests/preview`);
     expect(json.data.subject).to.match(/^Endpoints, [\d-]+ to [\d-]+: MRR €/);
