@@ -42,6 +42,7 @@ export const settingsPages = [
   { path: "/settings/keys", name: "API keys" },
   { path: "/settings/rejects", name: "Rejects" },
   { path: "/settings/members", name: "Members" },
+  { path: "/settings/digests", name: "Digests" },
   { path: "/settings/activity", name: "Workspace activity" },
   { path: "/settings/workspace", name: "Workspace" },
   { path: "/settings/sign-in", name: "Sign-in" },

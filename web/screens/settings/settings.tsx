@@ -8,6 +8,7 @@ import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
 import { Audits } from "./audits.js";
 import { Backups } from "./backups.js";
+import { Digests } from "./digests.js";
 import { Integrations } from "./integrations/integrations.js";
 import { Keys } from "./keys.js";
 import { Members } from "./members.js";
@@ -21,6 +22,7 @@ const contents = {
   "/settings/keys": Keys,
   "/settings/rejects": Rejects,
   "/settings/members": Members,
+  "/settings/digests": Digests,
   "/settings/activity": Activity,
   "/settings/workspace": WorkspaceSettings,
   "/settings/sign-in": SignInSettings,

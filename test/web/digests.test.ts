@@ -1,0 +1,45 @@
+/** The screen on which a member chooses a digest, in a real browser. */
+import { expect } from "chai";
+import { sealPersonal } from "../../workspaces/members/personal.js";
+import { type OpenWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
+
+describe("The digests of the settings", function () {
+  this.timeout(120_000);
+  let opened: OpenWorkspace;
+
+  before(async function () {
+    opened = await openWorkspace(this, "Digests");
+  });
+  after(() => opened?.context.close());
+
+  it("should let a member choose one, see its preview, and say why it failed", async () => {
+    const { endpoints, looked, open, page, workspace } = opened;
+    const { postgres, vault } = endpoints.service;
+    await open("/settings/digests");
+    const choice = page.getByLabel("Digest by e-mail");
+    await choice.selectOption("daily");
+    await page.getByText("verified e-mail address").waitFor();
+
+    const members = "SELECT member FROM memberships WHERE workspace = $1";
+    const [owner] = await postgres.query<{ member: string }>(members, [workspace]);
+    const member = owner?.member ?? "";
+    const email = sealPersonal(vault, member, "email", "ada@example.com");
+    await postgres.query("UPDATE users SET email_sealed = $2 WHERE id = $1", [member, email]);
+    await open("/settings/digests");
+    await choice.selectOption("monthly");
+    await page.getByText("Not yet").waitFor();
+    await page.getByRole("button", { name: "Preview", exact: true }).click();
+    await page.getByText("No subscription changed it.").waitFor();
+    expect(await looked.findings()).to.deep.equal([]);
+
+    const problem = "UPDATE digests SET problem = 'The mail server refused it with 451.'";
+    await postgres.query(`${problem} WHERE workspace = $1`, [workspace]);
+    await open("/settings/digests");
+    await page.getByText("refused it with 451").waitFor();
+    await looked.findNothingWrong(inWorkspace("/settings/digests", workspace));
+    await choice.selectOption("off");
+    await page.getByText("Last sent").waitFor({ state: "detached" });
+    const left = "SELECT 1 FROM digests WHERE workspace = $1";
+    expect(await postgres.query(left, [workspace])).to.deep.equal([]);
+  });
+});
