@@ -12,6 +12,8 @@ import {
   movementSizesQuery,
 } from "../../api/movement-series/query.js";
 import type { MovementGroup } from "../../api/movement-series/schema.js";
+import { whatChangedQuery } from "../../api/what-changed/query.js";
+import { ratesQuery } from "../../api/rates/query.js";
 import { mrrPairQuery } from "../../api/mrr/query.js";
 import { readMrr } from "../../api/mrr/reading.js";
 import type { Query } from "../../api/reading/query.js";
@@ -253,7 +255,17 @@ describe("the queries of the metrics and lists", () => {
       for (const [{ sql, params }, projection] of used) {
         const text = await planOf(clickhouse, { sql, params });
         expect(text).to.include(`ReadFromMergeTree (${projection})`);
-        expect(text).to.include("(by_time)");
+        expect(text).to.include("(by_moment)");
+      }
+      // These tell accounts apart, which no sum does.
+      const months = readSeries({ interval: "month" }, asOf(tenant, at));
+      const span = { from: at - dayMs, to: at };
+      const single = [
+        whatChangedQuery({ ...asOf(tenant, at), knownAt: at }, span, "account", cell({}), 9),
+        ratesQuery(months, cell({})),
+      ];
+      for (const query of single) {
+        expect(await planOf(clickhouse, query)).to.include("(by_moment)");
       }
     });
 
