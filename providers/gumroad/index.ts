@@ -18,7 +18,7 @@ import {
   needs,
 } from "./decode.js";
 import { gumroadBackfill } from "./history/backfill.js";
-import { gumroadPayouts } from "./payouts.js";
+import { gumroadPayouts } from "./history/payouts.js";
 import { fieldsOf, resourceOf } from "./ping.js";
 
 const credentials = z.strictObject({

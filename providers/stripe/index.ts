@@ -9,7 +9,7 @@ import { stripeApi } from "./api.js";
 import { stripeEndpoint } from "./endpoint.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { stripePaymentLookup } from "./history/payments.js";
-import { stripePayouts } from "./payouts.js";
+import { stripePayouts } from "./history/payouts.js";
 import { customerUrl } from "./customers.js";
 import {
   asks,

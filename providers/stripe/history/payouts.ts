@@ -4,9 +4,9 @@
  * docs.stripe.com/reports/reporting-categories, docs.stripe.com/api/balance_transactions/list.
  */
 import { z } from "zod";
-import type { Ask, Payout, PayoutLine, Payouts } from "../payouts.js";
-import { field } from "./event.js";
-import { isoMinor } from "./money.js";
+import type { Ask, Payout, PayoutLine, Payouts } from "../../payouts.js";
+import { field } from "../event.js";
+import { isoMinor } from "../money.js";
 
 const pageObjects = "100";
 

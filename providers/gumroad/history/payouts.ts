@@ -4,9 +4,9 @@
  * Payment#as_json, Exports::Payouts::Base.
  */
 import { z } from "zod";
-import { majorToMinor } from "../../schemas/money/money.js";
-import { anyCaseCurrency } from "../fields.js";
-import type { Payout, PayoutLine, Payouts } from "../payouts.js";
+import { majorToMinor } from "../../../schemas/money/money.js";
+import { anyCaseCurrency } from "../../fields.js";
+import type { Payout, PayoutLine, Payouts } from "../../payouts.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const lineCurrency = "USD";
