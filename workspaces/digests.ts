@@ -9,18 +9,14 @@ import type { Frequency } from "../schemas/http/digests.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
-import type { Vault } from "../stores/vault/vault.js";
 import { dueAfter, nextPeriodEnd } from "./digest-periods.js";
 import { recordActivity } from "./members/activity.js";
 
 export interface Digest {
   readonly id: string;
   readonly workspace: string;
-  /** Null: it goes to the workspace's own channel. */
-  readonly member: string | null;
-  readonly channel: "email" | "slack";
+  readonly member: string;
   readonly frequency: Frequency;
-  readonly url_sealed: Buffer | null;
   readonly origin: string;
   readonly period_end: Date;
   readonly due_at: Date;
@@ -30,18 +26,14 @@ export interface Digest {
   readonly created_at: Date;
 }
 
-export type ChosenDigest = Pick<Digest, "workspace" | "member" | "frequency" | "origin"> & {
-  /** Of Slack; null: by e-mail. */
-  readonly url: string | null;
-};
+export type ChosenDigest = Pick<Digest, "workspace" | "member" | "frequency" | "origin">;
 
 export const digestNews = new News();
 
 /** The first one is about the first period that ends from now on. */
 export async function chooseDigest(
   postgres: Postgres,
-  vault: Vault,
-  { url, ...chosen }: ChosenDigest,
+  chosen: ChosenDigest,
   now: Date,
 ): Promise<Digest> {
   const { workspace, member, frequency } = chosen;
@@ -54,8 +46,6 @@ export async function chooseDigest(
     const made: Digest = {
       ...chosen,
       id,
-      channel: url === null ? "email" : "slack",
-      url_sealed: url === null ? null : vault.seal(Buffer.from(url), boundToDigest(id)),
       period_end: new Date(end),
       due_at: new Date(dueAfter(end)),
       tries: 0,
@@ -69,17 +59,12 @@ export async function chooseDigest(
   });
 }
 
-export function boundToDigest(id: string): Buffer {
-  return Buffer.from(`digest:${id}:url`);
-}
-
-/** @param member null: of the workspace */
 export async function digestOf(
   sql: Pick<Postgres, "query">,
   workspace: string,
-  member: string | null,
+  member: string,
 ): Promise<Digest | null> {
-  const own = "workspace = $1 AND member IS NOT DISTINCT FROM $2";
+  const own = "workspace = $1 AND member = $2";
   const [row = null] = await sql.query<Digest>(`SELECT * FROM digests WHERE ${own}`, [
     workspace,
     member,

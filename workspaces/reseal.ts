@@ -4,7 +4,6 @@
  * customers, of which there are too many, stay sealed as they were and are opened by the key that
  * was kept.
  */
-import { boundToDigest } from "./digests.js";
 import { boundToPerson } from "./members/personal.js";
 import { boundToIntegration } from "./integration-secrets.js";
 import { boundToName, keepPreviousKey } from "../stores/vault/own-secrets.js";
@@ -31,7 +30,6 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: "integrations", column: "token_sealed", boundTo: boundToIntegration("token") },
   { table: "integrations", column: "credentials_sealed", boundTo: credentials },
   { table: "integrations", column: "previous_credentials_sealed", boundTo: credentials },
-  { table: "digests", column: "url_sealed", boundTo: boundToDigest },
 ];
 
 /**

@@ -74,7 +74,7 @@ async function deliver(service: Sending, claimed: Digest): Promise<void> {
   if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
   const period = { frequency, end: end.getTime(), origin };
   const figures = await readFigures(service, reads, workspace, period);
-  const found = member === null ? null : await findMember(postgres, vault, workspace.id, member);
+  const found = await findMember(postgres, vault, workspace.id, member);
   const email = found?.email;
   if (!email) throw new NotDelivered("The member's e-mail address is not known.");
   await sendEmail(config, email, digestMessage(figures, unsubscribing.urlOf(claimed)));

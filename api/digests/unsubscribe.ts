@@ -59,7 +59,7 @@ export function unsubscribeRoutes(
     const ended = await endDigest(postgres, id);
     if (ended !== null) {
       const { workspace, member } = ended;
-      const done = { workspace, actor: member ?? "digests", action: "digest.ended", object: id };
+      const done = { workspace, actor: member, action: "digest.ended", object: id };
       await recordActivity(postgres, { ...done, requestId: ctx.state.requestId }, new Date());
     }
     plainPage(ctx, 200, "You are unsubscribed", ["You get no more of these e-mails."]);

@@ -53,8 +53,8 @@ export async function findEvent(
       meta.environment === tenant.environment,
   );
   if (found.length > 0) {
-    // A store's purchase is known as a test only once it is read: the environment it was received
-    // for must not go on showing it. The journal's rows are there before its offset is committed.
+    // Whether a store's purchase is a test shows only when it is read. From then on it must not be
+    // found under the environment it was received for, though the journal's offset comes later.
     const environment = tenant.environment === "test" ? "live" : "test";
     const elsewhere = await journalOf(service, { ...tenant, environment }, eventId);
     return elsewhere.length > 0 ? null : { journal, waiting: found };

@@ -38,12 +38,12 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
     }
     const member = memberOf(ctx);
     const found = member === null ? null : await findMember(postgres, vault, workspace, member);
-    if (!found?.email) {
+    if (member === null || !found?.email) {
       const message = "Only members who signed in with a verified e-mail address get digests.";
       throw unprocessable("email_unknown", message);
     }
-    const given = { workspace, member, frequency, origin: originOf(ctx.req), url: null };
-    return shown(await chooseDigest(postgres, vault, given, new Date()));
+    const given = { workspace, member, frequency, origin: originOf(ctx.req) };
+    return shown(await chooseDigest(postgres, given, new Date()));
   });
 
   const ended = { right: "look", action: "digest.ended" } as const;

@@ -1,13 +1,9 @@
--- Who gets the figures of a period, how often and by which channel (workspaces/digests.ts).
+-- Which members get the figures of a period by e-mail, and how often (workspaces/digests.ts).
 CREATE TABLE digests (
   id text PRIMARY KEY,
   workspace text NOT NULL REFERENCES workspaces (id),
-  -- Null: it goes to the workspace's own channel.
-  member text REFERENCES users (id) ON DELETE CASCADE,
-  channel text NOT NULL CHECK (channel IN ('email', 'slack')),
+  member text NOT NULL REFERENCES users (id) ON DELETE CASCADE,
   frequency text NOT NULL CHECK (frequency IN ('daily', 'weekly', 'monthly')),
-  -- Of Slack: whoever has the URL may post there.
-  url_sealed bytea,
   -- Where the dashboard was when it was chosen: links begin with it.
   origin text NOT NULL,
   -- End of the period that is reported next, not included.
@@ -20,8 +16,6 @@ CREATE TABLE digests (
   problem text,
   sent_at timestamptz,
   created_at timestamptz NOT NULL,
-  CHECK ((channel = 'email') = (member IS NOT NULL)),
-  CHECK ((channel = 'slack') = (url_sealed IS NOT NULL))
+  UNIQUE (workspace, member)
 );
-CREATE UNIQUE INDEX digests_receiver ON digests (workspace, coalesce(member, ''));
 CREATE INDEX digests_due ON digests (due_at);

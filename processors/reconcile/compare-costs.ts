@@ -5,7 +5,7 @@
 import { limits } from "../../config.js";
 import { inTurns } from "../../runtime/in-turns.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
+import { toJsonMinor } from "../../schemas/money/money.js";
 import { type CostDifference, costKinds, type MonthReport } from "../../schemas/reconciliation.js";
 import type { Pair } from "./compare-month.js";
 
@@ -47,8 +47,8 @@ export async function comparedCosts(
         transaction: booked.transaction,
         at: new Date(listed.at).toISOString(),
         currency,
-        listed_minor: shown(theirs),
-        booked_minor: ours === null ? null : shown(ours),
+        listed_minor: toJsonMinor(theirs),
+        booked_minor: ours === null ? null : toJsonMinor(ours),
       });
     }
   });
@@ -61,8 +61,8 @@ export async function comparedCosts(
         currency,
         exponent: knownExponentOf(currency),
         payments,
-        listed_minor: shown(listed),
-        booked_minor: shown(booked),
+        listed_minor: toJsonMinor(listed),
+        booked_minor: toJsonMinor(booked),
         differing,
       })),
     cost_differences: rows.slice(0, limits.differencesPerMonthMax),
@@ -80,9 +80,4 @@ function sumsOf(sums: Map<string, Sums>, kind: Kind, currency: string): Sums {
 
 function apart({ listed_minor: listed, booked_minor: booked }: CostDifference): number {
   return Math.abs(listed - (booked ?? 0));
-}
-
-/** Smallest units stay smallest units. */
-function shown(minor: bigint): number {
-  return toJsonNumber(minor, 0);
 }

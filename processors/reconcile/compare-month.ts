@@ -8,7 +8,7 @@ import type { ListedPayment, Span } from "../../providers/backfill.js";
 import { grouped } from "../../runtime/grouped.js";
 import { inTurns } from "../../runtime/in-turns.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
+import { toJsonMinor } from "../../schemas/money/money.js";
 import {
   type Difference,
   type DifferenceReason,
@@ -168,7 +168,7 @@ function differenceOf({ listed, booked }: Pair, reason: DifferenceReason): Diffe
 function sideOf(payment: ListedPayment | null): Side | null {
   if (payment === null) return null;
   const { currency, amount, refunded } = payment;
-  return { currency, amount_minor: shown(amount), refunded_minor: shown(refunded) };
+  return { currency, amount_minor: toJsonMinor(amount), refunded_minor: toJsonMinor(refunded) };
 }
 
 /** Minor units that the sides do not share. */
@@ -212,7 +212,7 @@ class Sums {
   }
 
   view() {
-    const [amount_minor, refunded_minor] = [shown(this.#amount), shown(this.#refunded)];
+    const [amount_minor, refunded_minor] = [toJsonMinor(this.#amount), toJsonMinor(this.#refunded)];
     return { count: this.#count, amount_minor, refunded_minor };
   }
 }
@@ -220,10 +220,5 @@ class Sums {
 /** Of several currencies, the smallest units count alike. */
 function scoreView(agreed: bigint, compared: bigint) {
   const score_pct = scorePct(agreed, compared);
-  return { agreed_minor: shown(agreed), compared_minor: shown(compared), score_pct };
-}
-
-/** Smallest units stay smallest units. */
-function shown(minor: bigint): number {
-  return toJsonNumber(minor, 0);
+  return { agreed_minor: toJsonMinor(agreed), compared_minor: toJsonMinor(compared), score_pct };
 }

@@ -34,6 +34,11 @@ export function toJsonNumber(amountMinor: bigint, exponent: number): number {
   return Number(minorToMajor(amountMinor, exponent));
 }
 
+/** The number JSON shows where minor units stay minor units. */
+export function toJsonMinor(amountMinor: bigint): number {
+  return toJsonNumber(amountMinor, 0);
+}
+
 /**
  * `normalized_amount` = `gross_amount × fx_rate`, rounded to the base currency's minor unit.
  * @param rate base per original, in major units, as decimal text

@@ -32,7 +32,7 @@ interface Export {
 
 export interface TakenExport {
   readonly report: ExportReport;
-  /** Null of a dry run, or because another backfill of the integration runs: nothing is booked. */
+  /** Null when nothing is booked: in a dry run, or while another backfill of it runs. */
   readonly backfill: Backfill | null;
 }
 

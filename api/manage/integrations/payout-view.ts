@@ -6,7 +6,7 @@ import type {
   PayoutsView,
 } from "../../../schemas/http/payouts.js";
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
-import { toJsonNumber } from "../../../schemas/money/money.js";
+import { toJsonMinor } from "../../../schemas/money/money.js";
 
 export function payoutView(payout: Payout): PayoutsView["payouts"][number] {
   const { id, status, createdAt, arrivesAt, currency, amount } = payout;
@@ -16,7 +16,7 @@ export function payoutView(payout: Payout): PayoutsView["payouts"][number] {
     created_at: isoText(createdAt),
     arrives_at: arrivesAt === null ? null : isoText(arrivesAt),
     ...moneyOf(currency),
-    amount_minor: shown(amount),
+    amount_minor: toJsonMinor(amount),
   };
 }
 
@@ -33,7 +33,11 @@ export function openedPayoutView(
   const remainder = amount - explained;
   if (remainder !== 0n) sums.push({ kind: "remainder", count: 1, amount: remainder });
   return {
-    sums: sums.map(({ kind, count, amount: sum }) => ({ kind, count, amount_minor: shown(sum) })),
+    sums: sums.map(({ kind, count, amount: sum }) => ({
+      kind,
+      count,
+      amount_minor: toJsonMinor(sum),
+    })),
     lines: [
       ...lines.map((line) => lineView(line, transactionOf)),
       ...(remainder === 0n ? [] : [remainderView(currency, remainder)]),
@@ -76,9 +80,9 @@ function lineView(
     payment,
     transaction: payment === null ? null : transactionOf(payment),
     ...moneyOf(currency),
-    amount_minor: shown(amount),
-    fee_minor: shown(fee),
-    net_minor: shown(amount - fee),
+    amount_minor: toJsonMinor(amount),
+    fee_minor: toJsonMinor(fee),
+    net_minor: toJsonMinor(amount - fee),
   };
 }
 
@@ -91,9 +95,9 @@ function remainderView(currency: string, remainder: bigint): PayoutLineView {
     payment: null,
     transaction: null,
     ...moneyOf(currency),
-    amount_minor: shown(remainder),
+    amount_minor: toJsonMinor(remainder),
     fee_minor: 0,
-    net_minor: shown(remainder),
+    net_minor: toJsonMinor(remainder),
   };
 }
 
@@ -103,9 +107,4 @@ function moneyOf(currency: string) {
 
 function isoText(at: number): string {
   return new Date(at).toISOString();
-}
-
-/** Smallest units stay smallest units. */
-function shown(minor: bigint): number {
-  return toJsonNumber(minor, 0);
 }

@@ -31,7 +31,7 @@ const daysAhead = 31;
 const answerMsMax = 20_000;
 const readMsMax = 50_000;
 const idsAtOnce = 1_000;
-/** What is asked for is given up at the deadline only. */
+/** Only the deadline ends a reading. */
 const never = new AbortController().signal;
 
 export function payoutRoutes(
