@@ -3,14 +3,21 @@ import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { Presented } from "../exports/send.js";
 import { movementsRows, movementsTable, withCompared } from "../exports/tables.js";
-import type { Groups } from "../reading/groups.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
+import {
+  type Groups,
+  type UnrankedGroups,
+  largestGroups,
+  placeOfOthers,
+} from "../reading/groups.js";
 import { type Series, tooLong } from "../reading/series.js";
 import { presentMovements } from "./presenter.js";
-import type { MovementSeriesRow } from "./query.js";
+import { type MovementSeriesRow, beforeAll } from "./query.js";
 
 export interface MovementsTexts {
   readonly series: Series;
-  readonly groups: Groups | undefined;
+  readonly groups: Groups | UnrankedGroups | undefined;
   /** Of `movementSeriesQuery`, as text. */
   readonly sums: string;
 }
@@ -27,7 +34,11 @@ export function movementsAnswer(given: {
   const present = ({ sums, series, groups: some }: MovementsTexts) => {
     const rows = parsedRows<MovementSeriesRow>(sums);
     if (rows.length > limits.seriesRowsMax) throw tooLong(series.interval, "rows");
-    return presentMovements(rows, series, given, some, currency);
+    if (some === undefined || "shown" in some) {
+      return presentMovements(rows, series, given, some, currency);
+    }
+    const ranked = rankedRows(rows, series, some);
+    return presentMovements(ranked.rows, series, given, ranked.groups, currency);
   };
   const data = present(asked);
   const then = compared && present(compared);
@@ -37,5 +48,32 @@ export function movementsAnswer(given: {
       movementsTable(groups?.by, then !== undefined),
       withCompared(movementsRows(data), then && movementsRows(then)),
     ],
+  };
+}
+
+/** As `movementSizesQuery` and `placeSql` say it of groups that the engine ranks. */
+function rankedRows(
+  rows: readonly MovementSeriesRow[],
+  { parts }: Series,
+  { by, groupsMax }: UnrankedGroups,
+): { readonly rows: MovementSeriesRow[]; readonly groups: Groups } {
+  // A movement counts in the interval in which it happened, and in all after it.
+  const endsAfter = new Map(
+    parts.map(({ start }, index) => [utcDay(start), BigInt(parts.length - index)]),
+  ).set(beforeAll, BigInt(parts.length));
+  const sizes = new Map<string, bigint>();
+  for (const { place: member = "", start, mrr, accounts } of rows) {
+    const moved = mrrOf(mrr);
+    if (moved === 0n && accounts === "0") continue;
+    sizes.set(member, (sizes.get(member) ?? 0n) + moved * (endsAfter.get(start) ?? 0n));
+  }
+  const sized = [...sizes].map(([member, size]) => ({ member, size: exactMrr(size) }));
+  const groups = largestGroups(by, sized, groupsMax, null);
+  return {
+    rows: rows.map((row) => ({
+      ...row,
+      place: groups.placeOf.get(row.place ?? "") ?? placeOfOthers,
+    })),
+    groups,
   };
 }

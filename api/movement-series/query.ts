@@ -3,7 +3,13 @@ import type { MovementGroup } from "./schema.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { AsOf } from "../reading/as-of.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { type Groups, memberSql, placeSql } from "../reading/groups.js";
+import {
+  type Groups,
+  type UnrankedGroups,
+  groupParams,
+  memberSql,
+  placeSql,
+} from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
 import { sumMovementSeriesSql, wholesOf } from "../reading/movements.js";
 import { fromDaySql } from "../reading/parts.js";
@@ -33,14 +39,20 @@ export function movementSeriesQuery(
   asOf: AsOf,
   series: Series,
   cell: Rows,
-  groups: Groups | undefined,
+  groups: Groups | UnrankedGroups | undefined,
   rowsMax: number,
 ): Query {
-  const places = groups === undefined ? [] : [placeSql(groups)];
+  const isRanked = groups !== undefined && "shown" in groups;
+  const places =
+    groups === undefined ? [] : [isRanked ? placeSql(groups) : memberSql(groups.by, "place")];
   const sums = seriesSql(asOf, series, cell, groups?.by, places);
   return {
     sql: `${sums} ORDER BY start, kind LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...seriesParams(asOf, series, cell), ...groups?.params, rows_max: rowsMax + 1 },
+    params: {
+      ...seriesParams(asOf, series, cell),
+      ...(isRanked ? groupParams(groups) : {}),
+      rows_max: rowsMax + 1,
+    },
   };
 }
 

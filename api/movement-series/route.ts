@@ -1,6 +1,7 @@
 /** `GET /v1/metrics/mrr/movements`: MRR as balances and what moved them. */
 import { limits } from "../../config.js";
-import { type Groups, type MemberSize, largestGroups } from "../reading/groups.js";
+import { type MemberSize, hasFewMembers, largestGroups } from "../reading/groups.js";
+import { movementKinds } from "../../schemas/records/records.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
@@ -28,10 +29,13 @@ export function movementsRoute(api: ReadApi): void {
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
     const readGroups = async (of: Series) => {
       if (group === undefined) return undefined;
+      // Of each kind and interval, and of what happened before the first one.
+      const rowsOfOne = movementKinds.length * (of.parts.length + 1);
+      if (hasFewMembers(group, rowsOfOne)) return { by: group, groupsMax };
       const sizes = movementSizesQuery(of.asOf, of, cell, group);
       return largestGroups(group, await rowsOf<MemberSize>(service, sizes), groupsMax, catalogue);
     };
-    const read = async (of: Series, groups: Groups | undefined): Promise<MovementsTexts> => {
+    const read = async (of: Series, groups: MovementsTexts["groups"]): Promise<MovementsTexts> => {
       const sums = movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax);
       return { series: of, groups, sums: await textOf(service, sums) };
     };

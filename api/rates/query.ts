@@ -2,7 +2,7 @@
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { seriesParams, seriesSql } from "../movement-series/query.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { movementRows } from "../reading/movements.js";
+import { movementRows, movementTimeSql } from "../reading/movements.js";
 import { type Query, fromSql, sumSettingsSql } from "../reading/query.js";
 import type { Series } from "../reading/series.js";
 
@@ -16,7 +16,8 @@ export const churnedAccounts = "churned accounts";
 export function ratesQuery(months: Series, cell: Omit<Cell, "hasWholeAccounts">): Query {
   const { asOf } = months;
   const churned = `SELECT toStartOfMonth(at) AS start, account
-FROM ${movementRows(asOf)} AND at >= ${fromSql} AND kind = 'churn' AND ${cell.condition}
+FROM ${movementRows(asOf)} AND ${movementTimeSql} >= ${fromSql} AND kind = 'churn'
+  AND ${cell.condition}
 GROUP BY start, account HAVING sum(accounts) < 0`;
   return {
     sql: `SELECT start, kind, mrr, accounts FROM (

@@ -1,12 +1,16 @@
 /**
- * Groups of the figures over time. The largest are shown one by one, all others added up by the
- * engine: a series costs the same whether there are ten products or ten thousand.
+ * Groups of the figures over time: the largest are shown one by one, all others added up. Of
+ * products the engine adds them up, so that a series costs the same whether there are ten or ten
+ * thousand; of countries, say, there are so few that one statement reads them all.
  */
+import assert from "node:assert";
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import { limits } from "../../config.js";
 import { planIntervals } from "../../schemas/money/plan-intervals.js";
 import type { GroupFields } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
-import type { MovementKind } from "../../schemas/records/records.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+import { type MovementKind, movementKinds } from "../../schemas/records/records.js";
 import type { MovementGroup } from "../movement-series/schema.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import { skuSql } from "./metric-filters.js";
@@ -22,7 +26,8 @@ export interface Groups {
   readonly shown: ReadonlyMap<string, Fields>;
   /** How many others there are. */
   readonly others: number;
-  readonly params: Query["params"];
+  /** Of each member of those that are shown. */
+  readonly placeOf: ReadonlyMap<string, string>;
 }
 
 /** SQL of what groups consist of. A product is grouped by its SKUs, which people may regroup. */
@@ -35,8 +40,31 @@ const memberOf: Readonly<Record<MovementGroup, string>> = {
   kind: "kind",
 };
 
-export function memberSql(by: MovementGroup): string {
-  return `${memberOf[by]} AS member`;
+export function memberSql(by: MovementGroup, name: "member" | "place" = "member"): string {
+  return `${memberOf[by]} AS ${name}`;
+}
+
+/** So many there can be; of products, any number. Countries are those of ISO 3166, and none. */
+const membersMax: Readonly<Record<Exclude<MovementGroup, "product">, number>> = {
+  provider: providerTokens.length,
+  country: 250,
+  currency: 200,
+  plan_interval: planIntervals.length,
+  kind: movementKinds.length,
+};
+
+/** Groups that are still to be found, in rows of which each has its member as `place`. */
+export interface UnrankedGroups {
+  readonly by: Exclude<MovementGroup, "product">;
+  readonly groupsMax: number;
+}
+
+/**
+ * Whether rows of all members are few enough to be read at once, and ranked afterwards. Otherwise
+ * one statement finds the largest and another reads them.
+ */
+export function hasFewMembers(by: MovementGroup, rowsOfOne: number): by is UnrankedGroups["by"] {
+  return by !== "product" && membersMax[by] * rowsOfOne <= limits.seriesRowsMax;
 }
 
 export interface MemberSize {
@@ -50,7 +78,7 @@ export function largestGroups(
   by: MovementGroup,
   sizes: readonly MemberSize[],
   groupsMax: number,
-  catalogue: Catalogue,
+  catalogue: Catalogue | null,
 ): Groups {
   const found = new Map<string, { fields: Fields; size: bigint; members: string[] }>();
   for (const { member, size } of sizes) {
@@ -74,10 +102,9 @@ export function largestGroups(
     by,
     shown: new Map(shown.map(({ place, fields }) => [place, fields])),
     others: found.size - shown.length,
-    params: {
-      group_members: shown.flatMap(({ members }) => members),
-      group_places: shown.flatMap(({ members, place }) => members.map(() => place)),
-    },
+    placeOf: new Map(
+      shown.flatMap(({ members, place }) => members.map((member) => [member, place] as const)),
+    ),
   };
 }
 
@@ -88,20 +115,30 @@ function sizeOf({ size }: { readonly size: bigint }): bigint {
 /** Of all that is not shown one by one. */
 export const placeOfOthers = "";
 
-/** SQL that names the group of a row; it uses the parameters in `params`. */
+export function groupParams({ placeOf }: Groups): Query["params"] {
+  return { group_members: [...placeOf.keys()], group_places: [...placeOf.values()] };
+}
+
+/** SQL that names the group of a row, in terms of `groupParams`. */
 export function placeSql({ by, shown }: Groups): string {
   if (shown.size === 0) return `'${placeOfOthers}' AS place`;
   const pairs = "{group_members:Array(String)}, {group_places:Array(String)}";
   return `transform(${memberOf[by]}, ${pairs}, '${placeOfOthers}') AS place`;
 }
 
-export function memberFields(member: string, by: MovementGroup, catalogue: Catalogue): Fields {
+/** @param catalogue there where groups are products */
+export function memberFields(
+  member: string,
+  by: MovementGroup,
+  catalogue: Catalogue | null,
+): Fields {
   switch (by) {
     case "provider":
       return { provider: providerToken.parse(member) };
     case "product": {
       const end = member.indexOf(":");
       const sku = { provider: member.slice(0, end), externalId: member.slice(end + 1) };
+      assert(catalogue !== null, "products are told apart by the catalogue");
       const { id, name } = catalogue.productOf(sku);
       return { product_id: id, product_name: name };
     }

@@ -1,7 +1,7 @@
 /** Revenue by interval and group, and how many sales reported their tax and their fee. */
 import type { CellGroup } from "../../schemas/http/series.js";
 import type { Cell } from "../reading/metric-filters.js";
-import { type Groups, memberSql, placeSql } from "../reading/groups.js";
+import { type Groups, groupParams, memberSql, placeSql } from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
 import { ledgerPartsSql } from "../reading/ledger.js";
 import { namesOf } from "../reading/parts.js";
@@ -53,7 +53,11 @@ export function revenueQuery(
   const sums = revenueSql(series, cell, groups?.by, places);
   return {
     sql: `${sums} ORDER BY start LIMIT {rows_max:UInt32} ${sumSettingsSql}`,
-    params: { ...paramsOf(series, cell), ...groups?.params, rows_max: rowsMax + 1 },
+    params: {
+      ...paramsOf(series, cell),
+      ...(groups === undefined ? {} : groupParams(groups)),
+      rows_max: rowsMax + 1,
+    },
   };
 }
 
@@ -126,6 +130,6 @@ export function reportedQuery(series: Series, cell: Rows, groups: Groups | undef
   )
 ) WHERE ${cell.condition}
 GROUP BY ${namesOf(["start", ...places])} ${sumSettingsSql}, optimize_aggregation_in_order = 1`,
-    params: { ...paramsOf(series, cell), ...groups?.params },
+    params: { ...paramsOf(series, cell), ...(groups === undefined ? {} : groupParams(groups)) },
   };
 }

@@ -3,6 +3,7 @@ import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementKinds } from "../../schemas/records/records.js";
 import { memberSql } from "../reading/groups.js";
 import type { Cell } from "../reading/metric-filters.js";
+import { movementTimeSql } from "../reading/movements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,
@@ -41,8 +42,8 @@ export function whatChangedQuery(
   const sums = movementKinds.map((kind) => `sum(${kind}_mrr) AS ${kind}_mrr`);
   const rows = `SELECT ${member}, any(provider) AS owner, ${kinds.join(", ")},
   countIf(mrr != 0) AS moved, sum(mrr) AS net
-FROM mrr_movements WHERE ${tenantSql} AND at >= ${fromSql} AND at < ${momentSql("to")}
-  AND recorded_at <= ${knownAtSql} AND ${cell.condition}
+FROM mrr_movements WHERE ${tenantSql} AND ${movementTimeSql} >= ${fromSql}
+  AND ${movementTimeSql} < ${momentSql("to")} AND recorded_at <= ${knownAtSql} AND ${cell.condition}
 GROUP BY member`;
   return {
     sql: `SELECT member, any(owner) AS provider, ${sums.join(", ")}, sum(moved) AS movements,

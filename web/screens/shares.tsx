@@ -49,12 +49,12 @@ export function RevenueShares({ hasFailed }: Props) {
 
 function MrrShare({ by, title, hasFailed }: SharedBy & Props) {
   const view = useView();
-  const last = [dayBefore(view.range.to), dayText(view.end)].sort()[0];
+  const last = [dayBefore(view.range.to), dayText(view.end)].toSorted()[0] ?? view.range.to;
   const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
-    from: last,
+    // Only balances at the end are shown: a month from its first day takes the fewest sums.
+    from: `${last.slice(0, 7)}-01`,
     to: view.range.to,
-    // Balances of one day: nothing is left to be added up.
-    interval: "day",
+    interval: "month",
     ...view.mrrFilters,
     [by]: null,
     group_by: by,
