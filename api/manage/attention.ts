@@ -12,7 +12,9 @@ import { type RateSource, rateSources } from "../../schemas/money/rates.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { callsOf } from "../../workspaces/integration-calls.js";
 import { integrationsOf } from "../../workspaces/integration-records.js";
+import type { CoverageOf } from "../../workspaces/history/coverage.js";
 import type { NeededOf } from "../../workspaces/needed-events.js";
+import type { Provider } from "../../providers/provider.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "./calls.js";
 import { callHealth } from "./integrations/health.js";
@@ -29,6 +31,12 @@ const ratesUsedDays = 30;
 
 type AttentionService = Pick<Service, "clickhouse" | "postgres" | "rates">;
 
+interface Known {
+  readonly neededOf: NeededOf;
+  readonly coverageOf: CoverageOf;
+  readonly providers: ReadonlyMap<string, Pick<Provider, "backfill" | "historyExport">>;
+}
+
 interface Tenant {
   readonly workspace: string;
   readonly environment: Environment;
@@ -37,13 +45,13 @@ interface Tenant {
 export function attentionRoutes(
   service: AttentionService,
   calls: Calls<Workspace>,
-  neededOf: NeededOf,
+  known: Known,
 ): void {
   const keptOf = (environment: Environment) =>
     new ExpiringCache({
       ttlMs: keptMs,
       entriesMax: keptMax,
-      load: (workspace) => readAttention(service, neededOf, { workspace, environment }, Date.now()),
+      load: (workspace) => readAttention(service, known, { workspace, environment }, Date.now()),
     });
   const kept = { live: keptOf("live"), test: keptOf("test") };
   calls.answer("GET", "/attention", { right: "look" }, async (ctx, { id }) => {
@@ -55,7 +63,7 @@ export function attentionRoutes(
 /** @param now ms since 1970 */
 async function readAttention(
   service: AttentionService,
-  neededOf: NeededOf,
+  known: Known,
   tenant: Tenant,
   now: number,
 ): Promise<AttentionView> {
@@ -64,9 +72,12 @@ async function readAttention(
     integrationsOf(postgres, tenant, integrationsMax),
     countOpenRejects(clickhouse, tenant, rejectGroupsMax),
     staleRates(service, tenant),
-    neededOf(tenant.workspace),
+    known.neededOf(tenant.workspace),
   ]);
-  const calls = connected.length === 0 ? [] : await callsOf(postgres, connected.map(idOf));
+  const [calls, history] = await Promise.all([
+    connected.length === 0 ? [] : callsOf(postgres, connected.map(idOf)),
+    Promise.all(connected.map((row) => unreadHistory(row, known, tenant, now))),
+  ]);
   return {
     rejects: rejects.map((group) => ({
       ...rejectGroup(group),
@@ -77,6 +88,7 @@ async function readAttention(
       const own = calls.filter(({ integration }) => integration === row.id);
       return silentOrFailing(row, callHealth(own, now, needed.get(row.id)), now);
     }),
+    history: history.flat(),
   };
 }
 
@@ -116,6 +128,19 @@ function silentOrFailing(
   const since = (state === "refused" ? refused : taken)?.last_at ?? created_at;
   const refused_reason = state === "refused" ? (refused?.verdict ?? null) : null;
   return [{ id, provider, name, state, since: since.toISOString(), refused_reason }];
+}
+
+async function unreadHistory(
+  row: Connected,
+  { coverageOf, providers }: Known,
+  { workspace }: Tenant,
+  now: number,
+): Promise<AttentionView["history"]> {
+  const { backfill, historyExport } = providers.get(row.provider) ?? {};
+  if (backfill === undefined && historyExport === undefined) return [];
+  const { unread_until } = await coverageOf(workspace, row, now);
+  const { id, provider, name } = row;
+  return unread_until === null ? [] : [{ id, provider, name, unread_until }];
 }
 
 function idOf({ id }: { readonly id: string }): string {

@@ -359,6 +359,9 @@ export const coverage = z.object({
       }),
     )
     .describe("Since the earliest of anything, in order of time"),
+  unread_until: timestamp
+    .nullable()
+    .describe("Of what happened before it, not all is known; null: all is, or no webhook came yet"),
 });
 export type CoverageView = z.infer<typeof coverage>;
 
@@ -469,6 +472,16 @@ export const attention = z
         }),
       )
       .describe("Whose last call was refused, that lack event types, or that are silent"),
+    history: z
+      .array(
+        z.object({
+          id: z.string(),
+          provider: z.string(),
+          name: z.string().nullable(),
+          unread_until: timestamp,
+        }),
+      )
+      .describe("Integrations whose history can be read and is not read in whole"),
   })
   .describe("What keeps figures from being whole; up to a few seconds old");
 export type AttentionView = z.infer<typeof attention>;

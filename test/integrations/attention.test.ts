@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { type RejectRow, insertRejects } from "../../workspaces/rejects/rejects.js";
 import { attention } from "../../schemas/http/manage.js";
-import { expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { expectError, newStripeEvent, suiteEndpoints } from "../harness/endpoints.js";
 
 describe("What needs attention", () => {
   const endpoints = suiteEndpoints();
@@ -41,6 +41,8 @@ describe("What needs attention", () => {
     ]);
     const made = await endpoints.integrate("paddle", { signing_secret: "pdl_ntfset_secret" });
     paddle = made.id;
+    const { status } = await endpoints.deliver(JSON.stringify(newStripeEvent()));
+    expect(status).to.equal(200);
     const headers = { "content-type": "application/json", "stripe-signature": "t=1,v1=00" };
     const answer = await endpoints.post(endpoints.webhook, { headers, body: Buffer.from("{}") });
     expect(answer.status).to.equal(401);
@@ -89,6 +91,15 @@ describe("What needs attention", () => {
       ["stripe", "refused"],
     ]);
     expect(integrations[0]?.refused_reason).to.match(/^signature_/);
+  });
+
+  it("should name integrations whose history is not read, up to their first call", async () => {
+    const { history } = await ask("live");
+    expect(history.map(({ provider }) => provider)).to.deep.equal(["stripe"]);
+    expect(Date.now() - Date.parse(history[0]?.unread_until ?? "")).to.be.within(0, 600_000);
+    const covered = `${endpoints.path}/integrations/${history[0]?.id ?? ""}/coverage`;
+    const { json } = await endpoints.manage("GET", covered);
+    expect(json.data.unread_until).to.equal(history[0]?.unread_until);
   });
 
   it("should name old rates where payments needed them", async () => {

@@ -1,7 +1,7 @@
 /** How each month is known, and how far a reading has come: pure, as tables. */
 import { expect } from "chai";
 import { progressOf } from "../../workspaces/history/backfill-progress.js";
-import { coverageMonths } from "../../workspaces/history/coverage.js";
+import { coverageMonths, unreadUntil } from "../../workspaces/history/coverage.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
 
 /** "MM-DD" of the year. */
@@ -10,18 +10,18 @@ const on = (text: string): number => momentOf(`2026-${text}`);
 describe("The months of an integration", () => {
   const now = momentOf("2026-05-20");
   const cases = rowsOf(`
-    what                | since | webhooks | read           | months
-    have nothing yet    | 05-02 | -        | -              | 05 none
-    have no whole month | 04-02 | 04-03    | -              | 04 none 05 webhook
-    begin with webhooks | 04-01 | 04-01    | -              | 04 webhook 05 webhook
-    wait for webhooks   | 03-02 | 05-03    | -              | 03 none 04 none 05 none
-    were read before    | 04-02 | 04-03    | 02-01 to 04-03 | 02 api 03 api 04 api 05 webhook
-    were read too early | 04-02 | 04-03    | 02-01 to 04-02 | 02 api 03 api 04 none 05 webhook
-    were read too late  | 04-02 | 04-03    | 02-02 to 04-03 | 02 none 03 api 04 api 05 webhook
-    were read only      | 04-02 | -        | 03-01 to 05-20 | 03 api 04 api 05 api
-    were read a while   | 04-02 | -        | 03-01 to 05-19 | 03 api 04 api 05 none
-    came as a file      | 04-02 | 05-01    | export 03-01 to 04-20 | 03 export 04 none 05 webhook
-    came as both | 04-02 | 05-01 | export 04-01 to 05-01, 04-01 to 05-02 | 04 api 05 webhook
+    what                | since | webhooks | read           | unread | months
+    have nothing yet    | 05-02 | -        | -              | -      | 05 none
+    have no whole month | 04-02 | 04-03    | -              | 04-03  | 04 none 05 webhook
+    begin with webhooks | 04-01 | 04-01    | -              | -      | 04 webhook 05 webhook
+    wait for webhooks   | 03-02 | 05-03    | -              | 05-03  | 03 none 04 none 05 none
+    were read before    | 04-02 | 04-03    | 02-01 to 04-03 | - | 02 api 03 api 04 api 05 webhook
+    were read too early | 04-02 | 04-03 | 02-01 to 04-02 | 04-03 | 02 api 03 api 04 none 05 webhook
+    were read too late | 04-02 | 04-03 | 02-02 to 04-03 | 03-01 | 02 none 03 api 04 api 05 webhook
+    were read only      | 04-02 | -        | 03-01 to 05-20 | -      | 03 api 04 api 05 api
+    were read a while   | 04-02 | -        | 03-01 to 05-19 | -      | 03 api 04 api 05 none
+    came as a file | 04-02 | 05-01 | export 03-01 to 04-20 | 05-01 | 03 export 04 none 05 webhook
+    came as both | 04-02 | 05-01 | export 04-01 to 05-01, 04-01 to 05-02 | - | 04 api 05 webhook
   `);
   for (const row of cases) {
     it(`should be known where they ${cell(row, "what")}: ${cell(row, "months")}`, () => {
@@ -39,6 +39,9 @@ describe("The months of an integration", () => {
       const months = coverageMonths(known, now);
       const shown = months.map(({ month, known_by: by }) => `${month.slice(5)} ${by}`).join(" ");
       expect(shown).to.equal(cell(row, "months"));
+      const unread = cell(row, "unread");
+      const until = unreadUntil(months, known.webhooksSince);
+      expect(until).to.equal(unread === "-" ? null : on(unread));
     });
   }
 });

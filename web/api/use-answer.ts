@@ -93,7 +93,7 @@ export function useUrl<Answer>(url: string | null, follows = true): Loaded<Answe
     const isFirst = !kept.has(asked);
     if (isFirst) awaited.value = awaited.peek() + 1;
     try {
-      const answer = await call<Answer>("GET", asked, { signal: aborter.signal });
+      const answer = await answerTo<Answer>(asked, aborter.signal);
       if (aborter.signal.aborted) return;
       keep(asked, answer);
       shown.current = { url: asked, answer };
@@ -146,6 +146,44 @@ export function useUrl<Answer>(url: string | null, follows = true): Loaded<Answe
   if (url === null) return { answer: null, error: null, isStale: false };
   if (isAnswer(known, shown.current?.answer)) return { answer: known, error, isStale: false };
   return { answer: shown.current?.answer ?? null, error, isStale: shown.current !== null };
+}
+
+interface Flight {
+  readonly answer: Promise<unknown>;
+  readonly aborter: AbortController;
+  waiting: number;
+}
+
+/** Calls on their way: what several parts of a screen ask for is asked once. */
+const flights = new Map<string, Flight>();
+
+/** @param left of one who waits: the call is ended when nobody does any more */
+async function answerTo<Answer>(url: string, left: AbortSignal): Promise<Answer> {
+  // Not one that was sent before a change: its answer may be older.
+  const key = `${epoch.peek()} ${changes.peek()} ${url}`;
+  const flight = flights.get(key) ?? depart(key, url);
+  flight.waiting += 1;
+  left.addEventListener("abort", () => {
+    flight.waiting -= 1;
+    if (flight.waiting > 0) return;
+    if (flights.get(key) === flight) flights.delete(key);
+    flight.aborter.abort();
+  });
+  const answer = await flight.answer;
+  if (!isAnswer<Answer>(answer, undefined)) throw new Error("an answer is never undefined");
+  return answer;
+}
+
+function depart(key: string, url: string): Flight {
+  const aborter = new AbortController();
+  const answer = call<unknown>("GET", url, { signal: aborter.signal });
+  const flight = { answer, aborter, waiting: 0 };
+  flights.set(key, flight);
+  const landed = () => {
+    if (flights.get(key) === flight) flights.delete(key);
+  };
+  answer.then(landed, landed);
+  return flight;
 }
 
 function keep(url: string, answer: unknown): void {

@@ -65,20 +65,27 @@ function NoticeText({ of: { text, fix, isFixer } }: { readonly of: Notice }) {
 }
 
 /** Of the chosen providers. A frozen view shows what was known then, which nothing now changes. */
-function useNotices(isWanted: boolean): Notice[] {
-  const view = useView();
-  const { workspace, environment, isFrozen, filters } = view;
+export function useAttention(isWanted: boolean) {
+  const { workspace, environment, isFrozen, filters } = useView();
   const path = `/v1/manage/workspaces/${workspace ?? ""}/attention`;
   const isAsked = isWanted && workspace !== null && !isFrozen;
   const { answer } = useUrl<One<AttentionView>>(isAsked ? urlOf(path, { environment }) : null);
-  if (answer === null) return [];
   const isShown = ({ provider }: { readonly provider: string }): boolean =>
     passes(filters.provider, provider);
+  return { answer: answer?.data ?? null, isShown };
+}
+
+function useNotices(isWanted: boolean): Notice[] {
+  const view = useView();
+  const { workspace } = view;
+  const { answer, isShown } = useAttention(isWanted);
+  if (answer === null) return [];
   const isFixer = mayManage(workspaceOf(workspace));
-  const { rejects, rates, integrations } = answer.data;
+  const { rejects, rates, integrations, history } = answer;
   const notices = [
     ...rejects.filter(isShown).map((group) => ({ ...rejectNotice(group, view), isFixer })),
     ...integrations.filter(isShown).map((one) => ({ ...integrationNotice(one, view), isFixer })),
+    ...history.filter(isShown).map((one) => ({ ...historyNotice(one, view), isFixer })),
     ...rates.map((rate) => ({ ...rateNotice(rate, view), isFixer: ownsInstallation() })),
   ];
   return notices.toSorted((one, other) => Number(other.isMissing) - Number(one.isMissing));
@@ -109,7 +116,7 @@ function integrationNotice(
   { id, provider, name, state, since }: AttentionView["integrations"][number],
   view: View,
 ): Worded {
-  const named = name === null ? providerName(provider) : `${providerName(provider)} (${name})`;
+  const named = integrationName(provider, name);
   const texts = {
     refused: `The last call of ${named} was refused on ${day(since)}: events may be missing.`,
     incomplete: `${named} does not send all event types that the figures need.`,
@@ -118,6 +125,17 @@ function integrationNotice(
   };
   const fix = view.to(`/settings/integrations/${id}`);
   return { text: texts[state], fix, isMissing: state === "refused" || state === "incomplete" };
+}
+
+/** Not on every screen: tables say it of the months it is true of (`useUnreadHistory`). */
+function historyNotice({ id, ...of }: AttentionView["history"][number], view: View): Worded {
+  const named = integrationName(of.provider, of.name);
+  const text = `The history of ${named} before ${day(of.unread_until)} is not read.`;
+  return { text, fix: view.to(`/settings/integrations/${id}`), isMissing: false };
+}
+
+function integrationName(provider: string, name: string | null): string {
+  return name === null ? providerName(provider) : `${providerName(provider)} (${name})`;
 }
 
 const sources = { ecb: "of the ECB", wide: "of rarer currencies" };

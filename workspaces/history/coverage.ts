@@ -10,7 +10,7 @@ import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { CoverageView } from "../../schemas/http/manage.js";
 import { endedBackfills } from "./backfills.js";
 import type { IntegrationRecord } from "../integration-records.js";
-import { type Month, monthsOf } from "../../schemas/months.js";
+import { type Month, monthsOf, startOfMonth } from "../../schemas/months.js";
 
 interface Source {
   readonly clickhouse: Pick<ClickHouse, "rows">;
@@ -48,7 +48,9 @@ export function openCoverage({ clickhouse, postgres }: Source): CoverageOf {
       to: to.getTime(),
       source,
     }));
-    return { months: coverageMonths({ since: createdAt.getTime(), webhooksSince, read }, now) };
+    const months = coverageMonths({ since: createdAt.getTime(), webhooksSince, read }, now);
+    const until = unreadUntil(months, webhooksSince);
+    return { months, unread_until: until === null ? null : new Date(until).toISOString() };
   };
 }
 
@@ -75,6 +77,16 @@ export function coverageMonths(
     month: month.month,
     known_by: knownBy(month, webhooksSince ?? Number.POSITIVE_INFINITY, read),
   }));
+}
+
+/** @returns ms since 1970; null where all is known, and before the first webhook */
+export function unreadUntil(
+  months: CoverageView["months"],
+  webhooksSince: number | null,
+): number | null {
+  const last = months.findLast((month) => month.known_by === "none");
+  if (last === undefined || webhooksSince === null) return null;
+  return Math.min(startOfMonth(Date.parse(`${last.month}-01T00:00:00Z`), 1), webhooksSince);
 }
 
 /** The month in which webhooks began needs a backfill for its days before. */

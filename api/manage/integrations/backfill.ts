@@ -6,7 +6,7 @@ import {
   findBackfill,
 } from "../../../workspaces/history/backfills.js";
 import { progressOf } from "../../../workspaces/history/backfill-progress.js";
-import { openCoverage } from "../../../workspaces/history/coverage.js";
+import type { CoverageOf } from "../../../workspaces/history/coverage.js";
 import { readJson } from "../../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
 import type { Service } from "../../../service.js";
@@ -27,8 +27,8 @@ export function backfillRoutes(
   service: Service,
   calls: Calls<Workspace>,
   providers: ReadonlyMap<string, Provider>,
+  coverageOf: CoverageOf,
 ): void {
-  const coverageOf = openCoverage(service);
   const started = { right: "manage", action: "backfill.started", status: 202 } as const;
   calls.write("POST", path, started, async (ctx, workspace) => {
     const { id: integration, provider } = await integrationOf(ctx, service, workspace);

@@ -6,6 +6,7 @@ import { count, money } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { useView } from "../../state/view.js";
 import { type Kind, kindsIn } from "./kinds.js";
+import { useUnreadHistory } from "../unread-history.js";
 
 export function MovementsTable(props: {
   readonly rows: readonly MovementsRow[];
@@ -15,6 +16,7 @@ export function MovementsTable(props: {
   readonly currency: string;
 }) {
   const view = useView();
+  const unreadHistory = useUnreadHistory();
   const { rows, totals, interval, currency } = props;
   const kinds = kindsIn(totals === undefined ? rows : [...rows, totals]);
   const href = (row: MovementsRow, kind: Kind | null): string =>
@@ -36,7 +38,12 @@ export function MovementsTable(props: {
         {
           key: "period",
           head: "Period",
-          cell: (row) => (interval === undefined ? range(row) : intervalName(row.from, interval)),
+          cell: (row) => (
+            <>
+              {interval === undefined ? range(row) : intervalName(row.from, interval)}
+              {unreadHistory(row.from)}
+            </>
+          ),
           foot: totals === undefined ? undefined : "Whole range",
         },
         {

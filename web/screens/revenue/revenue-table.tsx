@@ -7,6 +7,7 @@ import { count, money } from "../../format/numbers.js";
 import { Table } from "../../parts/table.js";
 import { useView } from "../../state/view.js";
 import { type Group, type GroupName, filterOf, groupKey } from "../groups.js";
+import { useUnreadHistory } from "../unread-history.js";
 
 /** Tax and fees are subtracted; refunds and disputes are below 0 by themselves. */
 const amounts = [
@@ -29,6 +30,7 @@ export function RevenueTable(props: {
   readonly currency: string;
 }) {
   const view = useView();
+  const unreadHistory = useUnreadHistory();
   const { rows, totals, interval, group = null, groups = [], currency } = props;
   const amount = (value: number | null, sign: number): string =>
     value === null ? "–" : money(sign * value, currency);
@@ -42,17 +44,20 @@ export function RevenueTable(props: {
           key: "period",
           head: "Period",
           cell: (row) => (
-            <a
-              class="row-link tight"
-              href={view.to("/transactions", {
-                from: row.from,
-                to: row.to,
-                range: null,
-                ...(group === null ? {} : filterOf(groupKey(row, group).key, group)),
-              })}
-            >
-              {interval === undefined ? range(row) : intervalName(row.from, interval)}
-            </a>
+            <>
+              <a
+                class="row-link tight"
+                href={view.to("/transactions", {
+                  from: row.from,
+                  to: row.to,
+                  range: null,
+                  ...(group === null ? {} : filterOf(groupKey(row, group).key, group)),
+                })}
+              >
+                {interval === undefined ? range(row) : intervalName(row.from, interval)}
+              </a>
+              {unreadHistory(row.from)}
+            </>
           ),
           foot: totals === undefined ? undefined : "Whole range",
         },
