@@ -76,6 +76,8 @@ export const limits = {
    */
   comparedChangesMax: 100_000,
   comparedSliceRows: 20_000,
+  /** Of a series by another definition: each account is read at the end of each interval. */
+  definedIntervalsMax: 60,
   /**
    * Minor units, of the original and of the base currency. Fifteen digits are what a JSON number
    * (a double) shows exactly wherever the decimal point stands.

@@ -40,8 +40,11 @@ export async function askTool(
     );
   }
   const answer: unknown = JSON.parse(text);
-  const proof = proofOf(caller, tool.screen, args, answer);
-  const definition = `${caller.shown}/docs/definitions.md#${tool.definition}`;
+  const other = args.get("definition") ?? "ours";
+  const isOurs = other === "ours";
+  const proof = proofOf(caller, isOurs ? tool.screen : "/mrr/definitions", args, answer);
+  const page = isOurs ? `definitions.md#${tool.definition}` : `definitions/${other}.md`;
+  const definition = `${caller.shown}/docs/${page}`;
   return { content: [textPart(JSON.stringify({ proof, definition, ...objectOf(answer) }))] };
 }
 

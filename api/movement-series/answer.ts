@@ -1,5 +1,6 @@
 /** From rows to the answer, in whichever thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
+import type { DefinitionName } from "../../schemas/definitions/index.js";
 import { limits } from "../../config.js";
 import type { Presented } from "../exports/send.js";
 import { movementsRows, movementsTable, withCompared } from "../exports/tables.js";
@@ -28,6 +29,8 @@ export function movementsAnswer(given: {
   readonly compared: MovementsTexts | null | undefined;
   readonly hasWholeAccounts: boolean;
   readonly currency: string;
+  /** Null: ours. */
+  readonly definition: DefinitionName | null;
 }): Presented {
   const { asked, compared, currency } = given;
   const { groups } = asked;
@@ -43,7 +46,11 @@ export function movementsAnswer(given: {
   const data = present(asked);
   const then = compared && present(compared);
   return {
-    data: { ...data, ...(then === undefined ? {} : { compare: then && then.totals }) },
+    data: {
+      ...(given.definition === null ? {} : { definition: given.definition }),
+      ...data,
+      ...(then === undefined ? {} : { compare: then && then.totals }),
+    },
     table: () => [
       movementsTable(groups?.by, then !== undefined),
       withCompared(movementsRows(data), then && movementsRows(then)),

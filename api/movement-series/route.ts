@@ -2,6 +2,8 @@
 import { limits } from "../../config.js";
 import { type MemberSize, hasFewMembers, largestGroups } from "../reading/groups.js";
 import { movementKinds } from "../../schemas/records/records.js";
+import { checkDefined, definedMovements, otherThanOurs } from "../mrr-compare/defined.js";
+import { textOfRows } from "../../stores/clickhouse/rows.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
@@ -27,6 +29,18 @@ export function movementsRoute(api: ReadApi): void {
     const catalogue = await asked.catalogue();
     const cell = cellOf(query, catalogue);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
+    const name = otherThanOurs(query.definition);
+    if (name !== null) checkDefined(query);
+    const { provider } = query;
+    const { baseCurrency: currency } = access;
+    const readSums = async (of: Series, groups: MovementsTexts["groups"]): Promise<string> => {
+      if (name !== null) {
+        return textOfRows(
+          await definedMovements({ service, name, currency, clocks, provider }, of),
+        );
+      }
+      return textOf(service, movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax));
+    };
     const readGroups = async (of: Series) => {
       if (group === undefined) return undefined;
       // Of each kind and interval, and of what happened before the first one.
@@ -36,8 +50,7 @@ export function movementsRoute(api: ReadApi): void {
       return largestGroups(group, await rowsOf<MemberSize>(service, sizes), groupsMax, catalogue);
     };
     const read = async (of: Series, groups: MovementsTexts["groups"]): Promise<MovementsTexts> => {
-      const sums = movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax);
-      return { series: of, groups, sums: await textOf(service, sums) };
+      return { series: of, groups, sums: await readSums(of, groups) };
     };
     const readGrouped = async (of: Series) => read(of, await readGroups(of));
     // Of the other time, JSON shows only the totals; a table shows all rows.
@@ -51,7 +64,8 @@ export function movementsRoute(api: ReadApi): void {
       asked: asWanted,
       compared: compare === undefined ? undefined : compared,
       hasWholeAccounts: cell.hasWholeAccounts,
-      currency: access.baseCurrency,
+      currency,
+      definition: name,
     };
   });
 }

@@ -1,5 +1,6 @@
 /** `GET /v1/metrics/mrr/movements`: how MRR got from one balance to the next. */
 import { z } from "zod";
+import { definitionQuery, definitionShown } from "../mrr-compare/schema.js";
 import { compareQuery } from "../summary/schema.js";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { movementKinds } from "../../schemas/records/records.js";
@@ -34,6 +35,7 @@ export const movementsQueryParameters = z.object({
         "balances are the sum of all its movements before.",
     }),
   ...groupsQuery,
+  ...definitionQuery,
   ...compareQuery,
   ...clocksQuery,
   ...formatQuery,
@@ -70,6 +72,7 @@ export type MovementsRow = z.output<typeof movementsRow>;
 
 export const movementsAnswer = figuresAnswer("MrrMovementsAnswer", {
   data: z.object({
+    ...definitionShown,
     currency: z.string().meta({ description: "ISO 4217, of the workspace." }),
     interval: z.enum(intervals),
     movements: z.array(movementsRow).meta({ description: "Oldest first, then by group." }),

@@ -47,30 +47,67 @@ export async function compareAccounts(
   of: AccountsCompared,
   currency: string,
 ): Promise<Compared> {
-  await checkSize(service, of);
-  const { at } = of.asOf;
-  const refunds = definition.rules.includes(refundEnds)
-    ? grouped(await rowsOf<RefundedRow>(service, refundedQuery(of)), ({ account }) => account)
-    : new Map<string, RefundedRow[]>();
-  const readingOf = (account: string, changes: readonly ComparedChange[]): Reading => ({
-    account: accountStateAt(changes, clickhouseTime(at)),
-    rateOf: (original) => service.rates.quote(original, currency, at)?.rate ?? null,
-    refunded: new Set(refunds.get(account)?.map(({ external_id: sku }) => sku)),
-  });
   let ours = 0n;
   const accounts: ComparedAccount[] = [];
-  for await (const slice of slices(service, of)) {
-    const byAccount = grouped(slice, ({ account }) => account);
-    await inTurns(byAccount, ([account, changes]) => {
-      const compared = compareAccount(definition, readingOf(account, changes));
+  await readAccounts(service, definition, of, [of.asOf.at], currency, (read) => {
+    for (const reading of read.readings) {
+      const compared = compareAccount(definition, reading);
       ours += compared.ours;
-      if (compared.differences.length === 0) return;
+      if (compared.differences.length === 0) continue;
       const difference = compared.differences.reduce((sum, { mrr }) => sum + mrr, 0n);
-      const provider = changes[0]?.provider ?? "";
-      accounts.push({ account, provider, difference, ...compared });
-    });
-  }
+      accounts.push({ account: read.account, provider: read.provider, difference, ...compared });
+    }
+  });
   return { ours, accounts: accounts.sort(largestFirst) };
+}
+
+interface AccountRead {
+  readonly account: string;
+  readonly provider: string;
+  /** One for each moment. */
+  readonly readings: readonly Reading[];
+}
+
+/**
+ * Every account as a definition reads it at some moments.
+ *
+ * @param moments ms since 1970, none after `of.asOf.at`
+ * @throws ApiError 422 when there is more than one answer may go over
+ */
+export async function readAccounts(
+  service: Store,
+  { rules }: Definition,
+  of: AccountsCompared,
+  moments: readonly number[],
+  currency: string,
+  take: (read: AccountRead) => void,
+): Promise<void> {
+  await checkSize(service, of);
+  const readAt = await Promise.all(
+    moments.map(async (at) => {
+      const asOf = { ...of.asOf, at };
+      const refunds = rules.includes(refundEnds)
+        ? grouped(
+            await rowsOf<RefundedRow>(service, refundedQuery({ ...of, asOf })),
+            ({ account }) => account,
+          )
+        : new Map<string, RefundedRow[]>();
+      return (account: string, changes: readonly ComparedChange[]): Reading => ({
+        account: accountStateAt(changes, clickhouseTime(at)),
+        rateOf: (original) => service.rates.quote(original, currency, at)?.rate ?? null,
+        refunded: new Set(refunds.get(account)?.map(({ external_id: sku }) => sku)),
+      });
+    }),
+  );
+  for await (const slice of slices(service, of)) {
+    await inTurns(
+      grouped(slice, ({ account }) => account),
+      ([account, changes]) => {
+        const readings = readAt.map((read) => read(account, changes));
+        take({ account, provider: changes[0]?.provider ?? "", readings });
+      },
+    );
+  }
 }
 
 async function checkSize(service: Store, of: AccountsCompared): Promise<void> {

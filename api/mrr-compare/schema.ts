@@ -10,6 +10,19 @@ import { providerToken } from "../../schemas/http/transactions.js";
 
 const definitionName = z.enum(definitionNames);
 
+/** Of figures that can be had by another definition. */
+export const definitionQuery = {
+  definition: definitionName.optional().meta({
+    description:
+      "By the rules of another tool (docs/definitions/), of whole accounts: only `provider` " +
+      "filters it. Default: ours.",
+  }),
+};
+/** In the answer; not there for ours. */
+export const definitionShown = {
+  definition: definitionName.optional().meta({ description: "Not ours, but that of this tool." }),
+};
+
 export const mrrCompareQueryParameters = z.object({
   definition: definitionName.meta({
     description: "What to hold ours beside. The rules of each, with sources: docs/definitions/.",

@@ -65,6 +65,12 @@ export function compareAccount({ rules }: Definition, reading: Reading): Compari
   return { ours, differences: differences.filter(({ mrr }) => mrr !== 0n) };
 }
 
+/** What an account counts by a definition, in millionths of the base currency. */
+export function mrrBy(definition: Definition, reading: Reading): bigint {
+  const { ours, differences } = compareAccount(definition, reading);
+  return differences.reduce((sum, { mrr }) => sum + mrr, ours);
+}
+
 function worthOf(items: readonly PricedItem[]): bigint {
   return items.reduce((sum, { mrr }) => sum + mrr, 0n);
 }

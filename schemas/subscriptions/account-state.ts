@@ -27,6 +27,8 @@ export interface SubscriptionState {
 
 export interface AccountState {
   readonly subscriptions: readonly SubscriptionState[];
+  /** When it first had MRR, as ClickHouse writes it; empty: never. */
+  readonly began: string;
   /** Its first MRR began in the month of the moment, by whose end all of it has ended. */
   readonly leavesInFirstMonth: boolean;
 }
@@ -53,7 +55,7 @@ export function accountStateAt(changes: readonly StateChange[], at: string): Acc
     const now = lastUpTo(moments, at);
     if (now !== undefined) subscriptions.push(stateAt(now, at));
   }
-  return { subscriptions, leavesInFirstMonth: monthOf(began) === monthOf(at) && !remains };
+  return { subscriptions, began, leavesInFirstMonth: monthOf(began) === monthOf(at) && !remains };
 }
 
 /** In the order in which they count; of each change its greatest revision. */

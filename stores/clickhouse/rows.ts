@@ -7,6 +7,11 @@ export function parsedRows<T>(text: string): T[] {
   return lines.map((line): T => JSON.parse(line));
 }
 
+/** As `parsedRows` reads them. */
+export function textOfRows(rows: readonly object[]): string {
+  return rows.map((row) => JSON.stringify(row)).join("\n");
+}
+
 /** Above this many groups one tuple comparison is the shorter statement. */
 const groupsMax = 16;
 /** Above this many values the engine's planner takes longer for a list than for a subquery. */

@@ -84,5 +84,6 @@ function daily(members: readonly string[], by: "currency" | "provider" = "provid
     compared: undefined,
     hasWholeAccounts: true,
     currency: "EUR",
+    definition: null,
   };
 }

@@ -2,6 +2,11 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { type MrrCompareAnswer, mrrCompareAnswer } from "../../api/mrr-compare/schema.js";
+import { definedMovements } from "../../api/mrr-compare/defined.js";
+import { beforeAll } from "../../api/movement-series/query.js";
+import { movementsAnswer } from "../../api/movement-series/schema.js";
+import { showMrr } from "../../api/reading/amounts.js";
+import { readSeries } from "../../api/reading/series.js";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { limits } from "../../config.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
@@ -16,6 +21,7 @@ import { type Endpoints, itRefuses, openEndpoints } from "../harness/endpoints.j
 import { insertLedger, insertTransactions } from "../harness/query-rows.js";
 
 const path = "/v1/metrics/mrr/compare";
+const moved = "/v1/metrics/mrr/movements?definition=stripe";
 const at = "2026-06-15T12:00:00Z";
 
 describe("GET /v1/metrics/mrr/compare", () => {
@@ -101,6 +107,14 @@ describe("GET /v1/metrics/mrr/compare", () => {
     };
   }
 
+  const months = { from: "2025-11-01", interval: "month", at };
+  async function movementsOf(query: Readonly<Record<string, string>>) {
+    const asked = new URLSearchParams({ ...months, ...query }).toString();
+    const answer = await endpoints.get(`/v1/metrics/mrr/movements?${asked}`);
+    expect(answer.status, answer.text).to.equal(200);
+    return movementsAnswer.parse(answer.json).data;
+  }
+
   const mrrNow = async (): Promise<number> => {
     const answer = await endpoints.get(`/v1/metrics/mrr?at=${at}`);
     return mrrAnswer.parse(answer.json).data.current_mrr;
@@ -177,6 +191,34 @@ describe("GET /v1/metrics/mrr/compare", () => {
       theirs: ours - 9 - 4,
       rows: ["refunded -9 refund_ends", "weekly -4 months_of_four_weeks"],
     });
+  });
+
+  it("should say how MRR moved by another definition", async () => {
+    await bookStory();
+    const ends = async (definition: string) =>
+      (await movementsOf({ definition })).movements
+        .slice(-2)
+        .map((row) => [row.new_mrr, row.churn_mrr, row.reactivation_mrr, row.end_accounts]);
+    // Ours: two pause in May, and one comes in June who leaves within the month.
+    expect(await ends("ours")).to.deep.equal([
+      [0, -70, 0, 4],
+      [7, 0, 0, 5],
+    ]);
+    expect(await ends("chartmogul")).to.deep.equal([
+      [0, -40, 0, 5],
+      [7, 0, 0, 6],
+    ]);
+    expect(await ends("profitwell")).to.deep.equal([
+      [0, -70, 0, 4],
+      [0, 0, 0, 4],
+    ]);
+    const { movements, compare } = await movementsOf({
+      definition: "chartmogul",
+      provider: "apple",
+      compare: "previous_year",
+    });
+    expect(movements.map((row) => row.end_mrr)).to.deep.equal([0, 0, 40, 40, 40, 40, 0, 0]);
+    expect(compare?.end_mrr).to.equal(0);
   });
 
   it("should count what had happened, and what was known, by then", async () => {
@@ -256,6 +298,42 @@ describe("GET /v1/metrics/mrr/compare", () => {
     }
     const { comparison } = await ask({ definition: "stripe" });
     expect(comparison.accounts, "the story has differences").to.be.greaterThan(2);
+
+    for (const definition of definitionNames) {
+      const shown = await endpoints.get(`/v1/metrics/mrr?at=${at}&definition=${definition}`);
+      const mrr = mrrAnswer.parse(shown.json).data;
+      const beside = (await ask({ definition })).comparison;
+      expect(mrr.current_mrr, definition).to.equal(beside.theirs);
+      expect(mrr.definition).to.equal(definition === "ours" ? undefined : definition);
+      const { movements } = await movementsOf({ definition });
+      for (const { to, end_mrr } of movements) {
+        const end = new Date(Math.min(Date.parse(to) - 1, Date.parse(at))).toISOString();
+        const there = (await ask({ definition, at: end })).comparison;
+        expect(end_mrr, `${definition} at ${end}`).to.equal(there.theirs);
+      }
+    }
+    const asRead = await definedMovements(
+      {
+        service: endpoints.service,
+        name: "ours",
+        currency: "EUR",
+        clocks: { completeTo: Date.now(), now: Date.now(), reach: Date.now() },
+      },
+      readSeries(
+        { from: Date.parse(months.from), interval: "month" },
+        { ...endpoints.tenant, at: Date.parse(at), knownAt: null },
+      ),
+    );
+    const { movements } = await movementsOf({});
+    const balances = movements.map((row) => {
+      const upTo = asRead.filter(({ start }) => start === beforeAll || start <= row.from);
+      const sum = upTo.reduce((total, each) => total + mrrOf(each.mrr), 0n);
+      const accounts = upTo.reduce((total, each) => total + Number(each.accounts), 0);
+      return [row.from, showMrr(sum, "EUR"), accounts];
+    });
+    expect(balances).to.deep.equal(
+      movements.map(({ from, end_mrr, end_accounts }) => [from, end_mrr, end_accounts]),
+    );
   });
 
   it("should be narrowed to a provider, and come as a table", async () => {
@@ -294,6 +372,10 @@ describe("GET /v1/metrics/mrr/compare", () => {
         [`${path}?definition=theirs`, 400, "parameter_invalid", "definition"],
         [`${path}?definition=stripe&at=2999-01-01`, 422, "moment_in_future", "at"],
         [`${path}?definition=stripe&cursor=x`, 400, "cursor_invalid", "cursor"],
+        ["/v1/metrics/mrr?definition=theirs", 400, "parameter_invalid", "definition"],
+        [`${moved}&country=DE`, 400, "parameter_invalid", "country"],
+        [`${moved}&group_by=product`, 400, "parameter_invalid", "group_by"],
+        [`${moved}&interval=day&from=2020-01-01`, 422, "series_too_long", "interval"],
       ],
     );
   });

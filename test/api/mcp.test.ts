@@ -61,7 +61,7 @@ describe("POST /mcp", () => {
       expect(inputSchema.properties, name).not.to.have.any.keys("workspace", "format");
     }
     const mrr = listed.find(({ name }) => name === "mrr");
-    expect(mrr?.inputSchema.properties).to.have.keys("at", "known_at");
+    expect(mrr?.inputSchema.properties).to.have.keys("at", "definition", "known_at");
     const account = listed.find(({ name }) => name === "account");
     expect(account?.inputSchema.required).to.deep.equal(["id"]);
   });
@@ -84,6 +84,15 @@ describe("POST /mcp", () => {
     expect(definition).to.equal(`${endpoints.base}/docs/definitions.md#mrr`);
     const page = await fetch(definition);
     expect(await page.text()).to.include('id="mrr"');
+  });
+
+  it("should lead to the rules of another definition", async () => {
+    const { text } = await ask("mrr", { definition: "chartmogul" });
+    const { proof, definition, data } = JSON.parse(text);
+    expect(data.definition).to.equal("chartmogul");
+    expect(new URL(proof).pathname).to.equal("/mrr/definitions");
+    expect(new URL(proof).searchParams.get("definition")).to.equal("chartmogul");
+    expect((await fetch(definition)).status).to.equal(200);
   });
 
   it("should find every definition on its page", async () => {

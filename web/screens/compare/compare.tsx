@@ -15,6 +15,7 @@ import { Bar } from "../../shell/bar.js";
 import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
+import { OverTime } from "./over-time.js";
 import { sentenceOf } from "./sentence.js";
 
 const path = "/v1/metrics/mrr/compare";
@@ -53,6 +54,7 @@ export default function Compare() {
               value={signedMoney(comparison.difference, comparison.currency)}
             />
           </div>
+          <OverTime definition={definition} label={comparison.label} at={params.at} />
           <Rules comparison={comparison} />
         </div>
       )}
