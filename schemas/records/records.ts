@@ -214,6 +214,8 @@ const subscriptionSchema = record("Subscription", [
     "steps",
     listOf(record("Step", [field("at", timestamp), field("items", listOf(itemSchema))])),
   ),
+  // The first step is a free trial, which has no items. Of facts of versions before it is not known.
+  defaulted("trial", "boolean", false),
 ]);
 
 /**
@@ -412,14 +414,21 @@ export const transactionCodec = codec(transactionSchema);
 export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
 
-/** As they lie in the state, and may lie on the log, since before an item had its interval. */
-const earlierFacts = readerOf(factCodec, withoutField(factSchema, "Item", "plan_interval"));
+/**
+ * As they lie in the state, and may lie on the log, since before a subscription said that it is on
+ * trial, and before an item had its interval.
+ */
+const untriedFact = withoutField(factSchema, "Subscription", "trial");
+const earlierFacts = [
+  readerOf(factCodec, untriedFact),
+  readerOf(factCodec, withoutField(untriedFact, "Item", "plan_interval")),
+];
 /** As they lie on the log, where another version of the service may meet them. */
-export const factRecords = selfDescribing(factCodec, [earlierFacts]);
+export const factRecords = selfDescribing(factCodec, earlierFacts);
 /** Only when a fact's event was received, and whose it is. */
 const receiptsOf = <Of extends Reader<Fact>>(facts: Of) => ({
   ...facts,
   decode: fieldsReader<Fact, "workspace" | "received_at">(facts, "workspace", "received_at"),
 });
-export const factReceipts = selfDescribing(receiptsOf(factCodec), [receiptsOf(earlierFacts)]);
+export const factReceipts = selfDescribing(receiptsOf(factCodec), earlierFacts.map(receiptsOf));
 export const incompleteRecords = selfDescribing(codec(incompleteSchema));

@@ -25,12 +25,22 @@ export interface Change {
     readonly items: readonly {
       readonly item: string;
       readonly external_id: string;
-      /** `priceText` */
+      /** `priceText`, or `trialPrice` of an item that counts nothing. */
       readonly price: string;
       /** At this change's own rate; counts only where the price begins. */
       readonly mrr: string;
     }[];
   }[];
+}
+
+/** Of the only item of a step that is a free trial: nothing is paid, so it counts nothing. */
+export const trialPrice = "trial";
+
+/** What counts of a step. */
+export function countingItems<Item extends { readonly price: string }>(
+  items: readonly Item[],
+): readonly Item[] {
+  return items.filter(({ price }) => price !== trialPrice);
 }
 
 /** A price as a change has it: `EUR:1999/1:year`, or `EUR:1999/1` where no interval is known. */

@@ -2,7 +2,7 @@
 import { announcedBefore } from "../fact-bounds.js";
 import { mrrOf } from "../money/monthly.js";
 import { transferSuffix } from "../movements.js";
-import { type Change, type ReadPrice, readPrice } from "./change.js";
+import { type Change, type ReadPrice, countingItems, readPrice } from "./change.js";
 
 /** A price that stands, with interval and worth as the change that brought it has them. */
 export interface Held extends ReadPrice {
@@ -41,9 +41,10 @@ const reach = `${announcedBefore} 00:00:00.000`;
  */
 export function worthAfter(
   before: Worth,
-  { items }: Step,
+  step: Step,
   change: Pick<Change, "phase" | "change_id">,
 ): Worth {
+  const items = countingItems(step.items);
   if (items.length === 0) {
     if (hasEnded(change)) return worthless;
     return { counting: none, paused: new Map([...before.paused, ...before.counting]) };

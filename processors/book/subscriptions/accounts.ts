@@ -3,7 +3,12 @@ import { limits } from "../../../config.js";
 import type { KnownAccount } from "../account/recorded.js";
 import { type AccountItem, accounts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
-import { type Change, readPrice } from "../../../schemas/subscriptions/change.js";
+import {
+  type Change,
+  countingItems,
+  readPrice,
+  trialPrice,
+} from "../../../schemas/subscriptions/change.js";
 
 export type AccountName = Pick<Change, "workspace" | "environment" | "account">;
 
@@ -57,7 +62,7 @@ export class Accounts {
     const id = idOf(change);
     const known = room.changes.get(id);
     if (known !== undefined) {
-      return isWithIntervals(change, known) ? this.add({ ...change, revision: 2 }) : true;
+      return saysMore(change, known) ? this.add({ ...change, revision: 2 }) : true;
     }
     if (room.size >= roomFor(change)) return false;
     room.changes.set(id, change);
@@ -79,24 +84,28 @@ export class Accounts {
 }
 
 /**
- * A version before booked the change, which knew no plan intervals: replayed, it has a second
- * revision, under its own event.
+ * A version before booked the change, which knew no plan intervals or no trials: replayed, it has a
+ * second revision, under its own event.
  */
-function isWithIntervals(change: Change, known: Change): boolean {
+function saysMore(change: Change, known: Change): boolean {
   if (change.revision !== 1 || change.recorded_at !== known.recorded_at) return false;
-  const [now, before] = [change, known].map(({ steps }) =>
-    steps.flatMap(({ items }) => items.map(({ price }) => readPrice(price).interval)),
+  const [now = [], before = []] = [change, known].map(({ steps }) =>
+    steps.flatMap(({ items }) => items.map(({ price }) => price)),
   );
-  return isKnownOf(now) && !isKnownOf(before);
+  return [isTrial, hasInterval].some((says) => now.some(says) && !before.some(says));
 }
 
-function isKnownOf(intervals: readonly string[] = []): boolean {
-  return intervals.some((interval) => interval !== "unknown");
+function isTrial(price: string): boolean {
+  return price === trialPrice;
+}
+
+function hasInterval(price: string): boolean {
+  return readPrice(price).interval !== "unknown";
 }
 
 /** What leaves nothing that counts has room of its own: refused, it would count for ever. */
 function roomFor({ steps, subscription }: Change): number {
-  const isEnd = (steps.at(-1)?.items.length ?? 0) === 0 && subscription !== "";
+  const isEnd = countingItems(steps.at(-1)?.items ?? []).length === 0 && subscription !== "";
   return isEnd ? limits.accountSizeMax + limits.accountEndsMax : limits.accountSizeMax;
 }
 

@@ -6,13 +6,13 @@ import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { type Change, priceText } from "../../../schemas/subscriptions/change.js";
+import { type Change, priceText, trialPrice } from "../../../schemas/subscriptions/change.js";
 import { inAccounts } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {
   if (!("Subscription" in fact.body)) return null;
-  const { subscription, account, currency, phase, steps } = fact.body.Subscription;
+  const { subscription, account, currency, phase, steps, trial = false } = fact.body.Subscription;
   const rate = fact.quote?.rate ?? "1";
   return {
     account,
@@ -24,21 +24,26 @@ export function subscriptionChange(fact: Fact): Change | null {
     phase,
     currency,
     country: "",
-    steps: steps.map((step) => ({
+    steps: steps.map((step, index) => ({
       at: clickhouseTime(step.at),
-      items: step.items.map((item) => {
-        const monthly = fraction(item.monthly_numerator, item.monthly_denominator);
-        return {
-          item: item.item,
-          external_id: item.external_id,
-          price: priceText(currency, monthly, item.plan_interval ?? "unknown"),
-          mrr: monthlyToMrr(monthly, rate, currency),
-        };
-      }),
+      items:
+        trial && index === 0
+          ? [onTrial]
+          : step.items.map((item) => {
+              const monthly = fraction(item.monthly_numerator, item.monthly_denominator);
+              return {
+                item: item.item,
+                external_id: item.external_id,
+                price: priceText(currency, monthly, item.plan_interval ?? "unknown"),
+                mrr: monthlyToMrr(monthly, rate, currency),
+              };
+            }),
     })),
     ...rowScope(fact),
   };
 }
+
+const onTrial = { item: "trial", external_id: "", price: trialPrice, mrr: "0" };
 
 export function rowScope(fact: Fact) {
   return {
