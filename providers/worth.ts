@@ -7,10 +7,15 @@ import { rejected, type Unreported } from "./outcomes.js";
 import type { Reduction } from "./reductions.js";
 
 export type SubscriptionFact = Extract<FactBody, { Subscription: unknown }>["Subscription"];
-export type Worth = Pick<SubscriptionFact, "currency" | "steps">;
+export type Worth = Pick<SubscriptionFact, "currency" | "steps" | "trial">;
 
 export function nothingFrom(at: number): Worth {
   return { currency: "", steps: [{ at, items: [] }] };
+}
+
+/** A free trial, which counts nothing. */
+export function trialFrom(at: number): Worth {
+  return { ...nothingFrom(at), trial: true };
 }
 
 export function worthOf(currency: string, steps: Worth["steps"]): Worth | Unreported {

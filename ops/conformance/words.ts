@@ -71,12 +71,12 @@ function mrrOf(body: FactBody): string[] {
   // Its start is reported beside it; a churn finds what it ends when it is booked.
   if ("Unidentified" in body) return body.Unidentified.side === "churn" ? ["ends"] : [];
   if (!("Subscription" in body)) return [];
-  const { phase, steps } = body.Subscription;
+  const { phase, steps, trial = false } = body.Subscription;
   if (phase === "ended" || phase === "expired") return ["ends"];
   const verb = phase === "started" ? "starts" : "is set";
-  const isZero = steps[0]?.items.length === 0;
+  const zero = trial ? " on trial" : steps[0]?.items.length === 0 ? " at 0" : "";
   const later = steps.length > 1 ? ", and changes at an announced time" : "";
-  return [`${verb}${isZero ? " at 0" : ""}${later}`];
+  return [`${verb}${zero}${later}`];
 }
 
 function namesOf({ body }: DecodedFact): string[] {

@@ -5,7 +5,13 @@ import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
 import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
+import {
+  monthlyItem,
+  nothingFrom,
+  type SubscriptionFact,
+  trialFrom,
+  type Worth,
+} from "../worth.js";
 import { idText, timeMs } from "../fields.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
@@ -96,7 +102,11 @@ export function subscriptionFact(
   const { originalTransactionId: id, productId: product } = transaction;
   const items = monthlyItem(id, product, fraction(price.amount), period);
   const currency = items.length === 0 ? "" : price.currency;
-  return stateOf(transaction, { phase, steps: [{ at, items }], currency });
+  const isTrial = transaction.offerDiscountType === "FREE_TRIAL";
+  return stateOf(transaction, {
+    phase,
+    ...(isTrial ? trialFrom(at) : { steps: [{ at, items }], currency }),
+  });
 }
 
 /** Nothing from `at` on. */
@@ -121,7 +131,7 @@ export function replacedFacts(transaction: Transaction): FactBody[] {
 
 function stateOf(
   { originalTransactionId: id, storefront }: Transaction,
-  state: Pick<SubscriptionFact, "phase" | "steps" | "currency">,
+  state: Pick<SubscriptionFact, "phase"> & Worth,
 ): FactBody {
   return { Subscription: { subscription: id, account: id, country: storefront, ...state } };
 }

@@ -17,6 +17,7 @@ export interface PricedPeriod {
   /** When the order was made. */
   readonly paidAt: number;
   readonly currency: string;
+  readonly isTrial: boolean;
   /** What counts of it; nothing in a free trial. */
   readonly items: readonly Item[];
 }
@@ -45,14 +46,14 @@ export function pricedPeriods(
       const until = details.servicePeriodEndTime ?? null;
       const common = { product, from, until, paidAt: order.createTime };
       if (isFree(details)) {
-        periods.push({ currency: order.total.currency, items: [], ...common });
+        periods.push({ currency: order.total.currency, isTrial: true, items: [], ...common });
         continue;
       }
       if (!listingPrice) return rejected("malformed", "order: lineItems.listingPrice: missing");
       const billing = billingPeriodOf(line, catalogueOf);
       if ("outcome" in billing) return billing;
       const items = monthlyItem(product, product, minorFractionOf(listingPrice), billing);
-      periods.push({ currency: listingPrice.currency, items, ...common });
+      periods.push({ currency: listingPrice.currency, isTrial: false, items, ...common });
     }
   }
   return periods;

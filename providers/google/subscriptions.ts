@@ -6,7 +6,7 @@
 import { eventAheadMs } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
-import { nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
+import { nothingFrom, type SubscriptionFact, trialFrom, type Worth, worthOf } from "../worth.js";
 import type { PurchaseNotification } from "./notification.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
@@ -148,6 +148,7 @@ function currentAt(periods: readonly PricedPeriod[], at: number): PricedPeriod[]
 }
 
 function worthAt(at: number, periods: readonly PricedPeriod[]): Worth | Unreported {
+  if (periods.length > 0 && periods.every(({ isTrial }) => isTrial)) return trialFrom(at);
   const priced = periods.filter(({ items }) => items.length > 0);
   const currency = priced[0]?.currency ?? "";
   if (priced.some((period) => period.currency !== currency)) {

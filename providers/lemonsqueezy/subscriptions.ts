@@ -11,6 +11,7 @@ import {
   type SubscriptionFact,
   timesFrom,
   type Worth,
+  trialFrom,
   worthOf,
 } from "../worth.js";
 import { discountsOf } from "./discounts.js";
@@ -24,7 +25,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const { customer_id: account, product_id: product, updated_at: updatedAt } = subscription;
   const country = countryOf(event.known, account);
   const { phase, at } = momentOf(subscription, event);
-  const worth = isWorth(subscription) ? worthFrom(subscription, at, event) : nothingFrom(at);
+  const worth = worthNow(subscription, { phase, at }, event);
   if ("outcome" in worth) return worth;
   const purchase = subscriptionPurchase(event.id);
   const bodies: FactBody[] = [
@@ -63,6 +64,16 @@ function momentOf(
   return name === "subscription_created"
     ? { phase: "started", at: createdAt }
     : { phase: "changed", at: updatedAt };
+}
+
+function worthNow(
+  subscription: Subscription,
+  { phase, at }: { readonly phase: SubscriptionFact["phase"]; readonly at: number },
+  event: LemonEvent,
+): Worth | Unreported {
+  if (isWorth(subscription)) return worthFrom(subscription, at, event);
+  const isTrial = subscription.status === "on_trial" && phase !== "ended";
+  return isTrial ? trialFrom(at) : nothingFrom(at);
 }
 
 /** One step from `at` on, and one more where a discount ends after it. */

@@ -9,7 +9,14 @@ import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../fields.js";
 import { reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
-import { monthlyItem, nothingFrom, type SubscriptionFact, type Worth, worthOf } from "../worth.js";
+import {
+  monthlyItem,
+  nothingFrom,
+  type SubscriptionFact,
+  trialFrom,
+  type Worth,
+  worthOf,
+} from "../worth.js";
 import { type Covered, readReductions } from "./discounts.js";
 import { field, type PaddleEvent, reader } from "./event.js";
 import { unitPriceFor, unitPricesShape } from "./prices.js";
@@ -64,10 +71,7 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const { id, customer_id: account } = subscription;
   const country = countryOf(event.known, account, subscription.address_id);
   const { phase, at } = momentOf(subscription, event);
-  const counts = phase !== "ended" && isWorth(subscription);
-  const worth = counts
-    ? worthFrom(subscription, country, { at, paidFrom: firstPaidAt(subscription, at) }, event)
-    : nothingFrom(at);
+  const worth = phase === "ended" ? nothingFrom(at) : worthNow(subscription, country, at, event);
   if ("outcome" in worth) return worth;
   const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
   return [state, ...firstPayment(subscription, country)];
@@ -158,6 +162,18 @@ function firstPaidAt(subscription: Subscription, at: number): number {
   return at === startedAt(subscription) && trialEnd !== null && trialEnd > at ? trialEnd : at;
 }
 
+function worthNow(
+  subscription: Subscription,
+  country: string | null,
+  at: number,
+  event: PaddleEvent,
+): Worth | Unreported {
+  if (!isWorth(subscription)) {
+    return subscription.status === "trialing" ? trialFrom(at) : nothingFrom(at);
+  }
+  return worthFrom(subscription, country, { at, paidFrom: firstPaidAt(subscription, at) }, event);
+}
+
 /** An item that counts, as one of its periods is priced. */
 interface Priced extends Covered {
   readonly amount: bigint;
@@ -201,8 +217,10 @@ function worthFrom(
       const isOn = !isLater || from <= time;
       return { at: time, items: itemsAt(items, isOn ? reductions : none, time) };
     });
-  const trial = paidFrom > at ? [{ at, items: [] }] : [];
-  return worthOf(currency, [...trial, ...steps]);
+  if (paidFrom <= at) return worthOf(currency, steps);
+  const trial = trialFrom(at);
+  const worth = worthOf(currency, [...trial.steps, ...steps]);
+  return "outcome" in worth ? worth : { ...worth, trial: true };
 }
 
 function pricedItems(

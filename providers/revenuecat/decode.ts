@@ -7,7 +7,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, NamedCustomer, NeededTypes, ProviderToken } from "../provider.js";
-import { monthlyItem, nothingFrom, type SubscriptionFact } from "../worth.js";
+import { monthlyItem, nothingFrom, type SubscriptionFact, trialFrom } from "../worth.js";
 import {
   countryOf,
   currenciesOf,
@@ -124,10 +124,9 @@ function readPeriod(event: RevenueCatEvent): Reported {
   const items = period ? monthlyItem(subscription, product, amount, period) : [];
   const currency = items.length === 0 ? "" : price.currency;
   const phase = event.type === "INITIAL_PURCHASE" ? "started" : "changed";
-  return [
-    ...paid,
-    stateOf(event, { subscription, account, phase, currency, steps: [{ at, items }] }),
-  ];
+  const isTrial = event.period_type === "TRIAL";
+  const worth = isTrial ? trialFrom(at) : { currency, steps: [{ at, items }] };
+  return [...paid, stateOf(event, { subscription, account, phase, ...worth })];
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   type SubscriptionFact,
   timesFrom,
   type Worth,
+  trialFrom,
   worthOf,
 } from "../worth.js";
 import { idIn } from "./connected.js";
@@ -83,14 +84,22 @@ interface PricedItem extends Reducible {
 export const readSubscription = reader(shape, (subscription, event) => {
   if (subscription.customer === null) return rejected("malformed", "customer: missing");
   const { phase, at } = momentOf(subscription, event);
-  const counts = phase !== "ended" && isWorth(subscription);
-  const worth = counts ? worthFrom(subscription, at, event.kept) : nothingFrom(at);
+  const worth = phase === "ended" ? nothingFrom(at) : worthNow(subscription, at, event.kept);
   if ("outcome" in worth) return worth;
   const account = idIn(event.account, subscription.customer);
   return [
     { Subscription: { subscription: subscription.id, account, country: null, phase, ...worth } },
   ];
 });
+
+function worthNow(
+  subscription: Subscription,
+  at: number,
+  kept: ReadonlyMap<string, unknown>,
+): Worth | Unreported {
+  if (isWorth(subscription)) return worthFrom(subscription, at, kept);
+  return subscription.status === "trialing" ? trialFrom(at) : nothingFrom(at);
+}
 
 /** Past due still counts; trials, pauses of either kind and every other status do not. */
 export function isWorth({ status, pause_collection: pause }: Subscription): boolean {

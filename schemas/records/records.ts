@@ -214,7 +214,7 @@ const subscriptionSchema = record("Subscription", [
     "steps",
     listOf(record("Step", [field("at", timestamp), field("items", listOf(itemSchema))])),
   ),
-  // The first step is a free trial, which has no items. Of facts of versions before it is not known.
+  // The first step is a free trial, which has no items. Facts of versions before say nothing of it.
   defaulted("trial", "boolean", false),
 ]);
 

@@ -23,7 +23,7 @@ describe("internal records", () => {
   const facts = factRecords.encode(fact);
   const incompletes = incompleteRecords.encode(incomplete);
   const written: readonly [what: string, bytes: Buffer, fingerprint: string][] = [
-    ["facts", facts, "ffc9f23d20f012ed"],
+    ["facts", facts, "f6129c64ee6ea50a"],
     ["incomplete events", incompletes, "d5fabf64fc4b5869"],
   ];
   for (const [what, bytes, fingerprint] of written) {
@@ -41,7 +41,8 @@ describe("internal records", () => {
 
   it("should be read as an earlier version wrote them, without the interval of a plan", () => {
     const now = factCodec.type.schema({ exportAttrs: true });
-    const before: Codec<Fact> = codec(withoutField(now, "Item", "plan_interval"));
+    const untried = withoutField(now, "Subscription", "trial");
+    const before: Codec<Fact> = codec(withoutField(untried, "Item", "plan_interval"));
     const sold = factOf(subscription(0, [1_999n]), { received_at: 7 });
     const bytes = selfDescribing(before).encode(sold);
     expect(nameOf(bytes.readBigUInt64LE(2))).to.equal("6a8318aa552ac3b7");
@@ -58,6 +59,16 @@ describe("internal records", () => {
     ]);
     const { body: _sold, ...others } = sold;
     expect(rest).to.deep.equal(others);
+    expect(factReceipts.decode(bytes)).to.deep.include({ received_at: 7 });
+  });
+
+  it("should be read as an earlier version wrote them, without trials", () => {
+    const now = factCodec.type.schema({ exportAttrs: true });
+    const before: Codec<Fact> = codec(withoutField(now, "Subscription", "trial"));
+    const bytes = selfDescribing(before).encode(factOf(subscription(0, []), { received_at: 7 }));
+    expect(nameOf(bytes.readBigUInt64LE(2))).to.equal("ffc9f23d20f012ed");
+    const { body } = factRecords.decode(bytes);
+    expect("Subscription" in body && body.Subscription.trial).to.equal(false);
     expect(factReceipts.decode(bytes)).to.deep.include({ received_at: 7 });
   });
 });

@@ -27,7 +27,7 @@ describe("The conformance table", () => {
   const reported: [token: string, type: string, example: string, words: RegExp][] = [
     ["stripe", "charge.succeeded", "new", /^a payment \| – \| –/],
     ["stripe", "customer.subscription.deleted", "new", /^– \| ends \| –/],
-    ["stripe", "customer.subscription.created", "trialing.new", /^– \| starts at 0 \| –/],
+    ["stripe", "customer.subscription.created", "trialing.new", /^– \| starts on trial \| –/],
     ["paddle", "adjustment.created", "chargeback", /^a dispute takes its money \| –/],
     ["lemonsqueezy", "order_refunded", "partial", /; all that is refunded so far \| –/],
     ["apple", "SUBSCRIBED", "INITIAL_BUY", /^a payment of a subscription \| starts \| –/],
