@@ -88,6 +88,7 @@ class Lane {
 }
 
 interface Stalled {
+  readonly lane: Lane;
   readonly process: Process;
   readonly fault: Fault;
   readonly run: Promise<unknown>;
@@ -173,8 +174,9 @@ export class Pipeline {
     const { group, partition } = lane;
     const records = await this.log.read(topicOf[group], partition, lane.next, size);
     const last = records.at(-1);
-    const process = this.#processes[turn % this.#processes.length];
-    if (last === undefined || process === undefined || process.isDead) return;
+    const process = this.#processFor(lane, turn);
+    if (process === undefined) return this.#wake((stalled) => stalled.lane === lane);
+    if (last === undefined || process.isDead) return;
     const fault = new Fault(this.#faultFor(group), () => process.die());
     const run = process.handle(group, records, fault).catch((error: unknown) => {
       if (isExpected(error)) return "injected" as const;
@@ -184,7 +186,7 @@ export class Pipeline {
     this.tally.batches += 1;
     if (outcome === "held") {
       this.tally.stalls += 1;
-      this.#stalled.push({ process, fault, run });
+      this.#stalled.push({ lane, process, fault, run });
     } else if (outcome !== "injected") {
       lane.handled(last.offset + 1n, outcome.finished);
       await this.#wakeSoon();
@@ -192,6 +194,16 @@ export class Pipeline {
       this.tally.failures += 1;
       await lane.settle();
     }
+  }
+
+  /** Each in turn, but not one that stands still in this lane: another takes that over. */
+  #processFor(lane: Lane, turn: number): Process | undefined {
+    const inTurn = this.#processes.map(
+      (_process, index) => this.#processes[(turn + index) % this.#processes.length],
+    );
+    const stands = (process: Process | undefined): boolean =>
+      this.#stalled.some((stalled) => stalled.lane === lane && stalled.process === process);
+    return inTurn.find((process) => !stands(process));
   }
 
   async #settle(...lanes: readonly Lane[]): Promise<void> {
