@@ -68,6 +68,8 @@ export const limits = {
   digestRetryMs: 5 * 60_000,
   /** How long a mail server or a receiver of messages may take for one. */
   deliveryMsMax: 30_000,
+  /** What is read of the answer of an address that a member typed in. */
+  outboundAnswerBytesMax: 64 * kibibyte,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**
@@ -287,6 +289,8 @@ const settings = z.object({
     .string()
     .regex(/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/, "must be an address: Revenue <revenue@example.com>")
     .optional(),
+  /** `on`: webhooks may go to http:// and to private networks; for installations within one. */
+  OUTBOUND_PRIVATE_ADDRESSES: z.enum(["on", "off"]).default("off"),
   /** A clock that reported times up to this one was ahead and has been corrected: start by it. */
   CLOCK_SET_BACK_FROM: z.iso
     .datetime("must be a time as 2026-01-31T12:00:00.000Z")
