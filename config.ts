@@ -70,6 +70,26 @@ export const limits = {
   deliveryMsMax: 30_000,
   /** What is read of the answer of an address that a member typed in. */
   outboundAnswerBytesMax: 64 * kibibyte,
+  /** Of one workspace, each of which gets every event it wants. */
+  webhookEndpointsMax: 20,
+  /** Of one endpoint; one that has more is disabled, and gets nothing more. */
+  webhookPendingMax: 100_000,
+  /** How long deliveries are kept and may be sent again; older records of the log make none. */
+  webhookDeliveriesKeptMs: 30 * 24 * 60 * 60 * 1000,
+  webhookPayloadBytesMax: 64 * kibibyte,
+  /** Calls of one endpoint at a time, each about another account. */
+  webhookCallsMax: 4,
+  /** Endpoints one process calls at a time: slow ones delay no others until they are so many. */
+  webhookEndpointsAtOnceMax: 500,
+  /** The pause after the first failure; it then grows fourfold, up to the longest. */
+  webhookRetryMs: 5_000,
+  webhookRetryMsMax: 8 * 60 * 60 * 1000,
+  /** A delivery that failed for so long is given up, and so is an endpoint. */
+  webhookRetriesForMs: 3 * 24 * 60 * 60 * 1000,
+  /** Deliveries one call sends again. */
+  webhookReplaysMax: 10_000,
+  /** Records that are made deliveries in one transaction. */
+  webhookBatchRecordsMax: 200,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**

@@ -149,7 +149,7 @@ function together(loaded: readonly Role[]): LogUse {
   return {
     reads: [...new Set(uses.flatMap(({ reads }) => reads))],
     appends: [...new Set(uses.flatMap(({ appends }) => appends))],
-    consumes: uses.some(({ consumes }) => consumes),
+    consumes: uses.flatMap(({ consumes }) => consumes),
   };
 }
 

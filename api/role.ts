@@ -1,6 +1,6 @@
 /** The api role: everything that answers questions, and the live stream. */
 import { openCatalogueView } from "../workspaces/catalogue/view.js";
-import { completeToGauge } from "../http/gauges.js";
+import { completeToGauge, webhookGauges } from "../http/gauges.js";
 import { limits } from "../config.js";
 import { requireKey } from "../http/auth.js";
 import { malformed } from "../schemas/http/errors.js";
@@ -8,6 +8,7 @@ import { Turns } from "../http/turns.js";
 import type { LogUse } from "../stores/log/log.js";
 import { createProviders } from "../providers/index.js";
 import type { Service } from "../service.js";
+import { groups } from "../stores/watermark/watermark.js";
 import { topics } from "../schemas/records/records.js";
 import { accountHasher } from "../stores/vault/account-hash.js";
 import type { Reads } from "./reading/in-process.js";
@@ -41,12 +42,21 @@ import { transactionsRoute } from "./transactions/route.js";
 import { sessionRoutes } from "./session/routes.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
+import { startSending } from "./webhooks/send.js";
+import { takeIn } from "./webhooks/take-in.js";
 
 export const logUse: LogUse = {
-  reads: [topics.raw, topics.incomplete, topics.facts, topics.transactions],
+  reads: [
+    topics.raw,
+    topics.incomplete,
+    topics.facts,
+    topics.transactions,
+    topics.movements,
+    topics.rejected,
+  ],
   // Rejects that are replayed.
   appends: [topics.raw],
-  consumes: false,
+  consumes: [groups.webhooks],
 };
 
 const readRoutes = [
@@ -107,6 +117,9 @@ export async function start(service: Service): Promise<void> {
   const unsubscribing = await Unsubscribing.open(service);
   unsubscribeRoutes(router, service, unsubscribing);
   startDigests(service, reads, unsubscribing);
+  takeIn(service, catalogues);
+  startSending(service);
+  webhookGauges(service);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);
   router.get(streamPath, requireKey(service, { scope: "read" }), () => {

@@ -5,7 +5,7 @@ import type { Topic } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import { eachShard } from "../stores/clickhouse/cluster/shard-statements.js";
 import type { Service } from "../service.js";
-import { type Figures, passages } from "../stores/watermark/watermark.js";
+import { type Figures, groupsByTopic } from "../stores/watermark/watermark.js";
 
 const secondsPerDay = 24 * 60 * 60;
 
@@ -58,7 +58,7 @@ export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log
     "group",
     async () => {
       const lags: Record<string, number> = {};
-      for (const [topic, group] of passages) {
+      for (const [topic, group] of groupsByTopic) {
         // As Kafka's own tools name the group.
         lags[`${topicPrefix}${topic}.${group}`] = await lag(topic, group);
       }
@@ -90,6 +90,28 @@ export function lackingEventsGauge(
 }
 
 const lackingFreshMs = 10 * 60 * 1000;
+
+/** Deliveries that wait, those of disabled endpoints left out; endpoints by how they are. */
+export function webhookGauges({ metrics, postgres }: Pick<Service, "metrics" | "postgres">) {
+  const one = (name: string, help: string, select: string): void =>
+    metrics.gauge(name, help, "state", async () => {
+      const rows = await postgres.query<{ state: string; found: number }>(select);
+      return Object.fromEntries(rows.map(({ state, found }) => [state, found]));
+    });
+  one(
+    "webhook_endpoints",
+    "Endpoints of outgoing webhooks: well, failing, disabled",
+    `SELECT CASE WHEN disabled_at IS NOT NULL THEN 'disabled' WHEN failures > 0 THEN 'failing'
+       ELSE 'well' END AS state, count(*)::int AS found FROM webhook_endpoints GROUP BY 1`,
+  );
+  one(
+    "webhook_deliveries",
+    "Deliveries that wait, or failed in the time they are kept",
+    `SELECT d.state, count(*)::int AS found FROM webhook_deliveries d
+       JOIN webhook_endpoints e ON e.id = d.endpoint
+     WHERE d.state <> 'delivered' AND e.disabled_at IS NULL GROUP BY 1`,
+  );
+}
 
 /** A gauge, not a counter: what waits for a person stays visible over a restart. */
 export function rejectsGauge({ clickhouse, metrics }: Pick<Service, "clickhouse" | "metrics">) {

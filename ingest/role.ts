@@ -12,7 +12,7 @@ import { ingestRoute } from "./events.js";
 import type { IngestService } from "./append-sealed.js";
 import { webhookRoute } from "./webhooks.js";
 
-export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: false };
+export const logUse: LogUse = { reads: [], appends: [topics.raw], consumes: [] };
 
 export async function start(given: Omit<IngestService, "hashAccount">): Promise<void> {
   const { VAULT_ENCRYPTION_KEY_PREVIOUS: previousKey } = given.config;

@@ -10,6 +10,7 @@ import { writeBackup } from "../stores/backup/write.js";
 import { expectInstallation, vaultKeyOf } from "../stores/data-folder.js";
 import { vaultKeyId } from "../stores/vault/vault.js";
 import { type Config, ConfigError, readConfig } from "../config.js";
+import { groups } from "../stores/watermark/watermark.js";
 import { topics } from "../schemas/records/records.js";
 import { restore } from "./backup.js";
 import { mistypedSettings } from "./mistyped-settings.js";
@@ -72,7 +73,7 @@ async function refuseUnusable(
   { open, close }: Pick<Given, "open" | "close">,
 ): Promise<void> {
   const all = Object.values(topics);
-  const logUse = { reads: all, appends: all, consumes: true };
+  const logUse = { reads: all, appends: all, consumes: Object.values(groups) };
   const service = await open({ ...target, RATES_REFRESH: "off" }, { restoring: true, logUse });
   const underWay = await restoreUnderWay(service.postgres);
   if (underWay !== null) {

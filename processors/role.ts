@@ -44,7 +44,7 @@ const postgresConnectionsOfEnrichmentMax = 3;
 export const logUse: LogUse = {
   reads: [topics.raw, topics.incomplete, topics.facts],
   appends: Object.values(topics),
-  consumes: true,
+  consumes: [groups.journal, groups.normalize, groups.complete, groups.enrich, groups.book],
 };
 
 export async function start(service: Service): Promise<void> {

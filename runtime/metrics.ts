@@ -26,6 +26,8 @@ export interface Metrics {
   /** Every webhook call by what became of it: `taken`, or the code of its refusal. */
   readonly webhooks: Count<"provider" | "verdict">;
   readonly ingested: Count<"verdict">;
+  /** Calls of endpoints that members gave: taken, failed. */
+  readonly webhookCalls: Count<"outcome">;
   /** Questions to providers' APIs: answered, refused, trouble. */
   readonly questions: Count<"provider" | "outcome">;
   /** By what became of them: `whole`, `cut_short` by us, `left` by the caller. */
@@ -118,6 +120,9 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
       "Events sent to the ingest endpoint by what became of them",
       ["verdict"],
     ),
+    webhookCalls: count("outgoing_webhooks_total", "Calls of webhook endpoints by outcome", [
+      "outcome",
+    ]),
     questions: count(
       "provider_questions_total",
       "Calls to providers' APIs by provider and outcome",

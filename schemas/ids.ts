@@ -45,6 +45,16 @@ export function movementId(...parts: string[]): string {
   return `mov_norm_${hashOf("movement", ...parts)}`;
 }
 
+/** `webhook-id` of what is sent about it. @param about what it is, and its id */
+export function webhookMessageId(...about: string[]): string {
+  return `msg_${hashOf("webhook", ...about)}`;
+}
+
+/** Of a message to one endpoint. */
+export function webhookDeliveryId(endpoint: string, message: string): string {
+  return `whd_${hashOf("delivery", endpoint, message)}`;
+}
+
 /**
  * Of what an answer of the provider's API adds to an event. A fuller answer to the same event says
  * more and is another fact.

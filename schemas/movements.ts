@@ -13,7 +13,7 @@ export const movementMeasures = ["mrr", "accounts", "subscriptions"] as const;
 /** A recorded movement as the engine reports it, in texts: `SELECT ${recordedColumns}`. */
 export interface RecordedMovementRow extends Omit<
   MovementRecord,
-  "id" | "at" | "recorded_at" | "base_currency" | "plan_interval"
+  "id" | "at" | "recorded_at" | "base_currency" | "plan_interval" | "backfill"
 > {
   readonly plan_interval: string;
   readonly at: string;

@@ -6,6 +6,7 @@
  */
 import { boundToPerson } from "./members/personal.js";
 import { boundToIntegration } from "./integration-secrets.js";
+import { boundToEndpoint } from "./webhooks/endpoints.js";
 import { boundToName, keepPreviousKey } from "../stores/vault/own-secrets.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 import type { Vault } from "../stores/vault/vault.js";
@@ -30,6 +31,8 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: "integrations", column: "token_sealed", boundTo: boundToIntegration("token") },
   { table: "integrations", column: "credentials_sealed", boundTo: credentials },
   { table: "integrations", column: "previous_credentials_sealed", boundTo: credentials },
+  { table: "webhook_endpoints", column: "secret_sealed", boundTo: boundToEndpoint },
+  { table: "webhook_endpoints", column: "previous_secret_sealed", boundTo: boundToEndpoint },
 ];
 
 /**

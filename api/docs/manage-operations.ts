@@ -5,6 +5,7 @@ import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
 import type { Operation } from "./operation.js";
+import { webhookOperations } from "./webhook-operations.js";
 
 /** Up to 16 MiB; `npm run ops` reads larger ones. */
 const exportFile = z.string().describe("A CSV file, plain or gzip, of up to 16 MiB");
@@ -43,7 +44,7 @@ export const manageOperations: readonly Operation[] = [
   },
   read("/demo", "Whether the demo runs", manage.demo),
   read("/backups/last", "The backup being made, or made last, by this process", manage.backup),
-  ...ofWorkspace().map((each) => ({
+  ...[...ofWorkspace(), ...webhookOperations].map((each) => ({
     ...each,
     path: each.path.replace("/v1/manage", "/v1/manage/workspaces/{id}"),
   })),

@@ -8,6 +8,7 @@ import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
 import { operations } from "./operations.js";
 import type { Operation } from "./operation.js";
+import { sentEvents } from "../webhooks/schema.js";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -31,6 +32,7 @@ export function openApiDocument() {
     const path = (paths[operation.path] ??= {});
     path[operation.method] = describe(operation, schemas);
   }
+  const webhooks = webhooksOf(schemas);
   return {
     openapi: "3.1.0",
     info: {
@@ -41,6 +43,7 @@ export function openApiDocument() {
         "All times are UTC; amounts are in major units, rounded to the currency's minor unit.",
     },
     paths,
+    webhooks,
     components: {
       schemas: Object.fromEntries(Object.entries(schemas).sort(([a], [b]) => (a < b ? -1 : 1))),
       securitySchemes: {
@@ -55,6 +58,17 @@ export function openApiDocument() {
       },
     },
   };
+}
+
+/** What is sent to endpoints; the types are those of docs/webhooks.md. */
+function webhooksOf(components: Components) {
+  return Object.fromEntries(
+    Object.entries(sentEvents).map(([type, message]) => {
+      const requestBody = { content: content([json], message, "output", components) };
+      const responses = { "2XX": { description: "Taken; with anything else it is sent again." } };
+      return [type, { post: { requestBody, responses } }];
+    }),
+  );
 }
 
 /** A session may do what its member's role allows; nothing is ingested with one. */

@@ -3,6 +3,7 @@
  * Every screen of the dashboard asks for it, so it is kept for a few seconds.
  */
 import { readQuery } from "../../http/query.js";
+import { limits } from "../../config.js";
 import { staleDays } from "../../workspaces/rates/rates.js";
 import { type OpenRejects, countOpenRejects } from "../../workspaces/rejects/rejects.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
@@ -68,8 +69,9 @@ async function readAttention(
   now: number,
 ): Promise<AttentionView> {
   const { postgres, clickhouse } = service;
-  const [connected, rejects, rates, needed] = await Promise.all([
+  const [connected, webhooks, rejects, rates, needed] = await Promise.all([
     integrationsOf(postgres, tenant, integrationsMax),
+    disabledWebhooks(postgres, tenant),
     countOpenRejects(clickhouse, tenant, rejectGroupsMax),
     staleRates(service, tenant),
     known.neededOf(tenant.workspace),
@@ -89,7 +91,28 @@ async function readAttention(
       return silentOrFailing(row, callHealth(own, now, needed.get(row.id)), now);
     }),
     history: history.flat(),
+    webhooks,
   };
+}
+
+async function disabledWebhooks(
+  postgres: AttentionService["postgres"],
+  { workspace, environment }: Tenant,
+): Promise<AttentionView["webhooks"]> {
+  const rows = await postgres.query<DisabledWebhook>(
+    `SELECT id, url, disabled_by, disabled_at FROM webhook_endpoints
+     WHERE workspace = $1 AND environment = $2 AND disabled_by <> 'member'
+     ORDER BY disabled_at DESC, id LIMIT $3`,
+    [workspace, environment, limits.webhookEndpointsMax],
+  );
+  return rows.map(({ id, url, disabled_by, disabled_at: at }) => {
+    return { id, host: new URL(url).host, disabled_by, since: at.toISOString() };
+  });
+}
+
+interface DisabledWebhook extends Pick<AttentionView["webhooks"][number], "id" | "disabled_by"> {
+  readonly url: string;
+  readonly disabled_at: Date;
 }
 
 function rejectGroup({ provider, reason, step, events, last_at: at }: OpenRejects) {

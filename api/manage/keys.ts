@@ -11,7 +11,12 @@ const path = "/keys";
 /** An offset can carry a date of four digits beyond them, where no store follows. */
 const yearMax = 9_999;
 const hourMs = 60 * 60 * 1000;
-const overlapMs = { none: 0, "1h": hourMs, "24h": 24 * hourMs, "7d": 7 * 24 * hourMs } as const;
+export const overlapMs = {
+  none: 0,
+  "1h": hourMs,
+  "24h": 24 * hourMs,
+  "7d": 7 * 24 * hourMs,
+} as const;
 
 export function keyRoutes({ keys, postgres }: Service, calls: Calls<Workspace>): void {
   const created = { right: "manage", action: "key.created", status: 201 } as const;

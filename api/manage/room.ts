@@ -9,7 +9,7 @@ import type { Postgres } from "../../stores/postgres/postgres.js";
  */
 export async function requireRoom(
   sql: Pick<Postgres, "query">,
-  table: "annotations" | "goals",
+  table: "annotations" | "goals" | "webhook_endpoints",
   workspace: string,
   rowsMax: number,
 ): Promise<void> {
@@ -17,6 +17,7 @@ export async function requireRoom(
   const count = `SELECT count(*)::int AS rows FROM ${table} WHERE workspace = $1`;
   const [found] = await sql.query<{ readonly rows: number }>(count, [workspace]);
   if ((found?.rows ?? 0) < rowsMax) return;
-  const message = `A workspace has up to ${rowsMax} ${table}: delete some that nobody needs.`;
+  const things = table.replace("_", " ");
+  const message = `A workspace has up to ${rowsMax} ${things}: delete some that nobody needs.`;
   throw conflict(`${table}_full`, message);
 }

@@ -35,6 +35,7 @@ import { providerRoutes } from "./integrations/providers.js";
 import { ratesRoutes } from "./rates.js";
 import { rejectRoutes } from "./rejects.js";
 import { savedViewRoutes } from "./saved-views.js";
+import { webhookRoutes } from "./webhooks/routes.js";
 import { workspaceRoutes } from "./workspaces.js";
 
 export function manageRoutes(service: Service, catalogues: CatalogueView, reads: Reads): Router {
@@ -62,6 +63,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView, reads:
   annotationRoutes(service, workspace);
   goalRoutes(service, workspace);
   digestRoutes(service, workspace, reads);
+  webhookRoutes(service, workspace, cursors);
   customerRoutes(service, workspace);
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);

@@ -21,7 +21,7 @@ export function storedEnvironment(shown: ShownEnvironment): Environment {
   return shown === "Production" ? "live" : "test";
 }
 
-function shownEnvironment(stored: Environment): ShownEnvironment {
+export function shownEnvironment(stored: Environment): ShownEnvironment {
   return stored === "live" ? "Production" : "Test";
 }
 

@@ -207,4 +207,5 @@ const sale: TransactionRecord = {
   recorded_at: 1_782_900_000_500,
   event_id: "evt_3f1Qy8mZc0VtLw7Rk2s9Pd",
   backfill: false,
+  first: true,
 };

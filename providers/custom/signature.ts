@@ -33,11 +33,24 @@ export function verifySignature(
 /** The id is made of the body: the same event signed again is the same message. */
 export function signedHeaders(body: Buffer, secret: string, now: number): Record<string, string> {
   const id = `msg_${createHash("sha256").update(body).digest("base64url").slice(0, 27)}`;
+  return signedMessage(id, body, [secret], now);
+}
+
+/** @param secrets each signs: who checks it needs one of them */
+export function signedMessage(
+  id: string,
+  body: Buffer,
+  secrets: readonly string[],
+  now: number,
+): Record<string, string> {
   const timestamp = Math.floor(now / 1000).toString();
+  const signatures = secrets.map(
+    (secret) => `v1,${digest(secret, id, timestamp, body).toString("base64")}`,
+  );
   return {
     "webhook-id": id,
     "webhook-timestamp": timestamp,
-    "webhook-signature": `v1,${digest(secret, id, timestamp, body).toString("base64")}`,
+    "webhook-signature": signatures.join(" "),
   };
 }
 

@@ -482,6 +482,16 @@ export const attention = z
         }),
       )
       .describe("Integrations whose history can be read and is not read in whole"),
+    webhooks: z
+      .array(
+        z.object({
+          id: z.string(),
+          host: z.string(),
+          disabled_by: z.enum(["failing", "gone", "too_many"]),
+          since: timestamp,
+        }),
+      )
+      .describe("Endpoints of webhooks that were disabled, because they took nothing"),
   })
   .describe("What keeps figures from being whole; up to a few seconds old");
 export type AttentionView = z.infer<typeof attention>;

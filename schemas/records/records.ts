@@ -337,6 +337,10 @@ export const transactionSchema = {
     field("recorded_at", timestamp, "when event_id was received"),
     field("event_id", "string", "the raw event that made this version"),
     field("backfill", "boolean", "read from the provider's history"),
+    {
+      ...defaulted("first", "boolean", false),
+      doc: "no version of it was published before; false where the schema had no such field",
+    },
   ],
 } as const;
 export type TransactionRecord = Avro<typeof transactionSchema>;
@@ -381,6 +385,10 @@ export const movementSchema = {
     {
       ...defaulted("plan_interval", "string", "unknown"),
       doc: "how often the plan is billed: week, month, quarter, half_year, year, other or unknown",
+    },
+    {
+      ...defaulted("backfill", "boolean", false),
+      doc: "event_id was read from the provider's history",
     },
   ],
 } as const;

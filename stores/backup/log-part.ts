@@ -18,7 +18,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { type Log, type LogRecord, LogUnreadable } from "../log/log.js";
-import { passages } from "../watermark/watermark.js";
+import { groupsByTopic } from "../watermark/watermark.js";
 import type { BackupFile, Manifest, TopicPart } from "./manifest.js";
 
 /** How long a backup waits for the next records of a log that cannot be read. */
@@ -32,7 +32,7 @@ export type GroupOffsets = ReadonlyMap<Topic, Readonly<Record<string, bigint[]>>
 /** Where every consumer group stands. */
 export async function groupOffsets(log: Log): Promise<GroupOffsets> {
   const offsets = new Map<Topic, Record<string, bigint[]>>();
-  for (const [topic, group] of passages) {
+  for (const [topic, group] of groupsByTopic) {
     const groups = offsets.get(topic) ?? {};
     groups[group] = await log.committed(topic, group);
     offsets.set(topic, groups);
@@ -118,7 +118,7 @@ export async function readTopics(
       for (const path of paths) await appendFile(log, topic, join(folder, path));
     } else await placeFiles(log, { topic, number, end: part.end }, folder, paths);
   }
-  for (const [topic, group] of passages) {
+  for (const [topic, group] of groupsByTopic) {
     const offsets = passing.has(topic) ? undefined : cut[topic].groups[group];
     if (offsets) await log.seek(topic, group, new Map(offsets.entries()));
   }

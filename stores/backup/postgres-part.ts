@@ -42,6 +42,8 @@ export const postgresTables = [
   "annotations",
   "goals",
   "digests",
+  "webhook_endpoints",
+  "webhook_deliveries",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 

@@ -101,8 +101,8 @@ export interface TopicOptions {
 export interface LogUse {
   readonly reads: readonly Topic[];
   readonly appends: readonly Topic[];
-  /** As a member of the groups. */
-  readonly consumes: boolean;
+  /** The groups it is a member of. */
+  readonly consumes: readonly string[];
 }
 
 /** The log cannot take records now; the caller answers 503 and the sender tries again. */

@@ -2,7 +2,7 @@
 import type { Config } from "../../config.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import type { TopicOptions } from "./log.js";
-import { passages } from "../watermark/watermark.js";
+import { groupsByTopic } from "../watermark/watermark.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const rejectedRetentionDays = 365;
@@ -25,7 +25,7 @@ export function topicOptions(config: Config, partitions: number): Record<Topic, 
     partitions,
     retentionMs: days === undefined ? null : days * dayMs,
     retentionBytes: bytes ?? null,
-    groups: passages.flatMap(([of, group]) => (of === topic ? [group] : [])),
+    groups: groupsByTopic.flatMap(([of, group]) => (of === topic ? [group] : [])),
   });
   const publicDays = config.PUBLIC_TOPICS_RETENTION_DAYS;
   const publicBytes = config.PUBLIC_TOPICS_RETENTION_BYTES;

@@ -70,7 +70,9 @@ export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<bool
        UNION ALL SELECT previous_credentials_sealed FROM integrations
        UNION ALL SELECT name_sealed FROM users
        UNION ALL SELECT email_sealed FROM users
-       UNION ALL SELECT email_sealed FROM invitations) AS all_sealed
+       UNION ALL SELECT email_sealed FROM invitations
+       UNION ALL SELECT secret_sealed FROM webhook_endpoints
+       UNION ALL SELECT previous_secret_sealed FROM webhook_endpoints) AS all_sealed
      WHERE sealed IS NOT NULL`,
   );
   return rows.every(({ key }) => known.has(key));

@@ -22,8 +22,8 @@ import type { LogRecord } from "../log/log.js";
 const reportedMomentsMax = 10_000;
 
 /**
- * The consumer groups; the figures of an event are complete when all passed it but the journal and
- * `enrich`, whose facts are received when they are answered.
+ * The consumer groups; the figures of an event are complete when all passed it but the journal,
+ * `webhooks`, and `enrich`, whose facts are received when they are answered.
  */
 export const groups = {
   journal: "journal",
@@ -31,6 +31,7 @@ export const groups = {
   complete: "complete",
   enrich: "enrich",
   book: "book",
+  webhooks: "webhooks",
 } as const;
 
 /** Which group follows which topic, in the order an event travels. */
@@ -40,6 +41,14 @@ export const passages: readonly (readonly [Topic, string])[] = [
   [topics.incomplete, groups.complete],
   [topics.incomplete, groups.enrich],
   [topics.facts, groups.book],
+];
+
+/** Beside them those that follow what was booked, for which no figure waits. */
+export const groupsByTopic: typeof passages = [
+  ...passages,
+  [topics.transactions, groups.webhooks],
+  [topics.movements, groups.webhooks],
+  [topics.rejected, groups.webhooks],
 ];
 
 /** Transactions are written first; all else within three seconds, at once when asked for. */

@@ -241,6 +241,15 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "POST /workspaces/:workspace/digests/email": "viewer",
   "DELETE /workspaces/:workspace/digests/email": "viewer",
   "GET /workspaces/:workspace/digests/preview": "viewer",
+  "GET /workspaces/:workspace/webhooks": "admin",
+  "POST /workspaces/:workspace/webhooks": "admin",
+  "PATCH /workspaces/:workspace/webhooks/:endpoint": "admin",
+  "DELETE /workspaces/:workspace/webhooks/:endpoint": "admin",
+  "POST /workspaces/:workspace/webhooks/:endpoint/secret": "admin",
+  "POST /workspaces/:workspace/webhooks/:endpoint/test": "admin",
+  "GET /workspaces/:workspace/webhooks/:endpoint/deliveries": "admin",
+  "POST /workspaces/:workspace/webhooks/:endpoint/deliveries/replay": "admin",
+  "POST /workspaces/:workspace/webhooks/:endpoint/deliveries/:delivery/replay": "admin",
 };
 
 describe("Roles", function suite() {

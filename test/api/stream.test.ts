@@ -363,4 +363,5 @@ const plain: TransactionRecord = {
   recorded_at: Date.UTC(2026, 10, 1),
   event_id: "evt",
   backfill: false,
+  first: true,
 };

@@ -99,6 +99,8 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     LEMONSQUEEZY_API_URL: answersApi.url,
     SMTP_URL: mailServer.url,
     MAIL_FROM: "Revenue <revenue@example.com>",
+    // Receivers of tests are on this machine.
+    OUTBOUND_PRIVATE_ADDRESSES: "on",
     OIDC_ISSUER: identityServers.oidcUrl,
     OIDC_CLIENT_ID: client.id,
     OIDC_CLIENT_SECRET: client.secret,

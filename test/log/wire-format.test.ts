@@ -280,4 +280,5 @@ const example: TransactionRecord = {
   recorded_at: Date.UTC(2026, 10, 1),
   event_id: "evt_1",
   backfill: false,
+  first: true,
 };

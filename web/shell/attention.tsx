@@ -81,12 +81,18 @@ function useNotices(isWanted: boolean): Notice[] {
   const { answer, isShown } = useAttention(isWanted);
   if (answer === null) return [];
   const isFixer = mayManage(workspaceOf(workspace));
-  const { rejects, rates, integrations, history } = answer;
+  const { rejects, rates, integrations, history, webhooks } = answer;
   const notices = [
     ...rejects.filter(isShown).map((group) => ({ ...rejectNotice(group, view), isFixer })),
     ...integrations.filter(isShown).map((one) => ({ ...integrationNotice(one, view), isFixer })),
     ...history.filter(isShown).map((one) => ({ ...historyNotice(one, view), isFixer })),
     ...rates.map((rate) => ({ ...rateNotice(rate, view), isFixer: ownsInstallation() })),
+    ...webhooks.map(({ host, since }) => ({
+      text: `Webhooks to ${host} are disabled since ${day(since)}: it took none.`,
+      fix: view.to("/settings/webhooks"),
+      isFixer,
+      isMissing: false,
+    })),
   ];
   return notices.toSorted((one, other) => Number(other.isMissing) - Number(one.isMissing));
 }

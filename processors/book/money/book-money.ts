@@ -76,7 +76,7 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]) {
 const invoiceWaitMs = 180;
 
 function messagesOf(outcome: MoneyOutcome, skus: Skus): Promise<Message>[] {
-  const { payment, published } = outcome;
+  const { isFirst, payment, published } = outcome;
   const { workspace, environment, provider } = payment;
   const id = transactionId(workspace, environment, provider, payment.payment);
   const waits = waitsForInvoice(outcome)
@@ -94,6 +94,7 @@ function messagesOf(outcome: MoneyOutcome, skus: Skus): Promise<Message>[] {
       recorded_at: fact.received_at,
       event_id: fact.event_id,
       backfill: fact.backfill,
+      first: isFirst,
       ...document,
     });
     return { topic: topics.transactions, key: id, value, about: publishedEvent(fact), ...waits };
@@ -167,5 +168,6 @@ function outcomeOf(
   // Only the newest. An older version that a late fact adds may have a number that was published
   // before that fact came; the newest one's number is above all of those.
   const published = inserted.slice(-1);
-  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published }];
+  const isFirst = versions.every(({ fact }) => unseen.has(fact.fact_id));
+  return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, isFirst }];
 }

@@ -40,6 +40,8 @@ export interface MoneyOutcome extends Reported {
   /** Versions that may be missing in the table. */
   readonly inserted: readonly Version[];
   readonly published: readonly Version[];
+  /** No version of it was published before the batch. */
+  readonly isFirst: boolean;
 }
 
 export const factColumns =

@@ -140,6 +140,7 @@ export function movementRecords(
   batch: readonly Fact[],
 ): MovementRecord[] {
   const baseCurrency = new Map(batch.map((fact) => [fact.workspace, fact.base_currency]));
+  const backfilled = new Map(batch.map((fact) => [fact.event_id, fact.backfill]));
   return rows
     .filter(({ mrr }) => mrrOf(mrr) !== 0n)
     .toSorted((one, other) => compare(placeOf(one), placeOf(other)))
@@ -150,6 +151,7 @@ export function movementRecords(
       ...row,
       at: fromClickhouseTime(row.at),
       recorded_at: fromClickhouseTime(row.recorded_at),
+      backfill: backfilled.get(row.event_id) ?? false,
     }));
 }
 

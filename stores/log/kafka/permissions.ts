@@ -64,16 +64,18 @@ async function missingRights(
   const onlySeen = named(Object.keys(topics)).filter(
     (topic) => !reads.includes(topic) && !writes.includes(topic),
   );
-  const groupIds = Object.entries(topics).flatMap(([topic, { groups = [] }]) =>
-    groups.map((group) => groupIdOf(topicPrefix + topic, group)),
-  );
+  const groupIds = (isOurs: boolean): string[] =>
+    Object.entries(topics).flatMap(([topic, { groups = [] }]) =>
+      groups
+        .filter((group) => use.consumes.includes(group) === isOurs)
+        .map((group) => groupIdOf(topicPrefix + topic, group)),
+    );
   const asked: [right: string, on: string, names: readonly string[], ask: Question][] = [
     ["Describe", "topic", onlySeen, describeTopic],
     ["Read", "topic", reads, readTopic],
     ["Write", "topic", writes, writeTopic],
-    use.consumes
-      ? ["Read", "group", groupIds, readGroup]
-      : ["Describe", "group", groupIds, describeGroup],
+    ["Read", "group", groupIds(true), readGroup],
+    ["Describe", "group", groupIds(false), describeGroup],
   ];
   const refused = await Promise.all(
     asked.map(async ([right, on, names, ask]) => {

@@ -758,7 +758,8 @@ describe("Kafka with TLS and a login", function () {
 
   describe("for a user with some rights", () => {
     const guest = { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" };
-    const every = { reads: Object.values(topics), appends: Object.values(topics), consumes: true };
+    const [reads, appends] = [Object.values(topics), Object.values(topics)];
+    const every = { reads, appends, consumes: ["g"] };
     const allowed = (list: readonly Topic[], operation: Operation): Right[] =>
       list.map((name) => ({ on: "TOPIC", name, operation }));
     const inGroups = (operation: Operation): Right[] =>
@@ -821,13 +822,13 @@ describe("Kafka with TLS and a login", function () {
       [
         "Describe on a group",
         without("GROUP", `${raw}.g`, "READ"),
-        { reads: [], appends: [raw], consumes: false },
+        { reads: [], appends: [raw], consumes: [] },
         /give it Describe on the group revenue\.raw\.g$/,
       ],
       [
         "Describe on a topic that it neither reads nor writes",
         [...allowed([raw], "WRITE"), ...inGroups("DESCRIBE")],
-        { reads: [], appends: [raw], consumes: false },
+        { reads: [], appends: [raw], consumes: [] },
         /give it Describe on the topics revenue\.incomplete, .*revenue\.mrr-movements$/,
       ],
       ["nothing where all are there", all, every, /^nothing$/],
@@ -839,7 +840,7 @@ describe("Kafka with TLS and a login", function () {
           ...allowed([facts], "READ"),
           ...inGroups("DESCRIBE"),
         ],
-        { reads: [facts], appends: [raw], consumes: false },
+        { reads: [facts], appends: [raw], consumes: [] },
         /^nothing$/,
       ],
     ];

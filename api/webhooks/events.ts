@@ -1,0 +1,99 @@
+/** What a record of the log says that endpoints may want, in the JSON of the interface. */
+import type { z } from "zod";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import type { announced } from "../../schemas/http/webhooks.js";
+import { webhookMessageId } from "../../schemas/ids.js";
+import {
+  type Environment,
+  type MovementRecord,
+  type Reject,
+  type TransactionRecord,
+  movementCodec,
+  rejectCodec,
+  topics,
+  transactionCodec,
+} from "../../schemas/records/records.js";
+import type { LogRecord } from "../../stores/log/log.js";
+import type { HappenedEvent } from "../../workspaces/webhooks/wanted.js";
+import { presentMovementRecord } from "../recorded-movements/presenter.js";
+import { presentTransactionRecord } from "../transactions/presenter.js";
+
+export interface LoggedEvent extends HappenedEvent {
+  /** `webhook-id` */
+  readonly message: string;
+  /** Those of one lane are sent one after the other. */
+  readonly lane: string;
+  data(): unknown;
+}
+
+type CatalogueOf = (workspace: string, environment: Environment) => Promise<Catalogue>;
+
+/** @returns null for what is not sent: a provider's history */
+export async function readEvent(
+  { topic, value }: LogRecord,
+  catalogueOf: CatalogueOf,
+): Promise<LoggedEvent | null> {
+  if (topic === topics.rejected) return ofReject(rejectCodec.decode(value));
+  const record =
+    topic === topics.movements ? movementCodec.decode(value) : transactionCodec.decode(value);
+  if (record.backfill) return null;
+  const catalogue = await catalogueOf(record.workspace, record.environment);
+  return "version" in record ? ofTransaction(record, catalogue) : ofMovement(record, catalogue);
+}
+
+function ofTransaction(record: TransactionRecord, catalogue: Catalogue): LoggedEvent {
+  const { workspace, environment, id, version, account, provider } = record;
+  const product = catalogue.productOf({ provider, externalId: record.external_id });
+  return {
+    workspace,
+    environment,
+    type: record.first ? "transaction.recorded" : "transaction.updated",
+    subject: {
+      provider,
+      product: product.id,
+      currency: record.original_currency,
+      country: record.customer_country,
+    },
+    at: new Date(record.recorded_at),
+    message: webhookMessageId("transaction", id, version.toString()),
+    // A guest's payment is nobody's.
+    lane: account === "" ? id : account,
+    data: () => ({
+      ...presentTransactionRecord(record, product),
+      event_id: record.event_id,
+    }),
+  };
+}
+
+function ofMovement(record: MovementRecord, catalogue: Catalogue): LoggedEvent {
+  const { workspace, environment, id, account, provider, currency, country } = record;
+  const product = catalogue.productOf({ provider, externalId: record.external_id });
+  return {
+    workspace,
+    environment,
+    type: "mrr.movement",
+    subject: { provider, product: product.id, currency, country },
+    at: new Date(record.recorded_at),
+    message: webhookMessageId("movement", id),
+    lane: account,
+    data: () => presentMovementRecord(record, catalogue),
+  };
+}
+
+/** The same event refused again for the same reason is the same message. */
+function ofReject(reject: Reject): LoggedEvent {
+  const { workspace, environment, event_id, provider, native_type, step, reason, detail } = reject;
+  const at = new Date(reject.received_at);
+  const received_at = at.toISOString();
+  const data = { event_id, provider, native_type, step, reason, detail, received_at };
+  return {
+    workspace,
+    environment,
+    type: "reject.opened",
+    subject: { provider },
+    at,
+    message: webhookMessageId("reject", event_id, step, reason),
+    lane: "reject.opened",
+    data: (): z.output<(typeof announced)["reject.opened"]> => data,
+  };
+}

@@ -1,0 +1,4 @@
+import { News } from "../../runtime/lookout.js";
+
+/** There are deliveries to be sent, in this process. */
+export const deliveryNews = new News();

@@ -1,0 +1,88 @@
+/** What a call of an endpoint leads to: noted at its delivery and at the endpoint. */
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { CallFailed } from "../channels/outbound.js";
+import type { Delivery } from "./deliveries.js";
+import { type DisabledBy, type Endpoint, disableEndpoint } from "./endpoints.js";
+import { isOver, nextTry } from "./retries.js";
+
+/** An endpoint that failed for so long is asked for all that waits when it answers again. */
+const longFailureMs = 60_000;
+const gone = 410;
+
+export async function noteTaken(
+  postgres: Postgres,
+  { id, endpoint }: Delivery,
+  status: number,
+  now: Date,
+): Promise<void> {
+  await postgres.transaction(async (sql) => {
+    await sql.query(
+      `UPDATE webhook_deliveries SET state = 'delivered', tries = tries + 1, status = $2,
+         problem = NULL, delivered_at = $3, first_try_at = coalesce(first_try_at, $3)
+       WHERE id = $1`,
+      [id, status, now],
+    );
+    const [before] = await sql.query<Pick<Endpoint, "failing_since">>(
+      "SELECT failing_since FROM webhook_endpoints WHERE id = $1 AND failures > 0 FOR UPDATE",
+      [endpoint],
+    );
+    if (before === undefined) return;
+    await sql.query(
+      `UPDATE webhook_endpoints SET failures = 0, failing_since = NULL, wait_until = NULL,
+         problem = NULL WHERE id = $1`,
+      [endpoint],
+    );
+    const failedForMs = now.getTime() - (before.failing_since ?? now).getTime();
+    if (failedForMs < longFailureMs) return;
+    await sql.query(
+      `UPDATE webhook_deliveries SET due_at = $2
+       WHERE endpoint = $1 AND state = 'pending' AND due_at > $2`,
+      [endpoint, now],
+    );
+  });
+}
+
+/**
+ * @param isFirst of the calls that went on beside each other: a pause grows by one of them
+ * @returns by what the endpoint was disabled, if it was
+ */
+export async function noteFailed(
+  postgres: Postgres,
+  delivery: Delivery,
+  { message: problem, status, retryAfterMs }: CallFailed,
+  isFirst: boolean,
+  now: Date,
+): Promise<DisabledBy | null> {
+  const { id, endpoint } = delivery;
+  const tries = delivery.tries + 1;
+  const firstTryAt = delivery.first_try_at ?? now;
+  return postgres.transaction(async (sql) => {
+    await sql.query(
+      `UPDATE webhook_deliveries SET state = $2, tries = $3, first_try_at = $4, due_at = $5,
+         status = $6, problem = $7 WHERE id = $1 AND state = 'pending'`,
+      [
+        id,
+        isOver(firstTryAt, now) ? "failed" : "pending",
+        tries,
+        firstTryAt,
+        nextTry(tries, retryAfterMs, now),
+        status,
+        problem,
+      ],
+    );
+    const [found] = await sql.query<Pick<Endpoint, "failures" | "failing_since">>(
+      "SELECT failures, failing_since FROM webhook_endpoints WHERE id = $1 FOR UPDATE",
+      [endpoint],
+    );
+    if (found === undefined) return null;
+    const failures = isFirst ? found.failures + 1 : Math.max(1, found.failures);
+    const since = found.failing_since ?? now;
+    await sql.query(
+      `UPDATE webhook_endpoints SET failures = $2, failing_since = $3, wait_until = $4,
+         problem = $5 WHERE id = $1`,
+      [endpoint, failures, since, nextTry(failures, retryAfterMs, now), problem],
+    );
+    const by = status === gone ? "gone" : isOver(since, now) ? "failing" : null;
+    return by !== null && (await disableEndpoint(sql, endpoint, by, now)) ? by : null;
+  });
+}
