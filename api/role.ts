@@ -43,6 +43,7 @@ import { sessionRoutes } from "./session/routes.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
 import { startSending } from "./webhooks/send.js";
+import { watchSilence } from "./webhooks/silence.js";
 import { takeIn } from "./webhooks/take-in.js";
 
 export const logUse: LogUse = {
@@ -119,6 +120,7 @@ export async function start(service: Service): Promise<void> {
   startDigests(service, reads, unsubscribing);
   takeIn(service, catalogues);
   startSending(service);
+  watchSilence(service);
   webhookGauges(service);
   registryRoutes(router, service);
   await openStream(service, cursors, catalogues);

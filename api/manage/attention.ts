@@ -76,8 +76,8 @@ async function readAttention(
     staleRates(service, tenant),
     known.neededOf(tenant.workspace),
   ]);
-  const [calls, history] = await Promise.all([
-    connected.length === 0 ? [] : callsOf(postgres, connected.map(idOf)),
+  const [integrations, history] = await Promise.all([
+    silentAmong(postgres, connected, needed, now),
     Promise.all(connected.map((row) => unreadHistory(row, known, tenant, now))),
   ]);
   return {
@@ -86,13 +86,33 @@ async function readAttention(
       integration: soleId(connected.filter(({ provider }) => provider === group.provider)),
     })),
     rates,
-    integrations: connected.flatMap((row) => {
-      const own = calls.filter(({ integration }) => integration === row.id);
-      return silentOrFailing(row, callHealth(own, now, needed.get(row.id)), now);
-    }),
+    integrations,
     history: history.flat(),
     webhooks,
   };
+}
+
+/** Those that are silent, or whose calls are refused. */
+export async function silentIntegrations(
+  postgres: AttentionService["postgres"],
+  tenant: Tenant,
+  now: number,
+): Promise<AttentionView["integrations"]> {
+  const connected = await integrationsOf(postgres, tenant, integrationsMax);
+  return silentAmong(postgres, connected, new Map(), now);
+}
+
+async function silentAmong(
+  postgres: AttentionService["postgres"],
+  connected: readonly Connected[],
+  needed: Awaited<ReturnType<NeededOf>>,
+  now: number,
+): Promise<AttentionView["integrations"]> {
+  const calls = connected.length === 0 ? [] : await callsOf(postgres, connected.map(idOf));
+  return connected.flatMap((row) => {
+    const own = calls.filter(({ integration }) => integration === row.id);
+    return silentOrFailing(row, callHealth(own, now, needed.get(row.id)), now);
+  });
 }
 
 async function disabledWebhooks(

@@ -2,6 +2,7 @@
  * Sends what waits. One process calls an endpoint at a time, by a lease; each endpoint by itself,
  * so that a slow one delays no other. A call that was made and not noted is made again.
  */
+import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import { signedMessage } from "../../providers/custom/signature.js";
@@ -59,7 +60,10 @@ class Sender {
   readonly #cutting = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
 
-  constructor(private readonly service: Service) {}
+  constructor(private readonly service: Service) {
+    // Each call under way listens; how many there are has its own limits.
+    setMaxListeners(0, this.#cutting.signal, this.#stopping.signal);
+  }
 
   async run(): Promise<void> {
     const { log, logger } = this.service;
@@ -98,17 +102,20 @@ class Sender {
   }
 
   async #sendAll({ id, workspace }: Due): Promise<void> {
-    const { logger, postgres } = this.service;
+    const { log, logger, postgres } = this.service;
+    const work = async (): Promise<void> => {
+      while (!this.#stopping.signal.aborted) {
+        const endpoint = await findEndpoint(postgres, workspace, id);
+        if (endpoint === null || !isOpen(endpoint, new Date())) return;
+        const due = await dueDeliveries(postgres, id, new Date(), deliveriesAtOnce);
+        if (due.length === 0) return;
+        await this.#sendSome(endpoint, due);
+      }
+    };
     try {
-      await tryExclusively(postgres, `webhook ${id}`, async () => {
-        while (!this.#stopping.signal.aborted) {
-          const endpoint = await findEndpoint(postgres, workspace, id);
-          if (endpoint === null || !isOpen(endpoint, new Date())) return;
-          const due = await dueDeliveries(postgres, id, new Date(), deliveriesAtOnce);
-          if (due.length === 0) return;
-          await this.#sendSome(endpoint, due);
-        }
-      });
+      // Alone, a process need not wait for the lease of the one before it, which was killed.
+      if (log.shared) await tryExclusively(postgres, `webhook ${id}`, work);
+      else await work();
     } catch (err) {
       logger.error({ err, endpoint: id }, "webhooks of an endpoint could not be sent; again soon");
       const { signal } = this.#stopping;

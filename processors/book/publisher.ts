@@ -5,6 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import type { Log } from "../../stores/log/log.js";
+import { transactionCodec } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Logger } from "../../runtime/logger.js";
 import { isStoreAway } from "../../stores/store-away.js";
@@ -28,10 +29,17 @@ export function readMessages(stored: Buffer): Message[] {
   return texts.map((text) => ({ ...text, value: Buffer.from(text.value, "base64") }));
 }
 
+/** A transaction: only these wait. */
+interface Waiting {
+  readonly message: Message;
+  /** Aborted when a newer one takes its place. */
+  readonly newer: AbortController;
+}
+
 export class Publisher {
   #turn: Promise<void> = Promise.resolve();
-  /** Messages that may wait, by key. */
-  readonly #waiting = new Map<string, AbortController>();
+  /** Messages that wait, by key. */
+  readonly #waiting = new Map<string, Waiting>();
   /** Commits that are not published, or not all of them. */
   readonly #open = new Set<bigint>();
   readonly #running = new Set<Promise<void>>();
@@ -59,11 +67,11 @@ export class Publisher {
   publish(sequence: bigint, messages: readonly Message[]): { readonly now: Promise<void> } {
     this.#last = sequence;
     this.#open.add(sequence);
-    for (const { key } of messages) this.#waiting.get(key)?.abort();
+    const newest = messages.map((message) => this.#inPlace(message));
     const at = Date.now();
     const waits = ({ waitsUntil = 0 }: Message): boolean => waitsUntil > at;
-    const now = this.#append(messages.filter((message) => !waits(message)));
-    const later = messages.filter(waits).map((message) => this.#hold(message));
+    const now = this.#append(newest.filter((message) => !waits(message)));
+    const later = newest.filter(waits).map((message) => this.#hold(message));
     const all = Promise.all([now, ...later]).then(() => void this.#open.delete(sequence));
     this.#running.add(all);
     // Who waits for it is told of a failure; until then it must not count as unhandled.
@@ -83,12 +91,23 @@ export class Publisher {
     this.#stopping.abort();
   }
 
+  /** Of one that waited, which is not published then: this one is the first instead. */
+  #inPlace(message: Message): Message {
+    const older = this.#waiting.get(message.key);
+    if (older === undefined) return message;
+    older.newer.abort();
+    if (!transactionCodec.decode(older.message.value).first) return message;
+    const value = transactionCodec.decode(message.value);
+    return { ...message, value: transactionCodec.encode({ ...value, first: true }) };
+  }
+
   async #hold(message: Message): Promise<void> {
     const newer = new AbortController();
-    this.#waiting.set(message.key, newer);
+    const waiting = { message, newer };
+    this.#waiting.set(message.key, waiting);
     const ms = (message.waitsUntil ?? 0) - Date.now();
     await pause(ms, undefined, { signal: newer.signal }).catch(() => undefined);
-    if (this.#waiting.get(message.key) === newer) this.#waiting.delete(message.key);
+    if (this.#waiting.get(message.key) === waiting) this.#waiting.delete(message.key);
     if (!newer.signal.aborted) await this.#append([message]);
   }
 

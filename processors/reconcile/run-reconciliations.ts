@@ -8,8 +8,10 @@ import { Lookout } from "../../runtime/lookout.js";
 import { tryExclusively } from "../../stores/postgres/leases.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import { monthNumber, monthText, monthsOf, startOfMonth } from "../../schemas/months.js";
+import { announce } from "../../workspaces/webhooks/announce.js";
 import {
   askReconciliations,
+  type Compared,
   type DueReconciliation,
   dueReconciliation,
   endReconciliation,
@@ -82,6 +84,7 @@ async function compare(
     if ("problem" in found) {
       return await endReconciliation(postgres, due, { problem: found.problem, againAt: null });
     }
+    await announceDifferences(service, due, found);
     await endReconciliation(postgres, due, found);
     const { differences_total: differences, reasons, score_pct: scorePct } = found.report;
     if (differences > 0) {
@@ -95,6 +98,28 @@ async function compare(
     const problem = "The service failed on it; its log has the reason.";
     await endReconciliation(postgres, due, { problem, againAt: null });
   }
+}
+
+/** To the webhooks of the workspace: once, until the figures are others. */
+async function announceDifferences(
+  service: BackfillingService,
+  { integration: id, month }: DueReconciliation,
+  { report, comparedAt: at }: Compared,
+): Promise<void> {
+  const { differences_total: differences, score_pct } = report;
+  const found = differences === 0 ? null : await service.integrations.byId(id);
+  if (found === null) return;
+  const { workspace, environment, provider } = found;
+  const compared_at = at.toISOString();
+  await announce(service, {
+    workspace,
+    environment,
+    type: "reconciliation.differs",
+    id: `${id} ${month} ${differences} ${score_pct}`,
+    subject: { provider },
+    at,
+    data: { integration: id, provider, month, score_pct, differences, compared_at },
+  });
 }
 
 /** Of every integration whose provider can be asked. Every process asks, each by its own clock. */

@@ -3,10 +3,10 @@ import { expect } from "chai";
 import { releasedText } from "../../stores/log/registry/public-schemas.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 
-const transactionsId = 1_900_001_001;
+const transactionsId = 1_900_001_002;
 const subject = "revenue.transactions-value";
 const movementsText = releasedText({ topic: "revenue.mrr-movements", version: 2 });
-const transactionsText = releasedText({ topic: "revenue.transactions", version: 1 });
+const transactionsText = releasedText({ topic: "revenue.transactions", version: 2 });
 
 describe("the schema registry's read part", () => {
   const endpoints = suiteEndpoints();
@@ -18,19 +18,19 @@ describe("the schema registry's read part", () => {
   const call = (path: string, init?: RequestInit) =>
     endpoints.call(path.replace("/revenue.", `/${prefix}revenue.`), init);
 
-  const newest = { subject, version: 1, id: transactionsId, schema: transactionsText };
+  const newest = { subject, version: 2, id: transactionsId, schema: transactionsText };
   const answers: readonly [path: string, answer: unknown][] = [
     [`/schemas/ids/${transactionsId}`, { schema: transactionsText }],
     ["/schemas/ids/1900002002", { schema: movementsText }],
     [`/schemas/ids/${transactionsId}?subject=${subject}`, { schema: transactionsText }],
-    [`/schemas/ids/${transactionsId}/versions`, [{ subject, version: 1 }]],
+    [`/schemas/ids/${transactionsId}/versions`, [{ subject, version: 2 }]],
     ["/schemas/types", ["AVRO"]],
     ["/subjects", [subject, "revenue.mrr-movements-value"]],
-    [`/subjects/${subject}/versions`, [1]],
-    [`/subjects/${subject}/versions/1`, newest],
+    [`/subjects/${subject}/versions`, [1, 2]],
+    [`/subjects/${subject}/versions/2`, newest],
     [`/subjects/${subject}/versions/latest`, newest],
     [`/subjects/${subject}/versions/-1`, newest],
-    [`/subjects/${subject}/versions/1/schema`, JSON.parse(transactionsText)],
+    [`/subjects/${subject}/versions/2/schema`, JSON.parse(transactionsText)],
     [`/subjects/${subject}/versions/1/referencedby`, []],
     [`/schemas/ids/${transactionsId}/subjects`, [subject]],
     ["/config", { compatibilityLevel: "FULL_TRANSITIVE" }],
@@ -58,8 +58,8 @@ describe("the schema registry's read part", () => {
     ["/mode/revenue.raw-value", 40401],
     ["/subjects/revenue.raw-value/versions", 40401],
     ["/subjects/toString/versions/latest", 40401],
-    [`/subjects/${subject}/versions/2`, 40402],
-    [`/subjects/${subject}/versions/2/schema`, 40402],
+    [`/subjects/${subject}/versions/3`, 40402],
+    [`/subjects/${subject}/versions/3/schema`, 40402],
     [`/subjects/${subject}/versions/0`, 42202],
     [`/subjects/${subject}/versions/newest`, 42202],
   ];
@@ -78,10 +78,12 @@ describe("the schema registry's read part", () => {
     const { text } = await call("/schemas?deleted=false");
     const listed: { id: number }[] = JSON.parse(text);
     expect(listed.map(({ id }) => id)).to.deep.equal([
+      1_900_001_001,
       transactionsId,
       1_900_002_001,
       1_900_002_002,
       1_900_002_003,
+      1_900_002_004,
     ]);
   });
 

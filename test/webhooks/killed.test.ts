@@ -42,12 +42,12 @@ describe("Webhooks of a service that is killed", function suite() {
       const headers = { authorization: `Bearer ${token}`, "content-type": type };
       const response = await fetch(base + path, { method: "POST", headers, body });
       expect(response.ok, path).to.equal(true);
-      return response.json();
+      return response.text();
     };
     const make = async (path: string, body: object) => {
       const text = JSON.stringify(body);
-      const { data } = await call(`/v1/manage${path}`, adminToken, "application/json", text);
-      return data;
+      const answer = await call(`/v1/manage${path}`, adminToken, "application/json", text);
+      return JSON.parse(answer).data;
     };
     const { id } = await make("/workspaces", { name: "Killed", base_currency: "EUR" });
     const keyGiven = { environment: "Production", scope: "Full Ingress" };

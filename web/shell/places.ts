@@ -43,6 +43,7 @@ export const settingsPages = [
   { path: "/settings/rejects", name: "Rejects" },
   { path: "/settings/members", name: "Members" },
   { path: "/settings/digests", name: "Digests" },
+  { path: "/settings/webhooks", name: "Webhooks" },
   { path: "/settings/activity", name: "Workspace activity" },
   { path: "/settings/workspace", name: "Workspace" },
   { path: "/settings/sign-in", name: "Sign-in" },

@@ -1,4 +1,4 @@
-/** Tells endpoints of what is no record on a public topic: alerts, rejects, silence, differences. */
+/** Tells endpoints of what is no record on a topic: alerts, silence, differences. */
 import type { z } from "zod";
 import { type AnnouncedType, announced } from "../../schemas/http/webhooks.js";
 import { webhookMessageId } from "../../schemas/ids.js";

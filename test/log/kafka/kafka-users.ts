@@ -2,6 +2,7 @@
 import kafkajs from "kafkajs";
 import { asAdmin, type KafkaSettings } from "../../../stores/log/kafka/connection.js";
 import { topics } from "../../../schemas/records/records.js";
+import { groups, passages } from "../../../stores/watermark/watermark.js";
 import { type RoleName, roleNames } from "../../../start.js";
 import { testLogger } from "../../harness/stores.js";
 
@@ -36,7 +37,8 @@ type Kind = "TOPIC" | "GROUP";
 type Operation = "READ" | "WRITE" | "CREATE" | "DESCRIBE";
 type Right = readonly [operation: Operation, on: Kind, names: readonly string[]];
 
-const { raw, incomplete, facts, transactions } = topics;
+const { raw, incomplete, facts, transactions, movements, rejected } = topics;
+const { webhooks } = groups;
 /** What all names begin with. */
 const every = ["revenue."];
 
@@ -45,11 +47,12 @@ const rights: Readonly<Record<RoleName, readonly Right[]>> = {
   processors: [
     ["READ", "TOPIC", [raw, incomplete, facts]],
     ["WRITE", "TOPIC", every],
-    ["READ", "GROUP", every],
+    ["READ", "GROUP", passages.map(([topic, group]) => `${topic}.${group}`)],
   ],
   api: [
-    ["READ", "TOPIC", [raw, incomplete, facts, transactions]],
+    ["READ", "TOPIC", every],
     ["WRITE", "TOPIC", [raw]],
+    ["READ", "GROUP", [transactions, movements, rejected].map((topic) => `${topic}.${webhooks}`)],
   ],
 };
 const rightsOfAll: readonly Right[] = [

@@ -321,17 +321,20 @@ describe("A message about a payment whose invoice is on its way", () => {
       booking: bookingFor(await openTestClickHouse(), { reported }),
       fact: (id: string, body: FactBody, second: number) => factIn(workspace, id, second, body),
       said: () => reported.map(({ type, external_id }) => [type, external_id]),
+      areFirst: () => reported.map(({ first }) => first),
     };
   }
 
-  it("should not be sent when the next one comes soon", async () => {
-    const { booking, fact, said } = await open();
+  it("should not be sent when the next one comes soon, which is the first then", async () => {
+    const { booking, fact, said, areFirst } = await open();
     const left = await booking.begin([fact("e1:0", invoiced, soon)]);
     expect(said()).to.eql([]);
     await booking.book([fact("e2:0", invoice, soon), fact("e2:1", link, soon)]);
     expect(said()).to.eql([["subscription", "prod"]]);
     await left?.finished;
     expect(said()).to.eql([["subscription", "prod"]]);
+    await booking.book([fact("e3:0", refunded, soon)]);
+    expect(areFirst()).to.eql([true, false]);
   });
 
   it("should be sent before its offset moves when nothing comes", async () => {

@@ -12,6 +12,7 @@ import { Table } from "../../parts/table.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
+import { Roll } from "./roll.js";
 import { When } from "../../parts/when.js";
 
 export function Keys() {
@@ -101,9 +102,10 @@ export function Keys() {
         />
       ) : null}
       {rolled === null ? null : (
-        <RollKey
-          old={rolled}
-          path={path}
+        <Roll<CreatedKey>
+          title={`Roll ${rolled.name ?? rolled.prefix}`}
+          what="key"
+          path={`${path}/${rolled.id}/roll`}
           onMade={(key) => {
             setMade(key);
             setRolled(null);
@@ -146,61 +148,6 @@ function Made({ made }: { readonly made: CreatedKey }) {
         </code>
       </p>
     </div>
-  );
-}
-
-const overlaps = [
-  ["24h", "24 hours"],
-  ["1h", "1 hour"],
-  ["7d", "7 days"],
-  ["none", "It ends now"],
-] as const;
-
-/** A new key in the place of one, which goes on until all programs have changed over. */
-function RollKey(props: {
-  readonly old: KeyView;
-  readonly path: string;
-  readonly onMade: (key: CreatedKey) => void;
-  readonly onClose: () => void;
-}) {
-  const { old, path } = props;
-  const action = useAction();
-  const roll = async (form: HTMLFormElement): Promise<void> => {
-    const body = { old_valid_for: fieldOf(form, "overlap") };
-    const { data } = await call<One<CreatedKey>>("POST", `${path}/${old.id}/roll`, { body });
-    props.onMade(data);
-  };
-  return (
-    <Dialog title={`Roll ${old.name ?? old.prefix}`} onClose={props.onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => roll(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
-        <p class="soft">
-          Makes a new key of the same name, environment and scope. The old one stops by itself.
-        </p>
-        <label>
-          The old key goes on for
-          <select name="overlap">
-            {overlaps.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Make the new key
-          </button>
-        </p>
-      </form>
-    </Dialog>
   );
 }
 

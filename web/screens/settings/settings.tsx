@@ -15,6 +15,7 @@ import { Members } from "./members.js";
 import { Rates } from "./rates.js";
 import { Rejects } from "./rejects.js";
 import { SignInSettings } from "./sign-in-settings.js";
+import { Webhooks } from "./webhooks/webhooks.js";
 import { WorkspaceSettings } from "./workspace.js";
 
 const contents = {
@@ -23,6 +24,7 @@ const contents = {
   "/settings/rejects": Rejects,
   "/settings/members": Members,
   "/settings/digests": Digests,
+  "/settings/webhooks": Webhooks,
   "/settings/activity": Activity,
   "/settings/workspace": WorkspaceSettings,
   "/settings/sign-in": SignInSettings,

@@ -1,0 +1,64 @@
+/** A new key or secret in the place of one, which goes on until all programs have changed over. */
+import { call } from "../../api/client.js";
+import type { One } from "../../api/manage-answers.js";
+import { Dialog } from "../../parts/dialog.js";
+import { fieldOf } from "../../parts/field.js";
+import { Failure } from "../../parts/states.js";
+import { useAction } from "../../parts/use-action.js";
+
+const overlaps = [
+  ["24h", "24 hours"],
+  ["1h", "1 hour"],
+  ["7d", "7 days"],
+  ["none", "It ends now"],
+] as const;
+
+export function Roll<Made>(props: {
+  readonly title: string;
+  readonly what: "key" | "secret";
+  readonly path: string;
+  readonly onMade: (made: Made) => void;
+  readonly onClose: () => void;
+}) {
+  const { what } = props;
+  const action = useAction();
+  const roll = async (form: HTMLFormElement): Promise<void> => {
+    const body = { old_valid_for: fieldOf(form, "overlap") };
+    const { data } = await call<One<Made>>("POST", props.path, { body });
+    props.onMade(data);
+  };
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => roll(form));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <p class="soft">
+          {what === "key"
+            ? "Makes a new key of the same name and rights. The old one stops by itself."
+            : "Makes a new secret. While the old one goes on, every call is signed by both."}
+        </p>
+        <label>
+          The old {what} goes on for
+          <select name="overlap">
+            {overlaps.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Make the new {what}
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,217 @@
+/** What was sent to an endpoint, what waits, and sending it again. */
+import { useState } from "preact/hooks";
+import type { z } from "zod";
+import type {
+  WebhookDeliveryView,
+  WebhookEndpointView,
+  replayedCount,
+} from "../../../../schemas/http/webhooks.js";
+import { call } from "../../../api/client.js";
+import type { One } from "../../../api/manage-answers.js";
+import { count } from "../../../format/numbers.js";
+import { Dialog } from "../../../parts/dialog.js";
+import { fieldOf } from "../../../parts/field.js";
+import { Choice, Menu } from "../../../parts/menu.js";
+import { More } from "../../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
+import { Table } from "../../../parts/table.js";
+import { useAction } from "../../../parts/use-action.js";
+import { When } from "../../../parts/when.js";
+import { useView } from "../../../state/view.js";
+import { useList } from "../manage.js";
+
+const states = {
+  all: "All deliveries",
+  pending: "Waiting",
+  delivered: "Taken",
+  failed: "Failed",
+} as const;
+const stateNames = ["all", "pending", "delivered", "failed"] as const;
+
+export function Deliveries(props: { readonly of: WebhookEndpointView; readonly path: string }) {
+  const { of } = props;
+  const view = useView();
+  const path = `${props.path}/${of.id}/deliveries`;
+  const action = useAction();
+  const [done, setDone] = useState<number | null>(null);
+  const [isReplaying, setReplaying] = useState(false);
+  const [opened, setOpened] = useState<WebhookDeliveryView | null>(null);
+  const state = stateNames.find((name) => name === view.get("state")) ?? "all";
+  const list = useList<WebhookDeliveryView>(path, { state: state === "all" ? null : state });
+  const isDisabled = of.disabled_at !== null;
+  return (
+    <>
+      <p>
+        <a href={view.to("/settings/webhooks")}>All endpoints</a>
+      </p>
+      <h2 class="step-title">{of.name ?? of.url}</h2>
+      <div class="section-head">
+        <Menu name="State" label={states[state]}>
+          {stateNames.map((name) => (
+            <Choice key={name} href={view.with({ state: name })} isCurrent={name === state}>
+              {states[name]}
+            </Choice>
+          ))}
+        </Menu>
+        <div class="row-form">
+          <button
+            type="button"
+            class="button"
+            disabled={action.isBusy || isDisabled}
+            onClick={() => action.run(() => call("POST", `${props.path}/${of.id}/test`))}
+          >
+            Send a test
+          </button>
+          <button
+            type="button"
+            class="button"
+            disabled={isDisabled}
+            onClick={() => setReplaying(true)}
+          >
+            Replay
+          </button>
+        </div>
+      </div>
+      {isDisabled ? <p class="soft">The endpoint is disabled: nothing is sent.</p> : null}
+      {action.error === null ? null : <Failure error={action.error} />}
+      {done === null ? null : (
+        <p role="status">{done === 1 ? "1 is sent again." : `${count(done)} are sent again.`}</p>
+      )}
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={5} columns={5} /> : null}
+      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+        <Empty title="None">Deliveries are kept for 30 days.</Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Deliveries, newest first"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "created",
+              head: "Made",
+              cell: (row) => <When at={row.created_at} />,
+            },
+            { key: "type", head: "Event", cell: ({ type }) => <code>{type}</code> },
+            { key: "state", head: "State", cell: (row) => <State of={row} /> },
+            {
+              key: "attempts",
+              head: "Attempts",
+              isNumber: true,
+              cell: ({ attempts }) => count(attempts),
+            },
+            {
+              key: "changes",
+              head: <span class="unseen">Changes</span>,
+              isNumber: true,
+              cell: (row) => (
+                <span class="row-form">
+                  <button type="button" class="button" onClick={() => setOpened(row)}>
+                    Show<span class="unseen"> {row.message}</span>
+                  </button>
+                  <button
+                    type="button"
+                    class="button"
+                    disabled={action.isBusy || isDisabled}
+                    onClick={() => action.run(() => call("POST", `${path}/${row.id}/replay`))}
+                  >
+                    Replay<span class="unseen"> {row.message}</span>
+                  </button>
+                </span>
+              ),
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+      {opened === null ? null : (
+        <Dialog title={opened.type} onClose={() => setOpened(null)}>
+          <p class="soft">
+            webhook-id <code>{opened.message}</code>
+          </p>
+          <pre class="digest-preview">{JSON.stringify(JSON.parse(opened.payload), null, 2)}</pre>
+        </Dialog>
+      )}
+      {isReplaying ? (
+        <Replay
+          path={path}
+          onDone={(replayed) => {
+            setDone(replayed);
+            setReplaying(false);
+          }}
+          onClose={() => setReplaying(false)}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function State({ of }: { readonly of: WebhookDeliveryView }) {
+  if (of.state === "delivered") {
+    return <span class="status good">Taken ({of.response_status})</span>;
+  }
+  const next = of.next_try_at;
+  return (
+    <span class={of.state === "failed" ? "status bad" : "status waiting"}>
+      {of.state === "failed" ? "Failed" : "Waiting"}
+      {of.problem === null ? null : <span class="soft"> {of.problem}</span>}
+      {next === null || of.attempts === 0 ? null : (
+        <span class="soft">
+          {" "}
+          Next try <When at={next} />
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Replay(props: {
+  readonly path: string;
+  readonly onDone: (replayed: number) => void;
+  readonly onClose: () => void;
+}) {
+  const action = useAction();
+  const replay = async (form: HTMLFormElement): Promise<void> => {
+    const body = { since: `${fieldOf(form, "since")}T00:00:00Z`, state: fieldOf(form, "state") };
+    const answer = await call<One<z.output<typeof replayedCount>>>("POST", `${props.path}/replay`, {
+      body,
+    });
+    props.onDone(answer.data.replayed);
+  };
+  return (
+    <Dialog title="Replay deliveries" onClose={props.onClose}>
+      <form
+        class="stack"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form } = event;
+          action.run(() => replay(form));
+        }}
+      >
+        {action.error === null ? null : <Failure error={action.error} />}
+        <label>
+          Of this day (UTC) and later
+          <input
+            type="date"
+            name="since"
+            required
+            defaultValue={new Date().toISOString().slice(0, 10)}
+          />
+        </label>
+        <label>
+          Which
+          <select name="state">
+            <option value="failed">Those that failed</option>
+            <option value="all">All, those that were taken, too</option>
+          </select>
+        </label>
+        <p>
+          <button type="submit" class="button primary" disabled={action.isBusy}>
+            Send again
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}

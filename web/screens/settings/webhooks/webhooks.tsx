@@ -1,0 +1,199 @@
+/** Outgoing webhooks: endpoints, what each gets, and how it goes. */
+import { useState } from "preact/hooks";
+import type { z } from "zod";
+import type {
+  WebhookEndpointView,
+  webhookEndpointWithSecret,
+} from "../../../../schemas/http/webhooks.js";
+import { call } from "../../../api/client.js";
+import { count } from "../../../format/numbers.js";
+import { Confirm } from "../../../parts/confirm.js";
+import { Copy } from "../../../parts/copy.js";
+import { More } from "../../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
+import { Table } from "../../../parts/table.js";
+import { useAction } from "../../../parts/use-action.js";
+import { When } from "../../../parts/when.js";
+import { useView } from "../../../state/view.js";
+import { useList, useManagePath, useMayManage } from "../manage.js";
+import { Roll } from "../roll.js";
+import { Deliveries } from "./deliveries.js";
+import { EndpointForm } from "./form.js";
+
+type WithSecret = z.output<typeof webhookEndpointWithSecret>;
+
+export function Webhooks() {
+  const view = useView();
+  const path = `${useManagePath()}/webhooks`;
+  const isManager = useMayManage();
+  const list = useList<WebhookEndpointView>(isManager ? path : null);
+  const [made, setMade] = useState<WithSecret | null>(null);
+  const [open, setOpen] = useState<"new" | WebhookEndpointView | null>(null);
+  const [rolled, setRolled] = useState<WebhookEndpointView | null>(null);
+  if (!isManager) return <p class="soft">Admins and owners of the workspace see its webhooks.</p>;
+  const [, chosen] = /^\/settings\/webhooks\/(\w+)$/.exec(view.path) ?? [];
+  const endpoint = list.rows.find(({ id }) => id === chosen);
+  if (endpoint !== undefined) return <Deliveries key={endpoint.id} of={endpoint} path={path} />;
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">
+          What happens here is sent to your programs, signed (Standard Webhooks).{" "}
+          <a href="/docs">All calls</a>
+        </p>
+        <button type="button" class="button primary" onClick={() => setOpen("new")}>
+          Add an endpoint
+        </button>
+      </div>
+      {made === null ? null : (
+        <div class="notice" role="status">
+          <p>
+            <strong>Copy this secret now. It is not shown again.</strong>
+          </p>
+          <Copy text={made.secret} name="secret" />
+        </div>
+      )}
+      {list.error === null ? null : <Failure error={list.error} />}
+      {list.isLoading ? <SkeletonTable rows={3} columns={4} /> : null}
+      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+        <Empty title="No endpoints yet">
+          Add the address of a program that wants to hear of transactions, MRR or problems.
+        </Empty>
+      ) : null}
+      {list.rows.length === 0 ? null : (
+        <Table
+          caption="Webhook endpoints"
+          rows={list.rows}
+          rowKey={({ id }) => id}
+          columns={[
+            {
+              key: "url",
+              head: "Endpoint",
+              cell: (row) => (
+                <>
+                  <a class="cut" href={view.to(`/settings/webhooks/${row.id}`)}>
+                    {row.name ?? hostOf(row.url)}
+                  </a>
+                  <br />
+                  <span class="soft">
+                    {row.name === null ? row.environment : `${hostOf(row.url)}, ${row.environment}`}
+                  </span>
+                </>
+              ),
+            },
+            { key: "events", head: "Events", cell: (row) => <Events of={row} /> },
+            { key: "state", head: "State", cell: (row) => <State of={row} /> },
+            {
+              key: "pending",
+              head: "Waiting",
+              isNumber: true,
+              cell: ({ pending }) => count(pending),
+            },
+            {
+              key: "changes",
+              head: <span class="unseen">Changes</span>,
+              isNumber: true,
+              cell: (row) => (
+                <Changes
+                  of={row}
+                  path={`${path}/${row.id}`}
+                  onChange={() => setOpen(row)}
+                  onRoll={() => setRolled(row)}
+                />
+              ),
+            },
+          ]}
+        />
+      )}
+      <More of={list.rest} />
+      {open === null ? null : (
+        <EndpointForm<WithSecret>
+          of={open === "new" ? null : open}
+          path={path}
+          onDone={(saved) => {
+            if (open === "new") setMade(saved);
+            setOpen(null);
+          }}
+          onClose={() => setOpen(null)}
+        />
+      )}
+      {rolled === null ? null : (
+        <Roll<WithSecret>
+          title={`Roll the secret of ${rolled.name ?? hostOf(rolled.url)}`}
+          what="secret"
+          path={`${path}/${rolled.id}/secret`}
+          onMade={(saved) => {
+            setMade(saved);
+            setRolled(null);
+          }}
+          onClose={() => setRolled(null)}
+        />
+      )}
+    </>
+  );
+}
+
+const hostOf = (url: string): string => new URL(url).host;
+
+function Events({ of }: { readonly of: WebhookEndpointView }) {
+  const filters = Object.entries(of.filters).map(([name, value]) => `${name} ${value}`);
+  return (
+    <>
+      <code>{of.events.join(", ")}</code>
+      {filters.length === 0 ? null : <span class="soft"> {filters.join(", ")}</span>}
+    </>
+  );
+}
+
+const disabledBy = {
+  member: "Disabled",
+  failing: "Disabled: it took nothing for 3 days",
+  gone: "Disabled: it answered that it is gone",
+  too_many: "Disabled: too many waited",
+} as const;
+
+function State({ of }: { readonly of: WebhookEndpointView }) {
+  if (of.disabled_by !== null) return <span class="status">{disabledBy[of.disabled_by]}</span>;
+  if (of.failing_since === null) return <span class="status good">Sending</span>;
+  return (
+    <span class="status bad">
+      Failing since <When at={of.failing_since} />
+      {of.problem === null ? null : <span class="soft"> {of.problem}</span>}
+    </span>
+  );
+}
+
+function Changes(props: {
+  readonly of: WebhookEndpointView;
+  readonly path: string;
+  readonly onChange: () => void;
+  readonly onRoll: () => void;
+}) {
+  const { of, path } = props;
+  const action = useAction();
+  const name = of.name ?? hostOf(of.url);
+  const isDisabled = of.disabled_at !== null;
+  return (
+    <span class="row-form">
+      {action.error === null ? null : <Failure error={action.error} />}
+      <button type="button" class="button" onClick={props.onChange}>
+        Change<span class="unseen"> {name}</span>
+      </button>
+      <button type="button" class="button" onClick={props.onRoll}>
+        Roll<span class="unseen"> the secret of {name}</span>
+      </button>
+      <button
+        type="button"
+        class="button"
+        disabled={action.isBusy}
+        onClick={() => action.run(() => call("PATCH", path, { body: { enabled: isDisabled } }))}
+      >
+        {isDisabled ? "Enable" : "Disable"}
+        <span class="unseen"> {name}</span>
+      </button>
+      <Confirm label="Delete" of={name} title={`Delete ${name}?`} act={() => call("DELETE", path)}>
+        What waits for it is not sent, and its deliveries are forgotten.
+      </Confirm>
+    </span>
+  );
+}
