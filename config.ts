@@ -89,7 +89,7 @@ export const limits = {
   /** Deliveries one call sends again. */
   webhookReplaysMax: 10_000,
   /** Records that are made deliveries in one transaction. */
-  webhookBatchRecordsMax: 200,
+  webhookBatchRecordsMax: 500,
   /** Rows of one series, its intervals times its groups. */
   seriesRowsMax: 50_000,
   /**

@@ -14,17 +14,21 @@ import { activeEndpoints, messageBody } from "../../workspaces/webhooks/deliveri
 import { isWanted } from "../../workspaces/webhooks/wanted.js";
 import { readEvent } from "./events.js";
 
-/** A batch costs the metadata store much the same for one record as for many. */
-const paceOptions = { shareMax: 1 / 10, restMsMax: 250 };
+/**
+ * A batch costs the stores much the same for one record as for many, the more so where nobody has
+ * an endpoint.
+ */
+const paceOptions = { shareMax: 1 / 100, restMsMax: 250 };
 
 export function takeIn(service: Service, catalogues: CatalogueView): void {
   const { log, logger, metrics, releases } = service;
+  const pace = new Pace(paceOptions);
   for (const topic of [topics.transactions, topics.movements, topics.rejected]) {
     const consumer = log.consume({
       topic,
       group: groups.webhooks,
       batchRecordsMax: limits.webhookBatchRecordsMax,
-      pace: new Pace(paceOptions),
+      pace,
       handle: (records) => handle(service, catalogues, records),
       passOver: async ({ partition, offset }, error) => {
         metrics.internalErrors.inc({ group: groups.webhooks });
