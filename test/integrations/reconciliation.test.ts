@@ -155,7 +155,18 @@ describe("The reconciliation of Stripe", function suite() {
     await until(async () => (await endpoints.rejects()).length === 1);
     await endpoints.booked();
     await until(async () => (await rejectedInJournal()) === 1);
+    const hooks = `${endpoints.path}/webhooks`;
+    const wanted = { environment: "Production", events: ["reconciliation.differs"] };
+    const hook = await endpoints.manage("POST", hooks, { ...wanted, url: "http://127.0.0.1:9/" });
     const found = await reconciled(endpoints, integration, { ...january, from: "2025-12" });
+    const announced = await endpoints.manage("GET", `${hooks}/${hook.json.data.id}/deliveries`);
+    const payloads = announced.json.data.map(({ payload }: { payload: string }) =>
+      JSON.parse(payload),
+    );
+    const { data } = payloads.find(
+      (one: { data: { month: string } }) => one.data.month === january.from,
+    );
+    expect(data).to.include({ integration, differences: 6, score_pct: 39.28 });
     expect(reasonsOf(found)).to.deep.equal({
       pi_r_early: "before_connection",
       pi_r_changed: "amount_differs",

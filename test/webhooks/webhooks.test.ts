@@ -10,6 +10,8 @@ import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints
 import { until } from "../harness/promises.js";
 import { type Call, type Receiver, openReceiver } from "../harness/receiver.js";
 
+const firstTried = "UPDATE webhook_deliveries SET first_try_at = $2 WHERE endpoint = $1";
+
 describe("Outgoing webhooks", function suite() {
   this.timeout(20_000);
   const endpoints = suiteEndpoints();
@@ -217,6 +219,7 @@ describe("Outgoing webhooks", function suite() {
     const since = new Date(Date.now() - limits.webhookRetriesForMs);
     const update = "UPDATE webhook_endpoints SET failing_since = $2 WHERE id = $1";
     await postgres.query(update, [id, since]);
+    await postgres.query(firstTried, [id, since]);
     await tryNow(id);
     await until(async () => (await shown())["disabled_at"] !== null);
     expect(await shown()).to.include({ disabled_by: "failing", pending: 1 });
@@ -247,8 +250,7 @@ describe("Outgoing webhooks", function suite() {
     await until(async () => (await shown())["problem"] !== null);
     const since = new Date(Date.now() - limits.webhookRetriesForMs);
     const { postgres } = endpoints.service;
-    const update = "UPDATE webhook_deliveries SET first_try_at = $2 WHERE endpoint = $1";
-    await postgres.query(update, [id, since]);
+    await postgres.query(firstTried, [id, since]);
     await sell("fred", { amount: 502 });
     await tryNow(id);
     await until(async () => (await deliveries("?state=failed")).length === 1);

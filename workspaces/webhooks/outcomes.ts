@@ -57,19 +57,6 @@ export async function noteFailed(
   const tries = delivery.tries + 1;
   const firstTryAt = delivery.first_try_at ?? now;
   return postgres.transaction(async (sql) => {
-    await sql.query(
-      `UPDATE webhook_deliveries SET state = $2, tries = $3, first_try_at = $4, due_at = $5,
-         status = $6, problem = $7 WHERE id = $1 AND state = 'pending'`,
-      [
-        id,
-        isOver(firstTryAt, now) ? "failed" : "pending",
-        tries,
-        firstTryAt,
-        nextTry(tries, retryAfterMs, now),
-        status,
-        problem,
-      ],
-    );
     const [found] = await sql.query<Pick<Endpoint, "failures" | "failing_since">>(
       "SELECT failures, failing_since FROM webhook_endpoints WHERE id = $1 FOR UPDATE",
       [endpoint],
@@ -77,12 +64,27 @@ export async function noteFailed(
     if (found === undefined) return null;
     const failures = isFirst ? found.failures + 1 : Math.max(1, found.failures);
     const since = found.failing_since ?? now;
+    const by = status === gone ? "gone" : isOver(since, now) ? "failing" : null;
     await sql.query(
       `UPDATE webhook_endpoints SET failures = $2, failing_since = $3, wait_until = $4,
          problem = $5 WHERE id = $1`,
       [endpoint, failures, since, nextTry(failures, retryAfterMs, now), problem],
     );
-    const by = status === gone ? "gone" : isOver(since, now) ? "failing" : null;
+    // Where all fail it is not this one's fault: it waits until the endpoint is enabled.
+    const isGivenUp = by === null && isOver(firstTryAt, now);
+    await sql.query(
+      `UPDATE webhook_deliveries SET state = $2, tries = $3, first_try_at = $4, due_at = $5,
+         status = $6, problem = $7 WHERE id = $1 AND state = 'pending'`,
+      [
+        id,
+        isGivenUp ? "failed" : "pending",
+        tries,
+        firstTryAt,
+        nextTry(tries, retryAfterMs, now),
+        status,
+        problem,
+      ],
+    );
     return by !== null && (await disableEndpoint(sql, endpoint, by, now)) ? by : null;
   });
 }
