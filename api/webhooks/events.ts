@@ -1,10 +1,9 @@
 /** What a record of the log says that endpoints may want, in the JSON of the interface. */
 import type { z } from "zod";
-import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
 import type { announced } from "../../schemas/http/webhooks.js";
 import { webhookMessageId } from "../../schemas/ids.js";
 import {
-  type Environment,
   type MovementRecord,
   type Reject,
   type TransactionRecord,
@@ -26,18 +25,16 @@ export interface LoggedEvent extends HappenedEvent {
   data(): unknown;
 }
 
-type CatalogueOf = (workspace: string, environment: Environment) => Promise<Catalogue>;
-
 /** @returns null for what is not sent: a provider's history */
 export async function readEvent(
   { topic, value }: LogRecord,
-  catalogueOf: CatalogueOf,
+  catalogues: CatalogueView,
 ): Promise<LoggedEvent | null> {
   if (topic === topics.rejected) return ofReject(rejectCodec.decode(value));
   const record =
     topic === topics.movements ? movementCodec.decode(value) : transactionCodec.decode(value);
   if (record.backfill) return null;
-  const catalogue = await catalogueOf(record.workspace, record.environment);
+  const catalogue = await catalogues.of(record.workspace, record.environment);
   return "version" in record ? ofTransaction(record, catalogue) : ofMovement(record, catalogue);
 }
 

@@ -49,7 +49,7 @@ async function handle(
   // Most installations have none.
   const any = "SELECT 1 FROM webhook_endpoints WHERE disabled_at IS NULL LIMIT 1";
   if ((await postgres.query(any)).length === 0) return;
-  const read = await Promise.all(records.map((record) => readEvent(record, catalogues.of)));
+  const read = await Promise.all(records.map((record) => readEvent(record, catalogues)));
   // Deliveries of older ones may be forgotten, and would be made a second time.
   const since = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
   const events = read.filter((event) => event !== null).filter(({ at }) => at >= since);

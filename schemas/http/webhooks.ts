@@ -5,7 +5,7 @@ import { pageQuery } from "./pages.js";
 import { cellQuery } from "./series.js";
 import { transaction } from "./transactions.js";
 
-export const eventTypes = [
+const eventTypes = [
   "transaction.recorded",
   "transaction.updated",
   "mrr.movement",

@@ -57,8 +57,8 @@ describe("Webhooks of a service that is killed", function suite() {
       await pause(takesMs);
       response.writeHead(200).end();
     };
-    const given = { environment: "Production", url: receiver.url };
-    await make(`/workspaces/${id}/webhooks`, { ...given, events: ["transaction.recorded"] });
+    const where = { environment: "Production", url: receiver.url };
+    await make(`/workspaces/${id}/webhooks`, { ...where, events: ["transaction.recorded"] });
 
     const lines = Array.from({ length: accounts * salesOfEach }, (_, index) =>
       JSON.stringify({
@@ -90,8 +90,8 @@ describe("Webhooks of a service that is killed", function suite() {
         amounts.set(data.account, [...before, data.gross_amount]);
       }
     }
-    for (const [account, given] of amounts) {
-      expect(given, account).to.deep.equal(given.toSorted((one, other) => one - other));
+    for (const [account, taken] of amounts) {
+      expect(taken, account).to.deep.equal(taken.toSorted((one, other) => one - other));
     }
   });
 });

@@ -25,8 +25,8 @@ describe("Outgoing webhooks", function suite() {
   interface Hook {
     readonly id: string;
     readonly receiver: Receiver;
-    shown(): Promise<{ readonly [name: string]: unknown }>;
-    deliveries(query?: string): Promise<{ readonly [name: string]: unknown }[]>;
+    readonly shown: () => Promise<{ readonly [name: string]: unknown }>;
+    readonly deliveries: (query?: string) => Promise<{ readonly [name: string]: unknown }[]>;
   }
 
   async function hook(given: object = {}): Promise<Hook> {

@@ -4,7 +4,7 @@ import type { Environment } from "../../schemas/records/records.js";
 import type { Endpoint } from "./endpoints.js";
 
 /** What an event is about, as far as filters ask. */
-export interface Subject {
+interface Subject {
   readonly provider?: string;
   readonly product?: string;
   readonly currency?: string;

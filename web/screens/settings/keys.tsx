@@ -102,12 +102,15 @@ export function Keys() {
         />
       ) : null}
       {rolled === null ? null : (
-        <Roll<CreatedKey>
+        <Roll
           title={`Roll ${rolled.name ?? rolled.prefix}`}
           what="key"
-          path={`${path}/${rolled.id}/roll`}
-          onMade={(key) => {
-            setMade(key);
+          roll={async (overlap) => {
+            const body = { old_valid_for: overlap };
+            const { data } = await call<One<CreatedKey>>("POST", `${path}/${rolled.id}/roll`, {
+              body,
+            });
+            setMade(data);
             setRolled(null);
           }}
           onClose={() => setRolled(null)}

@@ -1,6 +1,4 @@
 /** A new key or secret in the place of one, which goes on until all programs have changed over. */
-import { call } from "../../api/client.js";
-import type { One } from "../../api/manage-answers.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
@@ -13,20 +11,15 @@ const overlaps = [
   ["none", "It ends now"],
 ] as const;
 
-export function Roll<Made>(props: {
+export function Roll(props: {
   readonly title: string;
   readonly what: "key" | "secret";
-  readonly path: string;
-  readonly onMade: (made: Made) => void;
+  /** @param overlap how long the old one goes on */
+  readonly roll: (overlap: string) => Promise<void>;
   readonly onClose: () => void;
 }) {
   const { what } = props;
   const action = useAction();
-  const roll = async (form: HTMLFormElement): Promise<void> => {
-    const body = { old_valid_for: fieldOf(form, "overlap") };
-    const { data } = await call<One<Made>>("POST", props.path, { body });
-    props.onMade(data);
-  };
   return (
     <Dialog title={props.title} onClose={props.onClose}>
       <form
@@ -34,7 +27,7 @@ export function Roll<Made>(props: {
         onSubmit={(event) => {
           event.preventDefault();
           const { currentTarget: form } = event;
-          action.run(() => roll(form));
+          action.run(() => props.roll(fieldOf(form, "overlap")));
         }}
       >
         {action.error === null ? null : <Failure error={action.error} />}

@@ -25,11 +25,14 @@ const filters = [
   ["country", "Countries, as DE or -DE"],
 ] as const;
 
-export function EndpointForm<Saved>(props: {
+/** The secret is shown where it was made. */
+export type SavedEndpoint = WebhookEndpointView & { readonly secret?: string };
+
+export function EndpointForm(props: {
   /** Null: a new one. */
   readonly of: WebhookEndpointView | null;
   readonly path: string;
-  readonly onDone: (saved: Saved) => void;
+  readonly onDone: (saved: SavedEndpoint) => void;
   readonly onClose: () => void;
 }) {
   const { of, path } = props;
@@ -48,10 +51,10 @@ export function EndpointForm<Saved>(props: {
     const environment = fieldOf(form, "environment");
     const { data } =
       of === null
-        ? await call<One<Saved>>("POST", path, {
+        ? await call<One<SavedEndpoint>>("POST", path, {
             body: { ...common, environment, ...(name === "" ? {} : { name }) },
           })
-        : await call<One<Saved>>("PATCH", `${path}/${of.id}`, {
+        : await call<One<SavedEndpoint>>("PATCH", `${path}/${of.id}`, {
             body: { ...common, name: name === "" ? null : name },
           });
     props.onDone(data);

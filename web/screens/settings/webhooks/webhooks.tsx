@@ -1,11 +1,8 @@
 /** Outgoing webhooks: endpoints, what each gets, and how it goes. */
 import { useState } from "preact/hooks";
-import type { z } from "zod";
-import type {
-  WebhookEndpointView,
-  webhookEndpointWithSecret,
-} from "../../../../schemas/http/webhooks.js";
+import type { WebhookEndpointView } from "../../../../schemas/http/webhooks.js";
 import { call } from "../../../api/client.js";
+import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Copy } from "../../../parts/copy.js";
@@ -18,16 +15,14 @@ import { useView } from "../../../state/view.js";
 import { useList, useManagePath, useMayManage } from "../manage.js";
 import { Roll } from "../roll.js";
 import { Deliveries } from "./deliveries.js";
-import { EndpointForm } from "./form.js";
-
-type WithSecret = z.output<typeof webhookEndpointWithSecret>;
+import { EndpointForm, type SavedEndpoint } from "./form.js";
 
 export function Webhooks() {
   const view = useView();
   const path = `${useManagePath()}/webhooks`;
   const isManager = useMayManage();
   const list = useList<WebhookEndpointView>(isManager ? path : null);
-  const [made, setMade] = useState<WithSecret | null>(null);
+  const [secret, setSecret] = useState<string | null>(null);
   const [open, setOpen] = useState<"new" | WebhookEndpointView | null>(null);
   const [rolled, setRolled] = useState<WebhookEndpointView | null>(null);
   if (!isManager) return <p class="soft">Admins and owners of the workspace see its webhooks.</p>;
@@ -45,12 +40,12 @@ export function Webhooks() {
           Add an endpoint
         </button>
       </div>
-      {made === null ? null : (
+      {secret === null ? null : (
         <div class="notice" role="status">
           <p>
             <strong>Copy this secret now. It is not shown again.</strong>
           </p>
-          <Copy text={made.secret} name="secret" />
+          <Copy text={secret} name="secret" />
         </div>
       )}
       {list.error === null ? null : <Failure error={list.error} />}
@@ -107,23 +102,25 @@ export function Webhooks() {
       )}
       <More of={list.rest} />
       {open === null ? null : (
-        <EndpointForm<WithSecret>
+        <EndpointForm
           of={open === "new" ? null : open}
           path={path}
           onDone={(saved) => {
-            if (open === "new") setMade(saved);
+            if (saved.secret !== undefined) setSecret(saved.secret);
             setOpen(null);
           }}
           onClose={() => setOpen(null)}
         />
       )}
       {rolled === null ? null : (
-        <Roll<WithSecret>
+        <Roll
           title={`Roll the secret of ${rolled.name ?? hostOf(rolled.url)}`}
           what="secret"
-          path={`${path}/${rolled.id}/secret`}
-          onMade={(saved) => {
-            setMade(saved);
+          roll={async (overlap) => {
+            const body = { old_valid_for: overlap };
+            const to = `${path}/${rolled.id}/secret`;
+            const { data } = await call<One<SavedEndpoint>>("POST", to, { body });
+            setSecret(data.secret ?? null);
             setRolled(null);
           }}
           onClose={() => setRolled(null)}
