@@ -91,25 +91,26 @@ export function lackingEventsGauge(
 
 const lackingFreshMs = 10 * 60 * 1000;
 
-/** Deliveries that wait, those of disabled endpoints left out; endpoints by how they are. */
+/** Endpoints by how they are, and what waits for those that are not disabled. */
 export function webhookGauges({ metrics, postgres }: Pick<Service, "metrics" | "postgres">) {
   const one = (name: string, help: string, select: string): void =>
     metrics.gauge(name, help, "state", async () => {
       const rows = await postgres.query<{ state: string; found: number }>(select);
       return Object.fromEntries(rows.map(({ state, found }) => [state, found]));
     });
+  const stateOf =
+    "CASE WHEN disabled_at IS NOT NULL THEN 'disabled' " +
+    "WHEN failures > 0 THEN 'failing' ELSE 'well' END";
   one(
     "webhook_endpoints",
     "Endpoints of outgoing webhooks: well, failing, disabled",
-    `SELECT CASE WHEN disabled_at IS NOT NULL THEN 'disabled' WHEN failures > 0 THEN 'failing'
-       ELSE 'well' END AS state, count(*)::int AS found FROM webhook_endpoints GROUP BY 1`,
+    `SELECT ${stateOf} AS state, count(*)::int AS found FROM webhook_endpoints GROUP BY 1`,
   );
   one(
-    "webhook_deliveries",
-    "Deliveries that wait, or failed in the time they are kept",
-    `SELECT d.state, count(*)::int AS found FROM webhook_deliveries d
-       JOIN webhook_endpoints e ON e.id = d.endpoint
-     WHERE d.state <> 'delivered' AND e.disabled_at IS NULL GROUP BY 1`,
+    "webhook_pending_deliveries",
+    "Deliveries that wait, by the state of their endpoint",
+    `SELECT ${stateOf} AS state, count(*)::int AS found FROM webhook_deliveries d
+       JOIN webhook_endpoints e ON e.id = d.endpoint WHERE d.state = 'pending' GROUP BY 1`,
   );
 }
 

@@ -32,7 +32,7 @@ const calmLookEveryMs = 10_000;
 /** Taken at a time, so that what others note meanwhile is seen. */
 const deliveriesAtOnce = 100;
 const forgetEveryMs = 60 * 60 * 1000;
-const forgottenAtOnce = 10_000;
+const forgottenAtOnce = 1_000;
 
 type Due = Pick<Endpoint, "id" | "workspace">;
 
@@ -44,13 +44,17 @@ export function startSending(service: Service): void {
     await running;
   });
   const forget = (): void => {
-    const before = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
-    forgetDeliveries(service.postgres, before, forgottenAtOnce).catch((err: unknown) => {
+    forgetOld(service.postgres).catch((err: unknown) => {
       service.logger.warn({ err }, "old deliveries could not be removed");
     });
   };
   const timer = setInterval(forget, forgetEveryMs).unref();
   service.releases.push("old deliveries", () => clearInterval(timer));
+}
+
+async function forgetOld(postgres: Service["postgres"]): Promise<void> {
+  const before = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
+  while ((await forgetDeliveries(postgres, before, forgottenAtOnce)) === forgottenAtOnce);
 }
 
 class Sender {

@@ -56,6 +56,9 @@ describe("Metrics of a process", () => {
       "revenue.incomplete.complete",
       "revenue.incomplete.enrich",
       "revenue.facts.book",
+      "revenue.transactions.webhooks",
+      "revenue.mrr-movements.webhooks",
+      "revenue.rejected.webhooks",
     ]);
   });
 
