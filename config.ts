@@ -54,10 +54,33 @@ export const limits = {
   seriesIntervalsMax: 4_000,
   /** Groups of one series shown one by one; the smaller ones are added up. */
   seriesGroupsMax,
+  /** Of one workspace: all of them are looked at every few minutes. */
+  alertsMax: 100,
+  /** Alerts one process takes at a time, one after the other: readers come first. */
+  alertsAtOnceMax: 100,
+  /** How often figures are read for alerts, and how often rejects and comparisons are. */
+  alertFigureLookMs: 5 * 60_000,
+  alertLookMs: 60_000,
+  /** Between two firings of one alert, however often its condition becomes true. */
+  alertRestMs: 60 * 60_000,
+  /** What a test on history, or a look after a standstill, reads back. */
+  alertHistoryMs: 90 * 24 * 60 * 60_000,
+  /** Firings of one alert that are kept, and those that a test or a message lists one by one. */
+  alertFiringsKeptMax: 1_000,
+  alertFiringsListedMax: 20,
+  /** How long firings are gathered for one message. */
+  alertGatherMs: 5_000,
+  /** Messages to one receiver in one day (UTC); the rest is sent as one on the next day. */
+  alertMessagesPerDayMax: 20,
+  /** Rows of messages one look takes. */
+  alertMessagesAtOnceMax: 1_000,
+  /** Tries of one message, the first included, and the pause after the first; it then triples. */
+  alertTriesMax: 8,
+  alertRetryMs: 60_000,
   /** Of one workspace: all of them are on one page, so that charts show them all. */
   annotationsMax: pageRows.max,
   goalsMax: pageRows.max,
-  /** Digests one process sends at a time: a slow receiver delays few others. */
+  /** Digests, or alerts, one process sends at a time: a slow receiver delays few others. */
   digestsAtOnceMax: 10,
   /** Products one digest asks of what changed: it names the first. */
   digestProductsMax: 1,

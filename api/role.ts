@@ -14,6 +14,7 @@ import { accountHasher } from "../stores/vault/account-hash.js";
 import type { Reads } from "./reading/in-process.js";
 import { AnswerWriter } from "./answers/writer.js";
 import { createCursors } from "./reading/cursors.js";
+import { startAlerts } from "./alerts/run.js";
 import { startDigests } from "./digests/run.js";
 import { Unsubscribing, unsubscribeRoutes } from "./digests/unsubscribe.js";
 import { docsRoutes } from "./docs/routes.js";
@@ -117,6 +118,7 @@ export async function start(service: Service): Promise<void> {
   mcpRoute(router, service);
   const unsubscribing = await Unsubscribing.open(service);
   unsubscribeRoutes(router, service, unsubscribing);
+  startAlerts(service, reads, unsubscribing);
   startDigests(service, reads, unsubscribing);
   takeIn(service, catalogues);
   startSending(service);

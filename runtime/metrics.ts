@@ -32,6 +32,8 @@ export interface Metrics {
   readonly questions: Count<"provider" | "outcome">;
   /** By what became of them: `whole`, `cut_short` by us, `left` by the caller. */
   readonly exports: Count<"table" | "outcome">;
+  /** Messages about firings: `sent`, or one try `failed`. */
+  readonly alertMessages: Count<"channel" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
   /** Events a consumer failed on by themselves: listed as rejects, the others went on. */
@@ -130,6 +132,10 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
     ),
     exports: count("exports_total", "Exports of lists by what became of them", [
       "table",
+      "outcome",
+    ]),
+    alertMessages: count("alert_messages_total", "Messages about alerts by channel and outcome", [
+      "channel",
       "outcome",
     ]),
     appendSeconds: new Histogram({

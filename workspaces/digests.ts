@@ -15,7 +15,8 @@ import { recordActivity } from "./members/activity.js";
 export interface Digest {
   readonly id: string;
   readonly workspace: string;
-  readonly member: string;
+  /** Null: of the workspace, for its chat channel. */
+  readonly member: string | null;
   readonly frequency: Frequency;
   readonly origin: string;
   readonly period_end: Date;
@@ -62,9 +63,9 @@ export async function chooseDigest(
 export async function digestOf(
   sql: Pick<Postgres, "query">,
   workspace: string,
-  member: string,
+  member: string | null,
 ): Promise<Digest | null> {
-  const own = "workspace = $1 AND member = $2";
+  const own = "workspace = $1 AND member IS NOT DISTINCT FROM $2";
   const [row = null] = await sql.query<Digest>(`SELECT * FROM digests WHERE ${own}`, [
     workspace,
     member,

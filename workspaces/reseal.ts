@@ -4,6 +4,7 @@
  * customers, of which there are too many, stay sealed as they were and are opened by the key that
  * was kept.
  */
+import { boundToChat } from "./channels/chat-channels.js";
 import { boundToPerson } from "./members/personal.js";
 import { boundToIntegration } from "./integration-secrets.js";
 import { boundToEndpoint } from "./webhooks/endpoints.js";
@@ -28,6 +29,7 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: "users", column: "email_sealed", boundTo: boundToPerson("email") },
   { table: "invitations", column: "email_sealed", boundTo: boundToPerson("email") },
   { table: "sessions", column: "id_token_sealed", boundTo: boundToPerson("id_token") },
+  { table: "chat_channels", column: "url_sealed", boundTo: boundToChat },
   { table: "integrations", column: "token_sealed", boundTo: boundToIntegration("token") },
   { table: "integrations", column: "credentials_sealed", boundTo: credentials },
   { table: "integrations", column: "previous_credentials_sealed", boundTo: credentials },

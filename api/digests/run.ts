@@ -4,6 +4,8 @@
  */
 import { Lookout } from "../../runtime/lookout.js";
 import type { Service } from "../../service.js";
+import { chatUrlOf } from "../../workspaces/channels/chat-channels.js";
+import { sendChat } from "../../workspaces/channels/chat.js";
 import { sendEmail } from "../../workspaces/channels/email.js";
 import { NotDelivered } from "../../workspaces/channels/message.js";
 import {
@@ -44,7 +46,7 @@ async function run(service: Sending, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     try {
       const due = await dueDigests(service.postgres, new Date());
-      await Promise.all(due.map((one) => sendOne(service, one)));
+      await Promise.all(due.map((one) => sendOne(service, one, stopping)));
     } catch (err) {
       if (!stopping.aborted) service.logger.error({ err }, "digests could not be sent; again soon");
     }
@@ -52,12 +54,12 @@ async function run(service: Sending, stopping: AbortSignal): Promise<void> {
   }
 }
 
-async function sendOne(service: Sending, due: Digest): Promise<void> {
+async function sendOne(service: Sending, due: Digest, stopping: AbortSignal): Promise<void> {
   const { logger, postgres } = service;
   const claimed = await claimDigest(postgres, due, new Date());
   if (claimed === null) return;
   try {
-    await deliver(service, claimed);
+    await deliver(service, claimed, stopping);
   } catch (err) {
     const { id, tries } = claimed;
     logger.warn({ err, digest: id, tries }, "a digest could not be sent");
@@ -67,13 +69,18 @@ async function sendOne(service: Sending, due: Digest): Promise<void> {
   await noteSent(postgres, claimed, new Date());
 }
 
-async function deliver(service: Sending, claimed: Digest): Promise<void> {
+async function deliver(service: Sending, claimed: Digest, stopping: AbortSignal): Promise<void> {
   const { config, postgres, reads, unsubscribing, vault } = service;
   const { member, frequency, origin, period_end: end } = claimed;
   const workspace = await findWorkspace(postgres, claimed.workspace);
   if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
   const period = { frequency, end: end.getTime(), origin };
   const figures = await readFigures(service, reads, workspace, period);
+  if (member === null) {
+    const url = await chatUrlOf(postgres, vault, workspace.id);
+    if (url === null) throw new NotDelivered("The workspace has no chat channel any more.");
+    return sendChat(config, url, digestMessage(figures), stopping);
+  }
   const found = await findMember(postgres, vault, workspace.id, member);
   const email = found?.email;
   if (!email) throw new NotDelivered("The member's e-mail address is not known.");

@@ -1,6 +1,7 @@
 /**
- * `/unsubscribe/<token>`: ends one digest, for whoever has the link from it. A POST does it at
- * once, as mail programs send it (RFC 8058). A GET only asks, because scanners open links.
+ * `/unsubscribe/<token>`: ends one digest, or a workspace's alerts to one member, for whoever has
+ * the link from an e-mail. A POST does it at once, as mail programs send it (RFC 8058). A GET only
+ * asks, because scanners open links.
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type Router from "@koa/router";
@@ -9,13 +10,14 @@ import { readBytes } from "../../http/body.js";
 import { refuseParameters } from "../../http/query.js";
 import type { Service } from "../../service.js";
 import { ownSecret } from "../../stores/vault/own-secrets.js";
+import { removeReceiver } from "../../workspaces/alerts/alerts.js";
 import { endDigest } from "../../workspaces/digests.js";
 import { recordActivity } from "../../workspaces/members/activity.js";
 import { plainPage } from "../plain-page.js";
 
 const path = "/unsubscribe";
 
-/** The token is the digest's id and our signature of it: it can do nothing but end that digest. */
+/** The token is what it ends and our signature of that: it can do nothing but end it. */
 export class Unsubscribing {
   private constructor(private readonly key: Buffer) {}
 
@@ -27,7 +29,11 @@ export class Unsubscribing {
     return `${origin}${path}/${id}.${this.#signature(id).toString("base64url")}`;
   }
 
-  /** @returns the digest's id; null when the token is not one of ours */
+  alertsUrlOf(workspace: string, member: string, origin: string): string {
+    return this.urlOf({ id: `${alertsMark}~${workspace}~${member}`, origin });
+  }
+
+  /** @returns the digest's id, or which alerts; null when the token is not one of ours */
   idIn(token: string): string | null {
     const [id = "", given = ""] = token.split(".");
     const [signature, expected] = [Buffer.from(given, "base64url"), this.#signature(id)];
@@ -56,15 +62,28 @@ export function unsubscribeRoutes(
     await readBytes(ctx, limits.unsubscribeBytesMax);
     const id = unsubscribing.idIn(String(ctx.params.token));
     if (id === null) return wrongLink(ctx);
-    const ended = await endDigest(postgres, id);
-    if (ended !== null) {
-      const { workspace, member } = ended;
-      const done = { workspace, actor: member, action: "digest.ended", object: id };
+    const done = id.startsWith(alertsMark) ? await endAlerts(id) : await ended(id);
+    if (done !== null) {
       await recordActivity(postgres, { ...done, requestId: ctx.state.requestId }, new Date());
     }
     plainPage(ctx, 200, "You are unsubscribed", ["You get no more of these e-mails."]);
   });
+
+  async function ended(id: string) {
+    const digest = await endDigest(postgres, id);
+    if (digest === null) return null;
+    const { workspace, member } = digest;
+    return { workspace, actor: member ?? "digests", action: "digest.ended", object: id };
+  }
+
+  async function endAlerts(id: string) {
+    const [, workspace = "", member = ""] = id.split("~");
+    await removeReceiver(postgres, workspace, member);
+    return { workspace, actor: member, action: "alert.unsubscribed", object: member };
+  }
 }
+
+const alertsMark = "alerts";
 
 function wrongLink(ctx: Parameters<typeof plainPage>[0]): void {
   const sentence = "Open it from the e-mail again, or choose your digest in the settings.";

@@ -1,5 +1,6 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
+import * as alerts from "../../schemas/http/alerts.js";
 import * as digests from "../../schemas/http/digests.js";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
@@ -239,16 +240,51 @@ function ofWorkspace(): Operation[] {
       ...create(
         "/digests/email",
         "Get the figures of every day, week or month by e-mail",
-        digests.newEmailDigest,
+        digests.newDigest,
         digests.digest,
       ),
       status: 200,
     },
     remove("/digests/email", "Get no more of them", digests.digest),
     {
+      ...create(
+        "/digests/chat",
+        "Send the figures of every day, week or month to the chat channel",
+        digests.newDigest,
+        digests.digest,
+      ),
+      status: 200,
+    },
+    remove("/digests/chat", "Send no more of them there", digests.digest),
+    {
       ...read("/digests/preview", "A digest of the last whole period", digests.digestPreview),
       query: digests.previewQuery,
     },
+    create("/alerts", "Make an alert", alerts.newAlert, alerts.alert),
+    list("/alerts", "Alerts", alerts.alert),
+    {
+      ...create(
+        "/alerts/test",
+        "When a rule would have fired in the last 90 days",
+        alerts.testedAlert,
+        alerts.alertTest,
+      ),
+      status: 200,
+    },
+    list("/alerts/firings", "When alerts fired, and what was sent", alerts.alertFiring),
+    change("/alerts/{alert}", "Change or pause an alert", alerts.changedAlert, alerts.alert),
+    remove("/alerts/{alert}", "Delete an alert", alerts.alert),
+    read("/chat", "The channel of a chat program", alerts.chatChannels),
+    {
+      ...create(
+        "/chat",
+        "Connect a channel by its incoming-webhook URL; a first message is sent",
+        alerts.newChatChannel,
+        alerts.chatChannel,
+      ),
+      status: 200,
+    },
+    remove("/chat", "Disconnect the channel", alerts.chatChannel),
     remove(
       "/accounts/{account}/customer",
       "Erase a customer's id, name and e-mail; nothing is kept of it again",

@@ -1,12 +1,13 @@
-/** `…/digests`: a member's own, by e-mail, and a preview. */
+/** `…/digests`: a member's own by e-mail, the workspace's to its chat channel, and a preview. */
 import type { Context } from "koa";
 import { readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
 import { readQuery } from "../../http/query.js";
 import { memberOf } from "../../http/state.js";
-import { newEmailDigest, previewQuery } from "../../schemas/http/digests.js";
+import { newDigest, previewQuery } from "../../schemas/http/digests.js";
 import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
+import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
 import { type Digest, chooseDigest, digestOf, endDigest } from "../../workspaces/digests.js";
@@ -25,12 +26,17 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
   calls.get(path, "look", async (ctx, { id }) => {
     const member = memberOf(ctx);
     const own = member === null ? null : await digestOf(postgres, id, member);
-    return { missing_settings: missingMailSettings(config), email: own && shown(own) };
+    const ofAll = await digestOf(postgres, id, null);
+    return {
+      missing_settings: missingMailSettings(config),
+      email: own && shown(own),
+      chat: ofAll && shown(ofAll),
+    };
   });
 
   const chosen = { right: "look", action: "digest.chosen" } as const;
   calls.write("POST", email, chosen, async (ctx, { id: workspace }) => {
-    const { frequency } = readJson(ctx, newEmailDigest);
+    const { frequency } = readJson(ctx, newDigest);
     const missing = missingMailSettings(config);
     if (missing.length > 0) {
       const message = `No e-mail can be sent: ${missing.join(" and ")} must be set.`;
@@ -51,6 +57,22 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
     const member = memberOf(ctx);
     return end(member === null ? null : await digestOf(postgres, id, member));
   });
+
+  const inChat = `${path}/chat`;
+  const chosenForAll = { right: "manage", action: "digest.chosen" } as const;
+  calls.write("POST", inChat, chosenForAll, async (ctx, { id: workspace }) => {
+    const { frequency } = readJson(ctx, newDigest);
+    if ((await chatChannelOf(postgres, workspace)) === null) {
+      throw unprocessable("chat_not_set_up", "The workspace has no chat channel yet.");
+    }
+    const given = { workspace, member: null, frequency, origin: originOf(ctx.req) };
+    return shown(await chooseDigest(postgres, given, new Date()));
+  });
+
+  const endedForAll = { right: "manage", action: "digest.ended" } as const;
+  calls.write("DELETE", inChat, endedForAll, async (_ctx, { id }) =>
+    end(await digestOf(postgres, id, null)),
+  );
 
   calls.answer("GET", `${path}/preview`, { right: "look" }, async (ctx, workspace) => {
     const { frequency = "weekly" } = readQuery(ctx, previewQuery);

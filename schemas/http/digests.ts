@@ -7,7 +7,7 @@ export type Frequency = (typeof frequencies)[number];
 
 const frequency = z.enum(frequencies);
 
-export const newEmailDigest = z.strictObject({ frequency });
+export const newDigest = z.strictObject({ frequency });
 export const previewQuery = z.object({ frequency: frequency.optional() });
 
 export const digest = z
@@ -24,6 +24,7 @@ export const digest = z
 export const digests = z.object({
   missing_settings: z.array(z.string()).describe("Settings without which no e-mail is sent"),
   email: digest.nullable().describe("Your own"),
+  chat: digest.nullable().describe("Of the workspace, to its chat channel"),
 });
 
 export const digestPreview = z.object({

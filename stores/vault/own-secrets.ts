@@ -68,6 +68,7 @@ export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<bool
        SELECT token_sealed AS sealed FROM integrations
        UNION ALL SELECT credentials_sealed FROM integrations
        UNION ALL SELECT previous_credentials_sealed FROM integrations
+       UNION ALL SELECT url_sealed FROM chat_channels
        UNION ALL SELECT name_sealed FROM users
        UNION ALL SELECT email_sealed FROM users
        UNION ALL SELECT email_sealed FROM invitations

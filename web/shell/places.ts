@@ -42,6 +42,7 @@ export const settingsPages = [
   { path: "/settings/keys", name: "API keys" },
   { path: "/settings/rejects", name: "Rejects" },
   { path: "/settings/members", name: "Members" },
+  { path: "/settings/alerts", name: "Alerts" },
   { path: "/settings/digests", name: "Digests" },
   { path: "/settings/webhooks", name: "Webhooks" },
   { path: "/settings/activity", name: "Workspace activity" },

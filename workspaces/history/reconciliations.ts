@@ -138,3 +138,22 @@ export async function monthScores(postgres: Postgres, from: string): Promise<Mon
     [from],
   );
 }
+
+/**
+ * How many payments of the live environment differ from what the providers list, as compared last.
+ * @param integration null: all of the workspace @param from YYYY-MM: the first month
+ */
+export async function differencesByMonth(
+  postgres: Postgres,
+  workspace: string,
+  integration: string | null,
+  from: string,
+): Promise<{ readonly month: string; readonly differences: number }[]> {
+  return postgres.query(
+    `SELECT month, sum((report->>'differences_total')::int)::int AS differences
+     FROM reconciliations JOIN integrations ON integrations.id = integration
+     WHERE workspace = $1 AND environment = 'live' AND deleted_at IS NULL AND report IS NOT NULL
+       AND ($2::text IS NULL OR integration = $2) AND month >= $3 GROUP BY month`,
+    [workspace, integration, from],
+  );
+}

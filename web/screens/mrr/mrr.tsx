@@ -53,6 +53,9 @@ export default function Mrr() {
         <a class="button" href={view.to("/what-changed", { ...range, range: null })}>
           What changed
         </a>
+        <a class="button" href={view.to("/settings/alerts", { figure: "mrr" })}>
+          Alert
+        </a>
         <a class="button" href={view.to("/mrr/definitions")}>
           Definitions
         </a>

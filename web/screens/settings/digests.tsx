@@ -8,29 +8,33 @@ import { useUrl } from "../../api/use-answer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { When } from "../../parts/when.js";
-import { useManagePath } from "./manage.js";
+import { useManagePath, useMayManage } from "./manage.js";
 
 const frequencies = {
-  off: "No e-mail",
+  off: "Never",
   daily: "Every day",
   weekly: "Every week",
   monthly: "Every month",
 } as const;
 type Choice = keyof typeof frequencies;
+type Digest = z.output<typeof digests>["email"];
 
 export function Digests() {
   const path = `${useManagePath()}/digests`;
   const action = useAction();
+  const isManager = useMayManage();
   const { answer, error } = useUrl<One<z.output<typeof digests>>>(path);
   const [previewed, setPreviewed] = useState<Exclude<Choice, "off"> | null>(null);
   if (error !== null) return <Failure error={error} />;
   if (answer === null) return <SkeletonTable rows={2} columns={2} />;
-  const { email, missing_settings: missing } = answer.data;
+  const { email, chat, missing_settings: missing } = answer.data;
   const own = email?.frequency ?? "off";
-  const choose = (choice: string): Promise<unknown> =>
-    choice === "off"
-      ? call("DELETE", `${path}/email`)
-      : call("POST", `${path}/email`, { body: { frequency: choice } });
+  const choose = (to: "email" | "chat", choice: string): void =>
+    action.run(() =>
+      choice === "off"
+        ? call("DELETE", `${path}/${to}`)
+        : call("POST", `${path}/${to}`, { body: { frequency: choice } }),
+    );
   return (
     <>
       {action.error === null ? null : <Failure error={action.error} />}
@@ -41,24 +45,20 @@ export function Digests() {
         </p>
       )}
       <div class="row-form bottom settings-section">
-        <label>
-          Digest by e-mail
-          <br />
-          <select
-            value={own}
-            disabled={action.isBusy || (missing.length > 0 && email === null)}
-            onChange={(event) => {
-              const { value } = event.currentTarget;
-              action.run(() => choose(value));
-            }}
-          >
-            {Object.entries(frequencies).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Frequency
+          label="Digest by e-mail"
+          value={own}
+          isDisabled={action.isBusy || (missing.length > 0 && email === null)}
+          onChange={(choice) => choose("email", choice)}
+        />
+        {isManager ? (
+          <Frequency
+            label="In the chat channel"
+            value={chat?.frequency ?? "off"}
+            isDisabled={action.isBusy}
+            onChange={(choice) => choose("chat", choice)}
+          />
+        ) : null}
         <button
           type="button"
           class="button"
@@ -67,24 +67,58 @@ export function Digests() {
           Preview
         </button>
       </div>
-      {email === null ? null : (
-        <dl class="facts settings-section">
-          <dt>Last sent</dt>
-          <dd>{email.sent_at === null ? "Not yet" : <When at={email.sent_at} />}</dd>
-          <dt>{email.problem === null ? "Next" : "Next try"}</dt>
-          <dd>
-            <When at={email.next_at} />
-          </dd>
-          {email.problem === null ? null : (
-            <>
-              <dt>Last try failed</dt>
-              <dd>{email.problem}</dd>
-            </>
-          )}
-        </dl>
-      )}
+      <Sending of={email} name="By e-mail" />
+      <Sending of={chat} name="In the chat channel" />
       {previewed === null ? null : <Preview path={path} frequency={previewed} />}
     </>
+  );
+}
+
+function Frequency(props: {
+  readonly label: string;
+  readonly value: Choice;
+  readonly isDisabled: boolean;
+  readonly onChange: (choice: string) => void;
+}) {
+  return (
+    <label>
+      {props.label}
+      <br />
+      <select
+        value={props.value}
+        disabled={props.isDisabled}
+        onChange={(event) => props.onChange(event.currentTarget.value)}
+      >
+        {Object.entries(frequencies).map(([value, label]) => (
+          <option key={value} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function Sending({ of, name }: { readonly of: Digest; readonly name: string }) {
+  if (of === null) return null;
+  return (
+    <section class="settings-section" aria-label={name}>
+      <h2>{name}</h2>
+      <dl class="facts">
+        <dt>Last sent</dt>
+        <dd>{of.sent_at === null ? "Not yet" : <When at={of.sent_at} />}</dd>
+        <dt>{of.problem === null ? "Next" : "Next try"}</dt>
+        <dd>
+          <When at={of.next_at} />
+        </dd>
+        {of.problem === null ? null : (
+          <>
+            <dt>Last try failed</dt>
+            <dd>{of.problem}</dd>
+          </>
+        )}
+      </dl>
+    </section>
   );
 }
 

@@ -6,6 +6,7 @@ import { installationPages, settingsPages } from "../../shell/places.js";
 import { ownsInstallation } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
+import { Alerts } from "./alerts/alerts.js";
 import { Audits } from "./audits.js";
 import { Backups } from "./backups.js";
 import { Digests } from "./digests.js";
@@ -23,6 +24,7 @@ const contents = {
   "/settings/keys": Keys,
   "/settings/rejects": Rejects,
   "/settings/members": Members,
+  "/settings/alerts": Alerts,
   "/settings/digests": Digests,
   "/settings/webhooks": Webhooks,
   "/settings/activity": Activity,

@@ -1,0 +1,140 @@
+/**
+ * Looks at alerts and sends what fired. Every process of the role api does; which one looks at an
+ * alert, and which one sends a message, is decided by its claim. Sending has a loop of its own: a
+ * receiver that is slow delays no look.
+ */
+import { limits } from "../../config.js";
+import { News, Lookout } from "../../runtime/lookout.js";
+import { ApiError } from "../../schemas/http/errors.js";
+import type { Service } from "../../service.js";
+import {
+  type Alert,
+  alertNews,
+  claimAlert,
+  dueAlerts,
+  noteLooked,
+  noteNotLooked,
+} from "../../workspaces/alerts/alerts.js";
+import { integrationsOf } from "../../workspaces/integration-records.js";
+import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
+import type { Unsubscribing } from "../digests/unsubscribe.js";
+import type { Reads } from "../reading/in-process.js";
+import { watch } from "./conditions.js";
+import { deliver } from "./deliver.js";
+import { type Naming, sentenceOf } from "./sentences.js";
+import { readWatched } from "./watched.js";
+
+const lookEveryMs = 1_000;
+const calmLookEveryMs = 30_000;
+
+/** Of messages that wait to be sent. */
+const messageNews = new News();
+
+export function startAlerts(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const looking = loop(service, alertNews, signal, async () => {
+    await lookAtDue(service, reads, new Date());
+    return false;
+  });
+  const sending = loop(service, messageNews, signal, () =>
+    deliver({ ...service, unsubscribing }, new Date(), signal),
+  );
+  service.releases.push("alerts", async () => {
+    stop.abort();
+    await Promise.all([looking, sending]);
+  });
+}
+
+/** @param work returns whether more may follow soon */
+async function loop(
+  { logger }: Pick<Service, "logger">,
+  news: News,
+  stopping: AbortSignal,
+  work: () => Promise<boolean>,
+): Promise<void> {
+  const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
+  const lookout = new Lookout(news, options);
+  while (!stopping.aborted) {
+    try {
+      if (await work()) lookout.found();
+    } catch (err) {
+      if (!stopping.aborted) logger.error({ err }, "alerts could not be looked after; again soon");
+    }
+    await lookout.rest(stopping);
+  }
+}
+
+/** One after the other: whoever waits for an answer in the dashboard comes first. */
+async function lookAtDue(service: Service, reads: Reads, now: Date): Promise<void> {
+  const due = await dueAlerts(service.postgres, now);
+  for (const alert of due) await lookAt(service, reads, alert, now);
+}
+
+async function lookAt(service: Service, reads: Reads, due: Alert, now: Date): Promise<void> {
+  const { postgres, logger } = service;
+  const claimed = await claimAlert(postgres, due, now);
+  if (claimed === null) return;
+  try {
+    await judge(service, reads, claimed, now);
+  } catch (err) {
+    logger.warn({ err, alert: claimed.id }, "an alert could not be looked at");
+    const refused =
+      err instanceof ApiError ? err.message : "the log of the service has the reason.";
+    await noteNotLooked(postgres, claimed, `The last look failed: ${refused}`);
+  }
+}
+
+async function judge(service: Service, reads: Reads, alert: Alert, now: Date): Promise<void> {
+  const { postgres } = service;
+  const { rule, origin } = alert;
+  const workspace = await findWorkspace(postgres, alert.workspace);
+  if (workspace === null) throw new Error(`the workspace of ${alert.id} is gone`);
+  const before = {
+    isMet: alert.is_met,
+    firedAt: alert.fired_at?.getTime() ?? null,
+    judgedTo: Math.max(alert.judged_to.getTime(), now.getTime() - limits.alertHistoryMs),
+  };
+  const watched = await readWatched({ service, reads, workspace, origin }, rule, before.judgedTo);
+  const { after, firings, endedAt } = watch(
+    watched.series,
+    watched.condition,
+    before,
+    limits.alertRestMs,
+  );
+  const naming = firings.length === 0 ? null : await namingOf(service, workspace);
+  const looked = {
+    isMet: after.isMet,
+    judgedTo: new Date(after.judgedTo),
+    firedAt: after.firedAt === null ? null : new Date(after.firedAt),
+    endedAt: endedAt === null ? null : new Date(endedAt),
+    dueAt: new Date(nextLook(alert, after.isMet ? null : watched.notBefore, now.getTime())),
+    firings: firings.map((firing) => ({
+      at: new Date(firing.point.at),
+      value: firing.value,
+      sentence: naming === null ? "" : sentenceOf(rule, firing, naming),
+      link: watched.linkOf(firing.point),
+      endedAt: firing.endedAt === null ? null : new Date(firing.endedAt),
+    })),
+  };
+  await noteLooked(postgres, alert, looked, now);
+  if (firings.length > 0) messageNews.announce();
+}
+
+/** At whole steps, so that alerts of one workspace fire together. @param now ms since 1970 */
+function nextLook({ rule }: Alert, notBefore: number | null, now: number): number {
+  const everyMs = rule.on === "figure" ? limits.alertFigureLookMs : limits.alertLookMs;
+  return (Math.floor(Math.max(now, notBefore ?? 0) / everyMs) + 1) * everyMs;
+}
+
+const namedMax = 200;
+
+/** How integrations of the workspace are called. */
+export async function namingOf(
+  { postgres }: Pick<Service, "postgres">,
+  { id, base_currency: currency }: Workspace,
+): Promise<Naming> {
+  const tenant = { workspace: id, environment: "live" } as const;
+  const rows = await integrationsOf(postgres, tenant, namedMax);
+  return { currency, names: new Map(rows.map((row) => [row.id, row.name ?? row.provider])) };
+}

@@ -1,0 +1,263 @@
+/** Alerts: what is watched, what fired, and the chat channel they may be sent to. */
+import { useState } from "preact/hooks";
+import type { z } from "zod";
+import type {
+  AlertChannel,
+  AlertFiringView,
+  AlertView,
+  chatChannels,
+} from "../../../../schemas/http/alerts.js";
+import { call } from "../../../api/client.js";
+import type { Member, One } from "../../../api/manage-answers.js";
+import { useUrl } from "../../../api/use-answer.js";
+import { Confirm } from "../../../parts/confirm.js";
+import { fieldOf } from "../../../parts/field.js";
+import { More } from "../../../parts/pages.js";
+import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
+import { Table } from "../../../parts/table.js";
+import { useAction } from "../../../parts/use-action.js";
+import { When } from "../../../parts/when.js";
+import { useView } from "../../../state/view.js";
+import { useList, useManagePath, useMayManage } from "../manage.js";
+import { NewAlert } from "./new-alert.js";
+
+export function Alerts() {
+  const path = useManagePath();
+  const isManager = useMayManage();
+  const asked = useView().get("figure");
+  const [isNew, setNew] = useState(asked !== null);
+  const alerts = useList<AlertView>(`${path}/alerts`);
+  const firings = useList<AlertFiringView>(`${path}/alerts/firings`);
+  const members = useList<Member>(`${path}/members`);
+  const chat = useUrl<One<z.output<typeof chatChannels>>>(`${path}/chat`);
+  const host = chat.answer?.data.chat?.host ?? null;
+  const error = alerts.error ?? firings.error ?? chat.error;
+  const nameOf = (channel: AlertChannel): string =>
+    channel.by === "chat"
+      ? `Chat (${host ?? "not connected"})`
+      : (members.rows.find(({ id }) => id === channel.member)?.name ?? "Somebody who left");
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">
+          A message when a figure, events or a comparison become what you say. Each links to the
+          screen that explains it.
+        </p>
+        {isManager && !isNew ? (
+          <button type="button" class="button primary" onClick={() => setNew(true)}>
+            New alert
+          </button>
+        ) : null}
+      </div>
+      {error === null ? null : <Failure error={error} />}
+      {isManager && isNew ? (
+        <section class="settings-section" aria-label="New alert">
+          <h2>New alert</h2>
+          <NewAlert chatHost={host} onMade={() => setNew(false)} />
+        </section>
+      ) : null}
+      {alerts.isLoading ? <SkeletonTable rows={3} columns={5} /> : null}
+      {!alerts.isLoading && alerts.rows.length === 0 && alerts.error === null && !isNew ? (
+        <Empty title="No alerts yet">
+          Each is tested on the last 90 days before it is saved, so that it is neither loud nor
+          silent.
+        </Empty>
+      ) : null}
+      {alerts.rows.length === 0 ? null : (
+        <List of={alerts.rows} path={`${path}/alerts`} nameOf={nameOf} isManager={isManager} />
+      )}
+      <More of={alerts.rest} />
+      {firings.rows.length === 0 ? null : <Firings of={firings.rows} nameOf={nameOf} />}
+      <More of={firings.rest} />
+      {isManager ? <Chat path={`${path}/chat`} host={host} /> : null}
+    </>
+  );
+}
+
+type NameOf = (channel: AlertChannel) => string;
+
+function List(props: {
+  readonly of: readonly AlertView[];
+  readonly path: string;
+  readonly nameOf: NameOf;
+  readonly isManager: boolean;
+}) {
+  const { path, nameOf } = props;
+  const action = useAction();
+  return (
+    <>
+      {action.error === null ? null : <Failure error={action.error} />}
+      <Table
+        caption="Alerts"
+        rows={props.of}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            key: "title",
+            head: "Alert",
+            cell: ({ title, quiet }) => (
+              <>
+                {title}
+                {quiet === null ? null : (
+                  <>
+                    <br />
+                    <span class="soft small">
+                      Quiet {quiet.from} to {quiet.to}, {quiet.time_zone}
+                    </span>
+                  </>
+                )}
+              </>
+            ),
+          },
+          { key: "to", head: "To", cell: ({ channels }) => channels.map(nameOf).join(", ") },
+          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          {
+            key: "fired",
+            head: "Last fired",
+            cell: (row) => (row.fired_at === null ? "Never" : <When at={row.fired_at} />),
+          },
+          {
+            key: "changes",
+            head: <span class="unseen">Changes</span>,
+            isNumber: true,
+            cell: ({ id, title, paused }) =>
+              props.isManager ? (
+                <span class="row-form">
+                  <button
+                    type="button"
+                    class="button"
+                    disabled={action.isBusy}
+                    onClick={() =>
+                      action.run(() =>
+                        call("PATCH", `${path}/${id}`, { body: { paused: !paused } }),
+                      )
+                    }
+                  >
+                    {paused ? "Resume" : "Pause"}
+                    <span class="unseen"> {title}</span>
+                  </button>
+                  <Confirm
+                    label="Delete"
+                    of={title}
+                    title={`Delete “${title}”?`}
+                    act={() => call("DELETE", `${path}/${id}`)}
+                  >
+                    Its firings go with it, and messages that are not sent yet.
+                  </Confirm>
+                </span>
+              ) : null,
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+function State({ of }: { readonly of: AlertView }) {
+  if (of.paused) return <span class="status">Paused</span>;
+  if (of.problem !== null) return <span class="status bad">{of.problem}</span>;
+  return of.is_firing ? (
+    <span class="status bad">Fired</span>
+  ) : (
+    <span class="status good">Watching</span>
+  );
+}
+
+function Firings({
+  of,
+  nameOf,
+}: {
+  readonly of: readonly AlertFiringView[];
+  readonly nameOf: NameOf;
+}) {
+  return (
+    <section class="settings-section">
+      <h2>Fired</h2>
+      <Table
+        caption="What fired"
+        rows={of}
+        rowKey={({ id }) => id}
+        columns={[
+          { key: "at", head: "When", cell: ({ at }) => <When at={at} /> },
+          {
+            key: "what",
+            head: "What",
+            cell: ({ sentence, link }) => <a href={pathOf(link)}>{sentence}</a>,
+          },
+          {
+            key: "until",
+            head: "Until",
+            cell: ({ ended_at: at }) => (at === null ? "Now" : <When at={at} />),
+          },
+          {
+            key: "sent",
+            head: "Sent",
+            cell: ({ messages }) =>
+              messages.map(({ channel, state, problem }) => (
+                <span class="block" key={nameOf(channel)}>
+                  {nameOf(channel)}: {stateNames[state]}
+                  {state === "sent" || problem === null ? null : (
+                    <span class="loss"> {problem}</span>
+                  )}
+                </span>
+              )),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+const stateNames = { sent: "sent", waiting: "waits", given_up: "given up" } as const;
+
+/** Opened here, not at the address the dashboard had when the alert was made. */
+function pathOf(link: string): string {
+  const { pathname, search } = new URL(link);
+  return pathname + search;
+}
+
+function Chat({ path, host }: { readonly path: string; readonly host: string | null }) {
+  const action = useAction();
+  return (
+    <section class="settings-section">
+      <h2>Chat channel</h2>
+      <p class="soft">
+        Slack, Mattermost and others give an address for incoming messages. Alerts and digests of
+        this workspace may be sent there.
+      </p>
+      {action.error === null ? null : <Failure error={action.error} />}
+      {host === null ? (
+        <form
+          class="row-form bottom"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const url = fieldOf(event.currentTarget, "url");
+            action.run(() => call("POST", path, { body: { url } }));
+          }}
+        >
+          <label>
+            Incoming-webhook URL
+            <br />
+            <input type="url" name="url" size={40} autocomplete="off" required />
+          </label>
+          <button type="submit" class="button" disabled={action.isBusy}>
+            Connect and send a first message
+          </button>
+        </form>
+      ) : (
+        <p class="row-form">
+          <span>
+            Connected to <strong>{host}</strong>
+          </span>
+          <Confirm
+            label="Disconnect"
+            title={`Disconnect ${host}?`}
+            act={() => call("DELETE", path)}
+          >
+            Alerts and digests for it are given up. The URL has to be entered again to come back.
+          </Confirm>
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,220 @@
+/**
+ * Alerts as they are stored, and whose turn it is to look at one. A process claims an alert by
+ * moving its `due_at`; what it finds is written only if nobody changed the alert meanwhile. If it
+ * is killed amid a look, the next one judges the same moments again.
+ */
+import { z } from "zod";
+import { limits } from "../../config.js";
+import { News } from "../../runtime/lookout.js";
+import {
+  type AlertChannel,
+  type AlertRule,
+  type QuietHours,
+  alert as alertShape,
+} from "../../schemas/http/alerts.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { durably, insertRow } from "../../stores/postgres/rows.js";
+import { randomBase62 } from "../../stores/vault/random.js";
+import { type ListPage, newestFirst } from "../list-page.js";
+import { type FoundFiring, endFirings, endMessages, insertFirings } from "./firings.js";
+
+export interface Alert {
+  readonly id: string;
+  readonly workspace: string;
+  readonly rule: AlertRule;
+  readonly channels: readonly AlertChannel[];
+  readonly quiet: QuietHours;
+  readonly paused: boolean;
+  readonly origin: string;
+  readonly is_met: boolean;
+  readonly judged_to: Date;
+  readonly fired_at: Date | null;
+  readonly due_at: Date;
+  readonly problem: string | null;
+  readonly created_at: Date;
+}
+
+export type GivenAlert = Pick<Alert, "workspace" | "rule" | "channels" | "quiet" | "origin">;
+
+export const alertNews = new News();
+
+const select = "SELECT * FROM alerts";
+
+export async function insertAlert(
+  sql: Pick<Postgres, "query">,
+  given: GivenAlert,
+  now: Date,
+): Promise<Alert> {
+  const made: Alert = {
+    ...given,
+    id: `alt_${randomBase62(20)}`,
+    paused: false,
+    is_met: false,
+    judged_to: now,
+    fired_at: null,
+    due_at: now,
+    problem: null,
+    created_at: now,
+  };
+  await insertRow(sql, "alerts", stored(made));
+  return made;
+}
+
+export async function listAlerts(
+  postgres: Postgres,
+  workspace: string,
+  page: ListPage,
+): Promise<Alert[]> {
+  const rows = await newestFirst<Alert>(postgres, page, `${select} WHERE workspace = $4`, [
+    workspace,
+  ]);
+  return rows.map(read);
+}
+
+export async function findAlert(
+  postgres: Postgres,
+  workspace: string,
+  id: string,
+): Promise<Alert | null> {
+  const query = `${select} WHERE workspace = $1 AND id = $2`;
+  const [row] = await postgres.query<Alert>(query, [workspace, id]);
+  return row === undefined ? null : read(row);
+}
+
+/** With another rule it is watched anew; one that goes on after a pause begins where it is. */
+export async function changeAlert(
+  postgres: Postgres,
+  before: Alert,
+  change: Partial<Pick<Alert, "rule" | "channels" | "quiet" | "paused">>,
+  now: Date,
+): Promise<Alert> {
+  const begins = change.rule !== undefined || (before.paused && change.paused === false);
+  const after: Alert = {
+    ...before,
+    ...change,
+    due_at: now,
+    ...(begins ? { is_met: false, judged_to: now, problem: null } : {}),
+  };
+  await postgres.transaction(async (sql) => {
+    const { rule, channels, quiet, paused, is_met: isMet, judged_to: judgedTo, problem } = after;
+    await sql.query(
+      `UPDATE alerts SET rule = $2, channels = $3, quiet = $4, paused = $5, is_met = $6,
+         judged_to = $7, problem = $8, due_at = $9 WHERE id = $1`,
+      [
+        before.id,
+        JSON.stringify(rule),
+        JSON.stringify(channels),
+        quiet === null ? null : JSON.stringify(quiet),
+        paused,
+        isMet,
+        judgedTo,
+        problem,
+        now,
+      ],
+    );
+    if (begins) await endFirings(sql, before.id, now);
+  });
+  return after;
+}
+
+export async function deleteAlert(postgres: Postgres, id: string): Promise<void> {
+  await durably(postgres, "DELETE FROM alerts WHERE id = $1", [id]);
+}
+
+/** From all alerts of the workspace, by who unsubscribes; what waits for them is not sent. */
+export async function removeReceiver(
+  postgres: Postgres,
+  workspace: string,
+  member: string,
+): Promise<void> {
+  await postgres.transaction(async (sql) => {
+    await sql.query(
+      `UPDATE alerts SET channels = (
+         SELECT coalesce(jsonb_agg(each), '[]') FROM jsonb_array_elements(channels) AS each
+         WHERE each->>'member' IS DISTINCT FROM $2)
+       WHERE workspace = $1`,
+      [workspace, member],
+    );
+    await endMessages(sql, workspace, { by: "email", member });
+  });
+}
+
+export async function dueAlerts(postgres: Postgres, now: Date): Promise<Alert[]> {
+  const due = "WHERE NOT paused AND due_at <= $1 ORDER BY due_at, id LIMIT $2";
+  const rows = await postgres.query<Alert>(`${select} ${due}`, [now, limits.alertsAtOnceMax]);
+  return rows.map(read);
+}
+
+/** @returns null when another process has it */
+export async function claimAlert(
+  postgres: Postgres,
+  { id, due_at: due }: Alert,
+  now: Date,
+): Promise<Alert | null> {
+  const again = new Date(now.getTime() + limits.alertRetryMs);
+  const [row] = await durably<Alert>(
+    postgres,
+    "UPDATE alerts SET due_at = $3 WHERE id = $1 AND due_at = $2 AND NOT paused RETURNING *",
+    [id, due, again],
+  );
+  return row === undefined ? null : read(row);
+}
+
+export interface Looked {
+  readonly isMet: boolean;
+  readonly judgedTo: Date;
+  readonly firedAt: Date | null;
+  readonly dueAt: Date;
+  /** When the firing before the look ended; null: it did not. */
+  readonly endedAt: Date | null;
+  readonly firings: readonly FoundFiring[];
+}
+
+/** All of it, or nothing when the alert was changed meanwhile. */
+export async function noteLooked(
+  postgres: Postgres,
+  claimed: Alert,
+  looked: Looked,
+  now: Date,
+): Promise<void> {
+  await postgres.transaction(async (sql) => {
+    const [row] = await sql.query(
+      `UPDATE alerts SET is_met = $3, judged_to = $4, fired_at = $5, due_at = $6, problem = NULL
+       WHERE id = $1 AND due_at = $2 RETURNING id`,
+      [claimed.id, claimed.due_at, looked.isMet, looked.judgedTo, looked.firedAt, looked.dueAt],
+    );
+    if (row === undefined) return;
+    if (looked.endedAt !== null) await endFirings(sql, claimed.id, looked.endedAt);
+    await insertFirings(sql, claimed, looked.firings, now);
+  });
+}
+
+/** It is looked at again at its `due_at`, the time of the next try. */
+export async function noteNotLooked(
+  postgres: Postgres,
+  { id, due_at: due }: Alert,
+  problem: string,
+): Promise<void> {
+  const update = "UPDATE alerts SET problem = $3 WHERE id = $1 AND due_at = $2";
+  await durably(postgres, update, [id, due, problem]);
+}
+
+/** What is kept as JSON is read like any other JSON. */
+const kept = z.object({
+  rule: alertShape.shape.rule,
+  channels: alertShape.shape.channels,
+  quiet: alertShape.shape.quiet,
+});
+
+function read(row: Alert): Alert {
+  return { ...row, ...kept.parse(row) };
+}
+
+function stored({ rule, channels, quiet, ...row }: Alert): Readonly<Record<string, unknown>> {
+  return {
+    ...row,
+    rule: JSON.stringify(rule),
+    channels: JSON.stringify(channels),
+    quiet: quiet === null ? null : JSON.stringify(quiet),
+  };
+}
