@@ -15,13 +15,15 @@ import {
   noteLooked,
   noteNotLooked,
 } from "../../workspaces/alerts/alerts.js";
+import type { FoundFiring } from "../../workspaces/alerts/firings.js";
+import { announce } from "../../workspaces/webhooks/announce.js";
 import { integrationsOf } from "../../workspaces/integration-records.js";
 import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 import type { Unsubscribing } from "../digests/unsubscribe.js";
 import type { Reads } from "../reading/in-process.js";
 import { watch } from "./conditions.js";
 import { deliver } from "./deliver.js";
-import { type Naming, sentenceOf } from "./sentences.js";
+import { type Naming, sentenceOf, titleOf } from "./sentences.js";
 import { readWatched } from "./watched.js";
 
 const lookEveryMs = 1_000;
@@ -103,6 +105,7 @@ async function judge(service: Service, reads: Reads, alert: Alert, now: Date): P
     limits.alertRestMs,
   );
   const naming = firings.length === 0 ? null : await namingOf(service, workspace);
+  const title = naming === null ? "" : titleOf(rule, naming);
   const looked = {
     isMet: after.isMet,
     judgedTo: new Date(after.judgedTo),
@@ -117,8 +120,36 @@ async function judge(service: Service, reads: Reads, alert: Alert, now: Date): P
       endedAt: firing.endedAt === null ? null : new Date(firing.endedAt),
     })),
   };
+  // First, since a firing that is noted is not found again; found again, it is not sent twice.
+  for (const [index, firing] of looked.firings.entries()) {
+    await announceFired(service, alert, index, title, firing);
+  }
   await noteLooked(postgres, alert, looked, now);
   if (firings.length > 0) messageNews.announce();
+}
+
+/**
+ * To the webhooks of the workspace, whatever the channels of the alert.
+ *
+ * @param index of the firing among those of this look
+ */
+async function announceFired(
+  service: Service,
+  { id: alert, workspace, judged_to: judgedTo }: Alert,
+  index: number,
+  title: string,
+  { at, value, sentence, link }: FoundFiring,
+): Promise<void> {
+  await announce(service, {
+    workspace,
+    environment: "live",
+    type: "alert.fired",
+    // The moment of a running figure is that of the look.
+    id: `${alert} ${judgedTo.getTime()} ${index}`,
+    subject: {},
+    at: new Date(),
+    data: { alert, title, sentence, value, fired_at: at.toISOString(), link },
+  });
 }
 
 /** At whole steps, so that alerts of one workspace fire together. @param now ms since 1970 */

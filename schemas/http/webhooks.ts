@@ -154,11 +154,11 @@ export const announced = {
   }),
   "alert.fired": z.object({
     alert: z.string().describe("Its id"),
-    name: text,
-    figure: text.describe("`mrr`, `customer_churn_rate_pct`, …"),
-    value: z.number().nullable(),
-    condition: text.describe("`below 10000`"),
-    link: z.string().max(2_000).describe("The figure in the dashboard, frozen"),
+    title: text.describe("`MRR below €10,000.00`"),
+    sentence: text.describe("What happened"),
+    value: z.number().describe("Of the figure, in the base currency or percent; or a count"),
+    fired_at: timestamp.describe("The moment the value is of"),
+    link: z.string().max(2_000).describe("The screen that explains it, frozen"),
   }),
 } as const;
 export type AnnouncedType = keyof typeof announced;

@@ -11,6 +11,7 @@ import { join, leave } from "../../workspaces/members/memberships.js";
 import { createUser } from "../../workspaces/members/users.js";
 import { type ChatServer, openChatServer } from "../apis/chat-server.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { openReceiver } from "../harness/receiver.js";
 import { until } from "../harness/promises.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -192,6 +193,32 @@ describe("Alerts", function suite() {
     // Once: what is sent is not due again.
     await deliverIn(dayMs);
     expect(server.messages).to.have.length(1);
+  });
+
+  it("should tell the webhooks of the workspace, once for each firing", async () => {
+    const receiver = await openReceiver("alerts");
+    const hooks = `${endpoints.path}/webhooks`;
+    const asked = { url: receiver.url, environment: "Production", events: ["alert.fired"] };
+    const made = await endpoints.manage("POST", hooks, asked);
+    expect(made.status, made.text).to.equal(201);
+    receiver.secrets = [made.json.data.secret];
+    const id = await create(mrrAbove(45));
+    const { sentence, link, at } = await fired(id);
+    // As if the process had been killed before it noted the firing.
+    await sql("DELETE FROM alert_firings WHERE alert = $1", [id]);
+    await lookAgain(id, Date.parse((await shown(id)).created_at));
+    await fired(id);
+    await until(async () => receiver.taken.length > 0);
+    const [call] = receiver.taken;
+    expect(call?.verifiedBy).to.deep.equal([true]);
+    const title = "MRR above €45.00";
+    const data = { alert: id, title, sentence, value: 70, fired_at: at, link };
+    expect(call?.data).to.deep.equal(data);
+    const sent = await endpoints.manage("GET", `${hooks}/${made.json.data.id}/deliveries`);
+    expect(
+      sent.json.data.filter(({ type }: { type: string }) => type === "alert.fired"),
+    ).to.have.length(1);
+    await endpoints.manage("DELETE", `${hooks}/${made.json.data.id}`);
   });
 
   it("should send to members by e-mail, and give up when they are gone", async () => {

@@ -162,3 +162,11 @@ async function isFree(port: number): Promise<boolean> {
   await once(server, "close");
   return true;
 }
+
+/** The journal of events is written behind the figures. */
+export async function whenJournaled(port: number): Promise<void> {
+  const none = /^revenue_consumer_lag_records\{group="[^"]*raw\.journal"\} 0$/m;
+  while (!none.test(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())) {
+    await pause(50);
+  }
+}

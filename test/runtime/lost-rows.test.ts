@@ -16,7 +16,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
 import { placeDatabase } from "../harness/empty-database.js";
@@ -28,6 +27,7 @@ import {
   runCommand,
   startService,
   stop,
+  whenJournaled,
   whenReady,
 } from "../harness/service-process.js";
 import { needTime } from "../harness/real-servers.js";
@@ -136,14 +136,6 @@ describe("An installation that lost rows", function suite() {
     cpSync(whole, folder, { recursive: true });
     damage(folder);
     return folder;
-  }
-
-  /** The journal is written behind the figures. */
-  async function whenJournaled(at: number): Promise<void> {
-    const none = /^revenue_consumer_lag_records\{group="revenue\.raw\.journal"\} 0$/m;
-    while (!none.test(await (await fetch(`http://127.0.0.1:${at}/metrics`)).text())) {
-      await pause(50);
-    }
   }
 
   async function refusal(folder: string): Promise<{ said: string; code: number | null }> {

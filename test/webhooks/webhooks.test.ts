@@ -324,11 +324,11 @@ describe("Outgoing webhooks", function suite() {
     const { receiver, deliveries } = await hook({ events });
     const data = {
       alert: "alr_1",
-      name: "MRR fell",
-      figure: "mrr",
+      title: "MRR below €10,000.00",
+      sentence: "MRR is €9,000.00, below €10,000.00.",
       value: 9_000,
-      condition: "below 10000",
-      link: "https://example.com/mrr",
+      fired_at: "2026-11-28T00:00:00.000Z",
+      link: "https://revenue.example.com/overview",
     };
     const fired = {
       workspace: endpoints.workspace,
