@@ -80,6 +80,11 @@ export const limits = {
   /** Of one workspace: all of them are on one page, so that charts show them all. */
   annotationsMax: pageRows.max,
   goalsMax: pageRows.max,
+  /** Proofs of one workspace that are not revoked, and public keys that are listed. */
+  proofsMax: 100,
+  proofKeysMax: 20,
+  /** Statements of proofs that one process holds. */
+  proofsKeptMax: 500,
   /** Digests, or alerts, one process sends at a time: a slow receiver delays few others. */
   digestsAtOnceMax: 10,
   /** Products one digest asks of what changed: it names the first. */

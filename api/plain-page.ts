@@ -5,7 +5,7 @@ import type { Context } from "koa";
 const style =
   "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:15vh auto;padding:0 1rem}" +
   ":root{color-scheme:light dark}";
-const styleHash = createHash("sha256").update(style).digest("base64");
+const styleHash = hashOf(style);
 
 /**
  * @param sentences one paragraph each; text, never markup
@@ -20,30 +20,47 @@ export function plainPage(
 ): void {
   const form = button === undefined ? "" : `<form method="post">${buttonOf(button)}</form>`;
   ctx.status = status;
+  ctx.set("X-Frame-Options", "DENY");
+  const action = button === undefined ? "'none'" : "'self'";
+  const policy = `form-action ${action}; frame-ancestors 'none'`;
+  const content = `<h1>${escapeHtml(title)}</h1>
+${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join("\n")}
+${form}
+<p><a href="/">To the dashboard</a></p>`;
+  setPageHeaders(ctx, styleHash, policy);
+  ctx.body = htmlPage(title, style, content);
+}
+
+/** A page that loads nothing and runs nothing. @param policy what it may do beside its one style */
+export function setPageHeaders(ctx: Context, hashOfStyle: string, policy: string): void {
   ctx.set({
     "Content-Security-Policy":
-      `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; ` +
-      `form-action ${button === undefined ? "'none'" : "'self'"}; frame-ancestors 'none'`,
+      `default-src 'none'; style-src 'sha256-${hashOfStyle}'; base-uri 'none'; ` + policy,
     "Referrer-Policy": "no-referrer",
-    "X-Frame-Options": "DENY",
   });
   ctx.type = "text/html; charset=utf-8";
-  ctx.body = `<!doctype html>
+}
+
+/** @param content markup */
+export function htmlPage(title: string, css: string, content: string): string {
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${style}</style>
+<style>${css}</style>
 </head>
 <body>
-<h1>${escapeHtml(title)}</h1>
-${sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join("\n")}
-${form}
-<p><a href="/">To the dashboard</a></p>
+${content}
 </body>
 </html>
 `;
+}
+
+/** As the policy names the one style of a page. */
+export function hashOf(css: string): string {
+  return createHash("sha256").update(css).digest("base64");
 }
 
 function buttonOf(label: string): string {

@@ -35,6 +35,7 @@ import { whatChangedRoute } from "./what-changed/route.js";
 import { recordedMovementsRoute } from "./recorded-movements/route.js";
 import { productsRoute } from "./products/route.js";
 import { ratesRoute } from "./rates/route.js";
+import { Proofs, proofRoutes } from "./proofs/routes.js";
 import { registryRoutes } from "./registry/route.js";
 import { revenueRoute } from "./revenue/route.js";
 import { summaryRoute } from "./summary/route.js";
@@ -111,7 +112,9 @@ export async function start(service: Service): Promise<void> {
   };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
-  router.use(manageRoutes(service, catalogues, reads).routes());
+  const proofs = new Proofs(service, reads);
+  router.use(manageRoutes(service, catalogues, reads, proofs).routes());
+  proofRoutes(router, proofs);
   await sessionRoutes(router, service);
   dashboardRoutes(router, service);
   docsRoutes(router);

@@ -113,16 +113,18 @@ export function hmacSha256(key: string | Buffer, parts: readonly (string | Buffe
   return hmac.digest();
 }
 
-/** A compact JWS: `alg` of the header is ES256 or RS256, as the key is. */
+/** A compact JWS: `alg` of the header is as the key is. */
 export function signCompact(
-  header: { readonly alg: "ES256" | "RS256"; readonly [name: string]: unknown },
+  header: { readonly alg: "ES256" | "RS256" | "EdDSA"; readonly [name: string]: unknown },
   payload: unknown,
   key: KeyObject,
 ): string {
   const signed = [header, payload]
     .map((part) => Buffer.from(JSON.stringify(part)).toString("base64url"))
     .join(".");
-  const signature = sign("sha256", Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
+  // Ed25519 hashes by itself.
+  const hash = header.alg === "EdDSA" ? null : "sha256";
+  const signature = sign(hash, Buffer.from(signed), { key, dsaEncoding: "ieee-p1363" });
   return `${signed}.${signature.toString("base64url")}`;
 }
 

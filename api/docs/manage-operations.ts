@@ -5,6 +5,7 @@ import * as digests from "../../schemas/http/digests.js";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
+import * as proofs from "../../schemas/http/proofs.js";
 import type { Operation } from "./operation.js";
 import { webhookOperations } from "./webhook-operations.js";
 
@@ -44,6 +45,12 @@ export const manageOperations: readonly Operation[] = [
     errors: [422],
   },
   read("/demo", "Whether the demo runs", manage.demo),
+  {
+    ...read("/proof-keys", "Sign proofs with a new key, in two minutes", proofs.proofKey),
+    method: "post",
+    status: 201,
+    errors: [],
+  },
   read("/backups/last", "The backup being made, or made last, by this process", manage.backup),
   ...[...ofWorkspace(), ...webhookOperations].map((each) => ({
     ...each,
@@ -285,6 +292,21 @@ function ofWorkspace(): Operation[] {
       status: 200,
     },
     remove("/chat", "Disconnect the channel", alerts.chatChannel),
+    list("/proofs", "Public, signed pages of one figure each", proofs.proof),
+    {
+      ...create("/proofs", "Publish one", proofs.newProof, proofs.proof),
+      errors: [404, 409, 413, 415, 422],
+    },
+    {
+      ...create(
+        "/proofs/preview",
+        "What one would say; nothing is published",
+        proofs.newProof,
+        proofs.proofClaims,
+      ),
+      status: 200,
+    },
+    remove("/proofs/{proof}", "Revoke one; its address says so", proofs.proof),
     remove(
       "/accounts/{account}/customer",
       "Erase a customer's id, name and e-mail; nothing is kept of it again",

@@ -25,6 +25,8 @@ import { backupRoutes } from "./backups.js";
 import { chatRoutes } from "./chat.js";
 import { Calls } from "./calls.js";
 import { digestRoutes } from "./digests.js";
+import { proofManageRoutes } from "../proofs/manage.js";
+import type { Proofs } from "../proofs/routes.js";
 import type { Reads } from "../reading/in-process.js";
 import { demoRoutes } from "./demo/routes.js";
 import { goalRoutes } from "./goals.js";
@@ -40,7 +42,12 @@ import { savedViewRoutes } from "./saved-views.js";
 import { webhookRoutes } from "./webhooks/routes.js";
 import { workspaceRoutes } from "./workspaces.js";
 
-export function manageRoutes(service: Service, catalogues: CatalogueView, reads: Reads): Router {
+export function manageRoutes(
+  service: Service,
+  catalogues: CatalogueView,
+  reads: Reads,
+  proofs: Proofs,
+): Router {
   const router = new Router({ prefix: "/v1/manage", sensitive: true });
   const cursors = createCursors(service.vault);
   const providers = createProviders(service.config);
@@ -68,6 +75,7 @@ export function manageRoutes(service: Service, catalogues: CatalogueView, reads:
   goalRoutes(service, workspace);
   digestRoutes(service, workspace, reads);
   webhookRoutes(service, workspace, cursors);
+  proofManageRoutes(proofs, installation, workspace);
   customerRoutes(service, workspace);
   auditRoutes(service, installation, cursors);
   ratesRoutes(service, installation);

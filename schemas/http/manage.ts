@@ -344,18 +344,18 @@ export const reconciliation = z.object({
 });
 export type ReconciliationView = z.infer<typeof reconciliation>;
 
+export const knownBy = z.enum(["webhook", "api", "export", "report", "none"]);
+
 export const coverage = z.object({
   months: z
     .array(
       z.object({
         month: z.string().describe("YYYY-MM, in UTC"),
-        known_by: z
-          .enum(["webhook", "api", "export", "report", "none"])
-          .describe(
-            "How its money is known: by webhooks, from the month after the first call; by the " +
-              "provider's API or its export, where a backfill has read the whole month; by its " +
-              "report; or not in whole",
-          ),
+        known_by: knownBy.describe(
+          "How its money is known: by webhooks, from the month after the first call; by the " +
+            "provider's API or its export, where a backfill has read the whole month; by its " +
+            "report; or not in whole",
+        ),
       }),
     )
     .describe("Since the earliest of anything, in order of time"),

@@ -48,6 +48,7 @@ export const postgresTables = [
   "digests",
   "webhook_endpoints",
   "webhook_deliveries",
+  "proofs",
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 

@@ -186,6 +186,7 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "POST /audits": "installation",
   "POST /backups": "installation",
   "POST /demo": "installation",
+  "POST /proof-keys": "installation",
   "GET /demo": "installation",
   "GET /backups/last": "installation",
   "GET /rates": "installation",
@@ -261,6 +262,10 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/webhooks/:endpoint/deliveries": "admin",
   "POST /workspaces/:workspace/webhooks/:endpoint/deliveries/replay": "admin",
   "POST /workspaces/:workspace/webhooks/:endpoint/deliveries/:delivery/replay": "admin",
+  "GET /workspaces/:workspace/proofs": "viewer",
+  "POST /workspaces/:workspace/proofs": "admin",
+  "POST /workspaces/:workspace/proofs/preview": "admin",
+  "DELETE /workspaces/:workspace/proofs/:proof": "admin",
 };
 
 describe("Roles", function suite() {

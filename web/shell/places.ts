@@ -45,6 +45,7 @@ export const settingsPages = [
   { path: "/settings/alerts", name: "Alerts" },
   { path: "/settings/digests", name: "Digests" },
   { path: "/settings/webhooks", name: "Webhooks" },
+  { path: "/settings/proofs", name: "Proofs" },
   { path: "/settings/activity", name: "Workspace activity" },
   { path: "/settings/workspace", name: "Workspace" },
   { path: "/settings/sign-in", name: "Sign-in" },

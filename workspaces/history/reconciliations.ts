@@ -157,3 +157,19 @@ export async function differencesByMonth(
     [workspace, integration, from],
   );
 }
+
+/** Of each integration, the score of the last month that has one. @param to YYYY-MM, inclusive */
+export function lastScores(
+  postgres: Postgres,
+  integrations: readonly string[],
+  to: string,
+): Promise<{ integration: string; month: string; score_pct: number; compared_at: Date }[]> {
+  return postgres.query(
+    `SELECT DISTINCT ON (integration) integration, month, compared_at,
+       (report->>'score_pct')::float8 AS score_pct
+     FROM reconciliations WHERE integration = ANY($1) AND month <= $2
+       AND report->>'score_pct' IS NOT NULL
+     ORDER BY integration, month DESC`,
+    [integrations, to],
+  );
+}

@@ -13,6 +13,7 @@ import { Digests } from "./digests.js";
 import { Integrations } from "./integrations/integrations.js";
 import { Keys } from "./keys.js";
 import { Members } from "./members.js";
+import { Proofs } from "./proofs.js";
 import { Rates } from "./rates.js";
 import { Rejects } from "./rejects.js";
 import { SignInSettings } from "./sign-in-settings.js";
@@ -27,6 +28,7 @@ const contents = {
   "/settings/alerts": Alerts,
   "/settings/digests": Digests,
   "/settings/webhooks": Webhooks,
+  "/settings/proofs": Proofs,
   "/settings/activity": Activity,
   "/settings/workspace": WorkspaceSettings,
   "/settings/sign-in": SignInSettings,

@@ -1,0 +1,99 @@
+/** What a proof says: figures of the interface, shown as chosen, and how they are known. */
+import { z } from "zod";
+import type { ProofClaims } from "../../schemas/http/proofs.js";
+import { severalOf } from "../../schemas/http/several.js";
+import { dayAfter } from "../../schemas/money/rates.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+import type { Service } from "../../service.js";
+import type { Proof } from "../../workspaces/proofs.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
+import { type Reads, askInProcess } from "../reading/in-process.js";
+import { figures, periodOf } from "./figures.js";
+import type { KnownByOf } from "./known.js";
+import { shownFigures } from "./shown.js";
+
+/** What a proof shows, whether it is made already or only looked at. */
+export type Showing = Omit<Proof, "id" | "workspace" | "created_at" | "revoked_at" | "expires_at">;
+
+interface Sources {
+  readonly config: Pick<Service["config"], "PUBLIC_URL">;
+  readonly reads: Reads;
+  readonly knownByOf: KnownByOf;
+}
+
+/** @throws ApiError as the calls of the interface do @param now ms since 1970 */
+export async function claimsOf(
+  { config, reads, knownByOf }: Sources,
+  { id: workspace, base_currency: baseCurrency }: Workspace,
+  showing: Showing,
+  now: number,
+): Promise<ProofClaims> {
+  const { figure: chosen, filters, shown_as: as } = showing;
+  const figure = figures[chosen];
+  const period = periodOf(figure, showing.months, showing.at?.getTime() ?? now);
+  const keyId = `proofs of ${workspace}`;
+  const access = {
+    workspace,
+    environment: "live",
+    keyId,
+    scope: "Read-only",
+    baseCurrency,
+  } as const;
+  const answer = await askInProcess(reads, access, figure.path, {
+    ...Object.fromEntries(
+      Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+    ),
+    ...(period && { from: period.from }),
+    ...(period && figure.of === "months" && { to: period.to }),
+    ...("rows" in figure && { interval: "month" }),
+    ...(showing.at && { at: showing.at.toISOString() }),
+    ...(showing.known_at && { known_at: showing.known_at.toISOString() }),
+  });
+  const { at, complete_to: completeTo } = momentsOf.parse(answer);
+  const knownAt = showing.known_at?.toISOString() ?? completeTo;
+  const rows = "rows" in figure ? figure.rows(answer) : null;
+  const read = rows?.map(({ value }) => value) ?? ("read" in figure ? [figure.read(answer)] : []);
+  const { values, text } = shownFigures(read, figure.unit, baseCurrency, as);
+  const moments = { at: Date.parse(at), knownAt: Date.parse(knownAt) };
+  return {
+    title: showing.title,
+    business: showing.business,
+    figure: chosen,
+    name: figure.name,
+    definition: `${issuerOf(config, showing)}/docs/${figure.definition}`,
+    filters,
+    period: period && {
+      ...period,
+      ...(figure.of === "months and now" && { to: dayAfter(at.slice(0, 10), 1) }),
+    },
+    shown_as: as,
+    currency: figure.unit === "money" && as !== "index" ? baseCurrency : null,
+    text,
+    value: values.at(-1) ?? null,
+    series:
+      rows?.map(({ from }, place) => ({
+        month: from.slice(0, "YYYY-MM".length),
+        value: values[place] ?? null,
+      })) ?? null,
+    frozen: showing.known_at !== null,
+    at,
+    known_at: knownAt,
+    known_by: await knownByOf(workspace, moments, providersIn(filters.provider)),
+  };
+}
+
+/** Where the service is; no caller can choose it. */
+export function issuerOf(
+  { PUBLIC_URL }: Sources["config"],
+  { origin }: Pick<Proof, "origin">,
+): string {
+  return PUBLIC_URL ?? origin;
+}
+
+const momentsOf = z.object({ at: z.string(), complete_to: z.string() });
+const providerFilter = severalOf(providerTokens);
+
+/** It was read by the interface already. */
+function providersIn(filter: string | undefined): ReadonlySet<string> | null {
+  return filter === undefined ? null : new Set<string>(providerFilter.parse(filter));
+}
