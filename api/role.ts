@@ -39,6 +39,7 @@ import { Proofs, proofRoutes } from "./proofs/routes.js";
 import { registryRoutes } from "./registry/route.js";
 import { revenueRoute } from "./revenue/route.js";
 import { summaryRoute } from "./summary/route.js";
+import { trialsRoute } from "./trials/route.js";
 import { transactionRoute } from "./transaction/route.js";
 import { transactionsRoute } from "./transactions/route.js";
 import { sessionRoutes } from "./session/routes.js";
@@ -70,6 +71,7 @@ const readRoutes = [
   revenueRoute,
   summaryRoute,
   ratesRoute,
+  trialsRoute,
   productsRoute,
   transactionsRoute,
   transactionRoute,

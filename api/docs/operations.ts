@@ -17,6 +17,7 @@ import {
   recordedMovementsAnswer,
   recordedMovementsQueryParameters,
 } from "../recorded-movements/schema.js";
+import { trialsAnswer, trialsQueryParameters } from "../trials/schema.js";
 import { whatChangedAnswer, whatChangedQueryParameters } from "../what-changed/schema.js";
 import { mrrCompareAnswer, mrrCompareQueryParameters } from "../mrr-compare/schema.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
@@ -111,6 +112,14 @@ export const operations: readonly Operation[] = [
     ratesQueryParameters,
     ratesAnswer,
     "Of several months the mean of the whole ones, so that no rate grows with the time asked for.",
+  ),
+  metric(
+    "trials",
+    "Free trials by month of start: converted, lost, open",
+    trialsQueryParameters,
+    trialsAnswer,
+    "One for each subscription, begun at its first trial. `provider` is the only filter: a trial " +
+      "has no product, no currency and no country.",
   ),
   list(
     "countries",

@@ -18,6 +18,7 @@ import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
+import { type TrialsAnswer, monthTrials } from "../trials/schema.js";
 import { whatChangedRow } from "../what-changed/schema.js";
 import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
@@ -136,6 +137,15 @@ export function ratesTable(isCompared: boolean): Table {
 export function ratesRows({ series, compare, currency: of }: RatesAnswer["data"]): ExportRow[] {
   const rowsOf = (rows: readonly MonthRates[]) => rows.map((row) => ({ currency: of, ...row }));
   return withCompared(rowsOf(series), compare && rowsOf(compare.series));
+}
+
+export function trialsTable(isCompared: boolean): Table {
+  return { name: "trials", columns: columnsWith(isCompared, monthTrials.shape) };
+}
+
+/** One for each month. */
+export function trialsRows({ series, compare }: TrialsAnswer["data"]): ExportRow[] {
+  return withCompared(series, compare && compare.series);
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {

@@ -67,6 +67,13 @@ export const tools: readonly Tool[] = [
     definition: "mrr",
   },
   {
+    name: "trials",
+    use: "Free trials: how many began in each month, came to be paid, were lost, are open.",
+    path: "/v1/metrics/trials",
+    screen: "/rates",
+    definition: "mrr",
+  },
+  {
     name: "retention",
     use: "How much of the revenue, or how many of the customers of each month, stayed.",
     path: "/v1/metrics/cohorts",

@@ -13,6 +13,7 @@ import type { RecordedMovementsAnswer } from "../../api/recorded-movements/schem
 import type { RevenueAnswer } from "../../api/revenue/schema.js";
 import type { SummaryAnswer } from "../../api/summary/schema.js";
 import type { TransactionAnswer } from "../../api/transaction/schema.js";
+import type { TrialsAnswer } from "../../api/trials/schema.js";
 import type { TransactionsAnswer } from "../../schemas/http/transactions.js";
 
 export interface Answers {
@@ -25,6 +26,7 @@ export interface Answers {
   readonly "/v1/metrics/rates": RatesAnswer;
   readonly "/v1/metrics/revenue": RevenueAnswer;
   readonly "/v1/metrics/summary": SummaryAnswer;
+  readonly "/v1/metrics/trials": TrialsAnswer;
   readonly "/v1/accounts": AccountsAnswer;
   readonly [account: `/v1/accounts/${string}`]: AccountAnswer;
   readonly "/v1/products": ProductsAnswer;
