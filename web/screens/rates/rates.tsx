@@ -11,12 +11,13 @@ import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { NoteList, useAnnotations } from "../../shell/annotations.js";
 import { Bar, comparisons } from "../../shell/bar.js";
-import { dayAfter } from "../../state/ranges.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
+import { daysOf, firstDay, labelOf } from "./months.js";
+import { Trials } from "./trials.js";
 
 const path = "/v1/metrics/rates";
 
@@ -107,6 +108,7 @@ export default function Rates() {
       <NoteList />
       <h2 class="table-title">By month</h2>
       <RatesTable rows={series.toReversed()} currency={currency} />
+      <Trials />
     </>
   );
 }
@@ -158,20 +160,6 @@ function comparedText({ series }: RatesOfMonths): string {
   const months = whole.length > 0 ? whole : series;
   const [first, last] = [months[0], months.at(-1)].map((row) => row && monthName(firstDay(row)));
   return first === last ? (first ?? "") : `${first} to ${last}`;
-}
-
-function firstDay({ month }: MonthRates): string {
-  return `${month}-01`;
-}
-
-function labelOf(row: MonthRates): string {
-  return row.is_whole ? monthName(firstDay(row)) : `${monthName(firstDay(row))} so far`;
-}
-
-/** Of the month, as far as it is shown. */
-function daysOf(row: MonthRates): { readonly from: string; readonly to: string } {
-  const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);
-  return { from: firstDay(row), to: dayAfter(last) };
 }
 
 /** `was 4.52% in October`: of the last month that is over, where there is one. */

@@ -1,0 +1,20 @@
+/** Months as the screen of rates shows them. */
+import type { MonthRates } from "../../../api/rates/schema.js";
+import { month as monthName } from "../../format/dates.js";
+import { dayAfter } from "../../state/ranges.js";
+
+type Month = Pick<MonthRates, "month" | "until" | "is_whole">;
+
+export function firstDay({ month }: Pick<Month, "month">): string {
+  return `${month}-01`;
+}
+
+export function labelOf(row: Month): string {
+  return row.is_whole ? monthName(firstDay(row)) : `${monthName(firstDay(row))} so far`;
+}
+
+/** Of the month, as far as it is shown. */
+export function daysOf(row: Month): { readonly from: string; readonly to: string } {
+  const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);
+  return { from: firstDay(row), to: dayAfter(last) };
+}
