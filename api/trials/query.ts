@@ -63,11 +63,10 @@ ORDER BY revision DESC LIMIT 1 BY provider, subscription, account, change_id`;
     PARTITION BY provider, subscription ORDER BY at, phase, event_id, recorded_at, change_id
     ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS next_at
 FROM (${changes}) WHERE void = 0 AND at <= ${atSql}`;
-  const trials = `SELECT minIf(at, trial AND at < next_at) AS began,
+  const trials = `SELECT minOrNullIf(at, trial AND at < next_at) AS began,
   max(arrayMax(arrayFilter(time -> time < next_at, paid))) >= began AS is_paid,
   argMax(phase, next_at) IN ('expired', 'ended') AS is_over
-FROM (${inOrder}) GROUP BY provider, subscription
-HAVING countIf(trial AND at < next_at) > 0`;
+FROM (${inOrder}) GROUP BY provider, subscription`;
   return {
     sql: `SELECT toStartOfMonth(began) AS start, count() AS started, countIf(is_paid) AS converted,
   countIf(is_over AND NOT is_paid) AS lost

@@ -1,15 +1,24 @@
 /** Trials by month of start, and what became of them: small tables to check by hand. */
 import { expect } from "chai";
+import * as fc from "fast-check";
 import { type TrialsAnswer, trialsAnswer } from "../../api/trials/schema.js";
 import { presentTrials } from "../../api/trials/presenter.js";
 import { type TrialsRow, trialsQuery } from "../../api/trials/query.js";
 import { rowsOf as readRows } from "../../api/reading/reading.js";
 import { readMonths } from "../../api/rates/months.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
+import {
+  eventBody,
+  priceObject,
+  stripeEvent,
+  subscriptionObject,
+} from "../../ops/payloads/stripe.js";
+import { grouped } from "../../runtime/grouped.js";
 import { transferSuffix } from "../../schemas/movements.js";
-import { type Change, trialPrice } from "../../schemas/subscriptions/change.js";
+import { type Change, timeOf, trialPrice } from "../../schemas/subscriptions/change.js";
+import { stepsOf } from "../../schemas/subscriptions/worth.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
-import { itRefuses, suiteEndpoints } from "../harness/endpoints.js";
+import { itRefuses, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { type Tenant, newTenant } from "../harness/query-rows.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
 
@@ -59,6 +68,31 @@ function stepOf(at: number, items: string): Change["steps"][number] {
   const [price, mrr] = items === "trial" ? [trialPrice, "0"] : [`EUR:${items}00/1`, items];
   return { at: time, items: [{ item: "item", external_id: "plan", price, mrr }] };
 }
+
+/** As MRR goes over changes, of each subscription that had a trial. */
+function fates(changes: readonly Change[], at: string) {
+  const newest = grouped(changes, ({ change_id: id }) => id);
+  const counting = [...newest.values()].flatMap((revisions) => {
+    const last = revisions.toSorted((one, other) => other.revision - one.revision)[0];
+    return last === undefined || last.void === 1 || last.at > at ? [] : [last];
+  });
+  const found = new Map<string, { readonly began: string; readonly fate: string }>();
+  for (const [name, some] of grouped(counting, ({ subscription }) => subscription)) {
+    const own = some.toSorted((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+    const moments = own.flatMap((change, index) => stepsOf(change, own[index + 1]));
+    const began = moments.find(({ items }) => items[0]?.price === trialPrice)?.at;
+    if (began === undefined) continue;
+    const isPaid = moments.some(
+      (step) => step.at >= began && step.at <= at && step.items.some(({ mrr }) => mrr === "10"),
+    );
+    const isOver = ["expired", "ended"].includes(own.at(-1)?.phase ?? "");
+    found.set(name, { began, fate: isPaid ? "converted" : isOver ? "lost" : "open" });
+  }
+  return found;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const price = { id: "price_month", product: "prod", currency: "eur", unitAmount: 1_000n };
 
 interface Case {
   readonly title: string;
@@ -179,17 +213,16 @@ const cases: readonly Case[] = [
     changes: `
       account | subscription | at         | phase   | steps   | id
       one x   | x            | 2026-05-03 | started | trial   | x1
-      one x   | x            | 2026-05-10 | ended   | nothing | x2${transferSuffix}
+      one x   | x            | 2026-05-10 | changed | nothing | x2${transferSuffix}
       other x | x            | 2026-05-10 | changed | trial   | x2
       other x | x            | 2026-05-17 | changed | 10      | x3
       one y   | y            | 2026-05-03 | started | trial   | y1
-      one y   | y            | 2026-05-10 | ended   | nothing | y2${transferSuffix}
+      one y   | y            | 2026-05-10 | changed | nothing | y2${transferSuffix}
       other y | y            | 2026-05-10 | changed | trial   | y2
       other y | y            | 2026-05-17 | changed | 10      | y3
       one z   | z            | 2026-05-03 | started | trial   | z1
-      one z   | z            | 2026-05-10 | ended   | nothing | z2${transferSuffix}
-      other z | z            | 2026-05-10 | changed | trial   | z2
-      other z | z            | 2026-05-17 | changed | 10      | z3`,
+      one z   | z            | 2026-05-10 | changed | nothing | z2${transferSuffix}
+      other z | z            | 2026-05-10 | changed | 10      | z2`,
     expected: { "2026-05": [3, 3, 0, 0] },
   },
   {
@@ -228,6 +261,81 @@ describe("GET /v1/metrics/trials", () => {
       expect(Object.fromEntries(shown)).to.deep.equal(expected);
     });
   }
+
+  it("should count as steps come true, whatever happened and came late", async () => {
+    const days = ["2026-04-30", "2026-05-01", "2026-05-17", "2026-06-01"];
+    const later = fc.constantFrom("", ", 2026-05-17 10", ", 2026-05-20 10", ", 2026-06-20 10");
+    const row = fc.record({
+      subscription: fc.integer({ min: 1, max: 60 }).map(String),
+      at: fc.constantFrom(...days, "2026-06-15"),
+      recorded: fc.constantFrom("2026-06-15", "2026-07-15"),
+      phase: fc.constantFrom(...phases),
+      first: fc.constantFrom("trial", "trial", "10", "0", "nothing"),
+      later,
+      id: fc.integer({ min: 1, max: 4 }).map((id) => `evt ${id}`),
+      void: fc.constantFrom("0", "0", "0", "1"),
+    } as const);
+    const [drawn = []] = fc.sample(fc.array(row, { minLength: 300, maxLength: 300 }), {
+      numRuns: 1,
+      seed: 31,
+    });
+    const lines = drawn.map((each, revision) =>
+      [
+        ...[each.subscription, each.at, each.recorded, each.phase, `${each.first}${each.later}`],
+        ...[`${each.subscription} ${each.id}`, String(revision + 1), each.void],
+      ].join(" | "),
+    );
+    const head = "subscription | at | recorded | phase | steps | id | revision | void";
+    const tenant = newTenant();
+    const changes = changesIn([head, ...lines].join("\n"), tenant);
+    const { service } = endpoints;
+    await insertChanges(service.clickhouse, changes);
+    for (const knownAt of [null, momentOf("2026-07-01")]) {
+      const asOf = { ...tenant, at: momentOf("2026-06-10"), knownAt };
+      const months = readMonths({}, asOf);
+      const rows = await readRows<TrialsRow>(service, trialsQuery({ months, asOf }, undefined));
+      const { series } = presentTrials(rows, { months });
+      const known = changes.filter(({ recorded_at: at }) => {
+        return knownAt === null || at <= clickhouseTime(knownAt);
+      });
+      const expected = fates(known, clickhouseTime(asOf.at));
+      expect(expected.size).to.be.greaterThan(15);
+      for (const { month, started, converted, lost } of series) {
+        const those = [...expected.values()].filter(({ began }) => began.startsWith(month));
+        const count = (fate: string) => those.filter((each) => each.fate === fate).length;
+        const counted = [those.length, count("converted"), count("lost")];
+        expect([started, converted, lost], month).to.deep.equal(counted);
+      }
+    }
+  });
+
+  it("should be what a provider reports", async () => {
+    const fresh = await openEndpoints();
+    const begun = Math.floor(Date.now() / 1000) * 1000 - 40 * dayMs;
+    const trialEndAt = begun + 14 * dayMs;
+    const report = async (id: string, type: string, at: number, status: "trialing" | "active") => {
+      const object = subscriptionObject({
+        id,
+        customer: `cus_${id}`,
+        currency: "eur",
+        status,
+        createdAt: begun,
+        trialEndAt,
+        items: [{ id: `si_${id}`, price: priceObject(price), quantity: 1 }],
+      });
+      const event = stripeEvent({ id: `evt_${id}_${status}`, type, at, object });
+      const answer = await fresh.deliver(eventBody(event));
+      expect(answer.status, answer.text).to.equal(200);
+    };
+    await report("sub_paid", "customer.subscription.created", begun, "trialing");
+    await report("sub_paid", "customer.subscription.updated", trialEndAt, "active");
+    await report("sub_open", "customer.subscription.created", begun, "trialing");
+    await fresh.booked();
+    const month = new Date(begun).toISOString().slice(0, 7);
+    const { json } = await fresh.get(`${path}?from=${month}-01`);
+    const { series } = trialsAnswer.parse(json).data;
+    expect(series[0]).to.include({ month, started: 2, converted: 1, lost: 0, open: 1 });
+  });
 
   describe("over HTTP", () => {
     before(async () => {
