@@ -1,6 +1,9 @@
 /** Monthly rates, and figures beside those of another time, in a real browser. */
 import { expect } from "chai";
 import type { Page } from "playwright-core";
+import { insertChanges } from "../../processors/book/subscriptions/changes.js";
+import { type Change, trialPrice } from "../../schemas/subscriptions/change.js";
+import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
 import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
@@ -14,6 +17,8 @@ const monthName = (back: number): string =>
   new Intl.DateTimeFormat("en-US", { month: "short", year: "numeric", timeZone: "UTC" }).format(
     new Date(tenth(back)),
   );
+
+type Items = Change["steps"][number]["items"];
 
 describe("Rates and comparisons", function () {
   this.timeout(180_000);
@@ -46,6 +51,24 @@ describe("Rates and comparisons", function () {
     product_name: "Plan",
     occurred_at: at,
   });
+  /** Its trial ends two days on: it is paid from then, or it expires. */
+  const trial = (subscription: string, at: string, end: "paid" | "expired"): Change[] => {
+    const change = (day: number, phase: Change["phase"], items: Items): Change => {
+      const time = clickhouseTime(Date.parse(at) + day * dayMs);
+      const id = `evt-${subscription}-${day}`;
+      return {
+        ...{ workspace, environment: "live", account: subscription, provider: "stripe" },
+        ...{ subscription, change_id: id, revision: 1, void: 0, at: time, phase, event_id: id },
+        ...{ recorded_at: time, currency: "USD", country: "", steps: [{ at: time, items }] },
+      };
+    };
+    const item = { item: "item", external_id: "plan" };
+    const paid = { ...item, price: "USD:1000/1", mrr: "10" };
+    return [
+      change(0, "started", [{ ...item, price: trialPrice, mrr: "0" }]),
+      end === "paid" ? change(2, "changed", [paid]) : change(2, "expired", []),
+    ];
+  };
   /** What a card says: its value, the difference, and what it is compared with. */
   async function card(name: string): Promise<string[]> {
     const cell = page
@@ -161,6 +184,30 @@ describe("Rates and comparisons", function () {
     expect(await page.locator(".side-facts .whole").innerText()).to.match(/^Compared with /);
     expect((await fact("Revenue"))[0]).to.equal("$0.00");
     expect(await fact("Sales")).to.deep.equal(["0", "▼ -100.0%"]);
+  });
+
+  it("should show trials where there are any, and the one figure of them that is chosen", async () => {
+    await open("/rates?range=3m");
+    expect(await page.getByRole("heading", { name: "Trials", exact: true }).count()).to.equal(0);
+    const { clickhouse } = endpoints.service;
+    await insertChanges(clickhouse, [
+      ...trial("kept", tenth(1), "paid"),
+      ...trial("left", tenth(1), "expired"),
+      ...trial("before", tenth(4), "paid"),
+    ]);
+    await open("/rates?range=3m");
+    expect(await card("Trials started")).to.deep.equal(["2", "▲ +100.0%", "1"]);
+    expect(await card("Trial conversion")).to.deep.equal(["50.00%", "▼ -50.00 points", "100.00%"]);
+    await page.locator(".fifths a.value").nth(2).click();
+    await page.waitForURL(/trials=trialsLost/);
+    const chart = page.getByRole("group", { name: /^By month of start/ });
+    const last = chart.locator("a[data-column]").nth(-2);
+    expect(await last.getAttribute("aria-label")).to.equal(`${monthName(1)}: 1`);
+    await last.press("Enter");
+    await page.waitForURL(/from=/);
+    await looked.settle();
+    expect((await card("Trials started"))[0]).to.equal("2");
+    expect((await card("Trials converted"))[0]).to.equal("1");
   });
 
   it("should find nothing wrong with them", async () => {
