@@ -9,6 +9,7 @@ import { productsAnswer } from "../../api/products/schema.js";
 import { ratesAnswer } from "../../api/rates/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
+import { trialsAnswer } from "../../api/trials/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { productId } from "../../schemas/ids.js";
 import {
@@ -34,6 +35,7 @@ const shapes = {
   "/v1/metrics/revenue": revenueAnswer,
   "/v1/metrics/summary": summaryAnswer,
   "/v1/metrics/rates": ratesAnswer,
+  "/v1/metrics/trials": trialsAnswer,
   "/v1/products": productsAnswer,
   "/v1/transactions": transactionsAnswer,
 };
