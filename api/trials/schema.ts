@@ -16,7 +16,6 @@ export const trialsQueryParameters = z.object({
   ...clocksQuery,
   ...formatQuery,
 });
-export type TrialsQuery = z.output<typeof trialsQueryParameters>;
 
 const counts = {
   started: z.int().describe("Subscriptions whose first trial began in it."),
@@ -57,9 +56,9 @@ export const trialsAnswer = figuresAnswer("TrialsAnswer", {
         .optional()
         .meta({
           description:
-            "With `compare`: as many months just before, the same of a year before, or the same as " +
-            "known then; null before 1970. Earlier ones had as long to convert: they are as of " +
-            "`at` moved by as many months.",
+            "With `compare`: as many months just before, the same of a year before, or the " +
+            "same as known then; null before 1970. Earlier ones had as long to convert: they " +
+            "are as of `at` moved by as many months.",
         }),
     })
     .meta({ id: "Trials" }),

@@ -12,6 +12,7 @@ import { summaryAnswer } from "../../api/summary/schema.js";
 import { trialsAnswer } from "../../api/trials/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { productId } from "../../schemas/ids.js";
+import { trialPrice } from "../../schemas/subscriptions/change.js";
 import {
   type Endpoints,
   expectError,
@@ -22,6 +23,7 @@ import {
 import { movementsIn } from "../harness/movement-table.js";
 import {
   type TestVersion,
+  insertChanges,
   insertLedger,
   insertMovements,
   insertTransactions,
@@ -122,6 +124,13 @@ describe("The read interface", () => {
         await insertTransactions(clickhouse, mine, [
           { ...recorded, id: "a", timestamp: when, version: 1 },
         ]);
+        const trial = {
+          account: "a",
+          change_id: "trial",
+          phase: "started",
+          mrr: trialPrice,
+        } as const;
+        await insertChanges(clickhouse, mine, [{ ...recorded, ...trial, at: when }]);
       });
 
       const figures = async (query: string) => {

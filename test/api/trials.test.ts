@@ -279,12 +279,12 @@ describe("GET /v1/metrics/trials", () => {
       numRuns: 1,
       seed: 31,
     });
-    const lines = drawn.map((each, revision) =>
-      [
-        ...[each.subscription, each.at, each.recorded, each.phase, `${each.first}${each.later}`],
-        ...[`${each.subscription} ${each.id}`, String(revision + 1), each.void],
-      ].join(" | "),
-    );
+    const lines = drawn.map((each, revision) => {
+      const { subscription, at, recorded, phase, first } = each;
+      const id = `${subscription} ${each.id}`;
+      const steps = `${first}${each.later}`;
+      return [subscription, at, recorded, phase, steps, id, revision + 1, each.void].join(" | ");
+    });
     const head = "subscription | at | recorded | phase | steps | id | revision | void";
     const tenant = newTenant();
     const changes = changesIn([head, ...lines].join("\n"), tenant);
@@ -386,7 +386,7 @@ describe("GET /v1/metrics/trials", () => {
       expect(counts(await ask({ ...may, provider: "apple" }))).to.deep.equal([1, 0, 1, 0, 0]);
     });
 
-    it("should be compared with trials that had as long to convert, and with those known", async () => {
+    it("should be compared with trials that had as long to convert, or as known then", async () => {
       const { compare } = await ask({
         from: "2026-05-01",
         to: "2026-06-01",

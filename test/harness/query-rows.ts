@@ -5,6 +5,7 @@ import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import { columnNames } from "../../stores/clickhouse/structure.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import type { Several } from "../../schemas/http/several.js";
+import { trialPrice } from "../../schemas/subscriptions/change.js";
 
 export interface Tenant {
   readonly workspace: string;
@@ -177,7 +178,7 @@ export interface TestChange {
   readonly at: number;
   readonly recorded_at: number;
   readonly phase: "expired" | "started" | "changed" | "ended";
-  /** MRR from then on; a price of its own for each value */
+  /** MRR from then on, a price of its own for each value; or `trialPrice` */
   readonly mrr: string;
   /** Made from `change_id` when left out. */
   readonly event_id?: string;
@@ -199,14 +200,18 @@ export async function insertChanges(
     currency: "USD",
     country: "",
     ...change,
-    steps: [{ at: change.at, items: mrr === "0" ? [] : [{ ...item, price: `USD:${mrr}`, mrr }] }],
+    steps: [{ at: change.at, items: itemsOf(mrr) }],
   }));
   await clickhouse.write(
     `INSERT INTO subscription_changes SELECT *, ${bookedNow} FROM ${jsonRows(changeColumns, rows)}`,
   );
 }
 
-const item = { item: "item", external_id: "prod_a" };
+function itemsOf(mrr: string) {
+  const item = { item: "item", external_id: "prod_a" };
+  if (mrr === trialPrice) return [{ ...item, price: trialPrice, mrr: "0" }];
+  return mrr === "0" ? [] : [{ ...item, price: `USD:${mrr}`, mrr }];
+}
 
 const changeColumns = `workspace String, environment String, account String, provider String,
   subscription String, change_id String, revision UInt32, void UInt8, at DateTime64(3, 'UTC'),

@@ -57,9 +57,21 @@ describe("Rates and comparisons", function () {
       const time = clickhouseTime(Date.parse(at) + day * dayMs);
       const id = `evt-${subscription}-${day}`;
       return {
-        ...{ workspace, environment: "live", account: subscription, provider: "stripe" },
-        ...{ subscription, change_id: id, revision: 1, void: 0, at: time, phase, event_id: id },
-        ...{ recorded_at: time, currency: "USD", country: "", steps: [{ at: time, items }] },
+        workspace,
+        environment: "live",
+        account: subscription,
+        provider: "stripe",
+        subscription,
+        change_id: id,
+        revision: 1,
+        void: 0,
+        at: time,
+        phase,
+        event_id: id,
+        recorded_at: time,
+        currency: "USD",
+        country: "",
+        steps: [{ at: time, items }],
       };
     };
     const item = { item: "item", external_id: "plan" };
@@ -186,7 +198,7 @@ describe("Rates and comparisons", function () {
     expect(await fact("Sales")).to.deep.equal(["0", "▼ -100.0%"]);
   });
 
-  it("should show trials where there are any, and the one figure of them that is chosen", async () => {
+  it("should show trials where there are any, and the chosen figure over time", async () => {
     await open("/rates?range=3m");
     expect(await page.getByRole("heading", { name: "Trials", exact: true }).count()).to.equal(0);
     const { clickhouse } = endpoints.service;
