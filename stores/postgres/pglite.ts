@@ -1,9 +1,10 @@
 /** The embedded metadata store: Postgres in this process, kept in a folder. */
-import { type FileHandle, mkdir, open, readdir } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { PGlite, types } from "@electric-sql/pglite";
 import { columns, type Postgres, PostgresUnavailable } from "./postgres.js";
 import { isUnavailable } from "./errors.js";
+import { FolderSync } from "./folder-sync.js";
 
 /** All of it is resident from the start on; Postgres would take 128 MB. */
 const sharedBuffers = "32MB";
@@ -19,6 +20,8 @@ export async function openPglite(path: string): Promise<Postgres> {
       [types.BYTEA]: columns.bytea,
     },
   });
+  // PGlite writes its log without fsync; as in any Postgres, the log alone brings all back.
+  const log = new FolderSync(join(path, "pg_wal"));
   return {
     query: <T>(sql: string, values: readonly unknown[] = []) =>
       orUnavailable(async () => (await database.query<T>(sql, [...values])).rows),
@@ -30,7 +33,7 @@ export async function openPglite(path: string): Promise<Postgres> {
               (await transaction.query<T>(sql, [...values])).rows,
           }),
         );
-        await syncFiles(join(path, "pg_wal"));
+        await log.synced();
         return result;
       }),
     close: () => database.close(),
@@ -43,32 +46,5 @@ async function orUnavailable<Result>(ask: () => Promise<Result>): Promise<Result
     return await ask();
   } catch (error) {
     throw isUnavailable(error) ? new PostgresUnavailable("no room", { cause: error }) : error;
-  }
-}
-
-/** PGlite writes its log without fsync; as in any Postgres, the log alone brings all back. */
-async function syncFiles(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isFile()) await sync(join(folder, entry.name));
-  }
-  await sync(folder);
-}
-
-async function sync(path: string): Promise<void> {
-  const handle = await openIfThere(path);
-  try {
-    await handle?.sync();
-  } finally {
-    await handle?.close();
-  }
-}
-
-/** Postgres may recycle a segment between the listing and this. */
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
   }
 }
