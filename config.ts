@@ -353,6 +353,8 @@ const settings = z.object({
   GUMROAD_API_URL: url.default("https://api.gumroad.com"),
   APPLE_API_URL: url.optional(),
   GOOGLE_API_URL: url.default("https://androidpublisher.googleapis.com"),
+  /** Of each integration; absent: as many as its provider allows. */
+  PROVIDER_CALLS_PER_SECOND: positive.optional(),
   /** Hosts beside Google's own that `token_uri` of a service account's key may name. */
   GOOGLE_TOKEN_HOSTS: z
     .string()

@@ -67,7 +67,8 @@ export function openProviderApis(
     const known = lines.get(id);
     // New credentials begin anew: what the old ones ran into says nothing about them.
     if (known?.isFor(credentials)) return known;
-    const pace = addressPaces.get(token) ?? new Pace(api);
+    const requestsPerSecond = config.PROVIDER_CALLS_PER_SECOND ?? api.requestsPerSecond;
+    const pace = addressPaces.get(token) ?? new Pace({ requestsPerSecond });
     if (api.limitsAddress === true) addressPaces.set(token, pace);
     const line = new ApiLine(api, credentials, apiUrl(config, token), patience, pace);
     lines.set(id, line);
