@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { at, list, text } from "../readers/json.js";
 import { type Merchant, read, readPages } from "../merchant.js";
+import { until } from "../../harness/promises.js";
 
 /** Moments to ask for: `at`, and `known_at` where it is reported. */
 export interface Clocks {
@@ -38,14 +39,22 @@ export async function answersOf(
   }
   const transactions = await readPages(merchant, "/v1/transactions", {});
   for (const row of transactions.slice(0, openedMax)) {
-    const opened = await ask(`/v1/transactions/${text(row, "id")}`);
-    const entries = list(opened, "ledger");
+    const path = `/v1/transactions/${text(row, "id")}`;
+    const entries = list(await read(merchant, path), "data", "ledger");
     for (const entry of entries) expect(text(entry, "booked_at")).to.not.equal("");
     const events = new Set(entries.map((entry) => text(entry, "event_id")));
     expect(events.size, "events behind a transaction").to.be.greaterThan(0);
+    for (const event of events) await until(() => isJournaled(merchant, event));
+    await ask(path);
     for (const event of events) await ask(`/v1/events/${event}`);
   }
   return answers;
+}
+
+/** The journal is written some seconds after the figures (journalPace, processors/role.ts). */
+async function isJournaled(merchant: Merchant, event: string | null): Promise<boolean> {
+  const deliveries = list(await read(merchant, `/v1/events/${event}`), "data", "deliveries");
+  return deliveries.every((delivery) => text(delivery, "outcome") !== null);
 }
 
 export function expectSameAnswers(
