@@ -8,6 +8,7 @@ import { limits } from "../../../config.js";
 import { rejection } from "../../harness/promises.js";
 import { testLogger } from "../../harness/stores.js";
 
+const appendMsMax = 50;
 const quiet = kafkajs.logLevel.NOTHING;
 
 /** The offset of each partition that is reported, by its number. */
@@ -27,7 +28,7 @@ describe("An append that takes several requests", () => {
     const appender = over((key) => {
       sent.push(key);
       // The second request would begin when the time of the append is over.
-      performance.now = () => now() + limits.kafkaAppendMsMax + 1;
+      performance.now = () => now() + appendMsMax + 1;
     });
     const error = await rejection(appender.append(records));
     expect(sent).to.deep.equal(["first"]);
@@ -154,7 +155,7 @@ describe("An append that takes several requests", () => {
         ...producerOf(config),
         connect: async () => {
           if (noConnection === undefined) return;
-          performance.now = () => now() + limits.kafkaAppendMsMax + 1;
+          performance.now = () => now() + appendMsMax + 1;
           throw noConnection;
         },
         send: async (sent: ProducerRecord) => {
@@ -171,7 +172,7 @@ describe("An append that takes several requests", () => {
       });
       return connection;
     };
-    const settings = { brokers: [], tls: null, sasl: null, appendMsMax: 50 };
+    const settings = { brokers: [], tls: null, sasl: null, appendMsMax };
     const pending = new Pending(limits.logPendingBytesMax);
     const appender = new KafkaAppender(settings, "topic", pending, testLogger, connect);
     return { appender, played: () => connections };
