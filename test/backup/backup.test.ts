@@ -43,7 +43,6 @@ import {
   runCommand,
   startService,
   stop,
-  whenJournaled,
   whenReady,
 } from "../harness/service-process.js";
 import { spoiledBackups } from "./spoiled-backups.js";
@@ -131,7 +130,6 @@ describe("The commands", function suite() {
     sent.push(...(await sendAll(merchant, events.slice(half))));
     online = await asking;
     await whenBooked(merchant);
-    await whenJournaled(port);
     const last = { at: new Date(end).toISOString() };
     clocks = [last, { ...last, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
