@@ -13,10 +13,10 @@ import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
 import { type Digest, chooseDigest, digestOf, endDigest } from "../../workspaces/digests.js";
 import { findMember } from "../../workspaces/members/memberships.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
-import { PeriodIncomplete, readFigures } from "../digests/figures.js";
-import { digestMessage } from "../digests/message.js";
+import { PeriodIncomplete, readFigures } from "./figures.js";
+import { digestMessage } from "./message.js";
 import type { Reads } from "../reading/in-process.js";
-import type { Calls } from "./calls.js";
+import type { Calls } from "../manage/calls.js";
 
 export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: Reads): void {
   const { config, postgres, vault } = service;

@@ -33,12 +33,12 @@ import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { findMember } from "../../workspaces/members/memberships.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
-import { testOnHistory } from "../alerts/history.js";
-import { namingOf } from "../alerts/run.js";
-import { type Naming, titleOf } from "../alerts/sentences.js";
+import { testOnHistory } from "./history.js";
+import { namingOf } from "./run.js";
+import { type Naming, titleOf } from "./sentences.js";
 import type { Reads } from "../reading/in-process.js";
-import type { Calls } from "./calls.js";
-import { requireRoom } from "./room.js";
+import type { Calls } from "../manage/calls.js";
+import { requireRoom } from "../manage/room.js";
 
 export function alertRoutes(service: Service, calls: Calls<Workspace>, reads: Reads): void {
   const { config, postgres, vault } = service;
