@@ -233,6 +233,8 @@ function asReported(row: RecordedMovement) {
   return { ...same, mrr: Number(exact), at, recorded_at: recorded };
 }
 
-function essence({ workspace: _workspace, environment: _live, ...reported }: MovementRecord) {
+/** As the list has it: only the topic knows whether a history was read. */
+function essence(record: MovementRecord) {
+  const { workspace: _workspace, environment: _live, backfill: _read, ...reported } = record;
   return { ...reported, mrr: Number(reported.mrr) };
 }

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { type RejectRow, insertRejects } from "../../workspaces/rejects/rejects.js";
 import { attention } from "../../schemas/http/manage.js";
+import { until } from "../harness/promises.js";
 import { expectError, newStripeEvent, suiteEndpoints } from "../harness/endpoints.js";
 
 describe("What needs attention", () => {
@@ -49,6 +50,12 @@ describe("What needs attention", () => {
     const sale = { provider: "custom", event_type: "transaction.sale", amount: 10 };
     await endpoints.ingest({ ...sale, currency: "USD", event_id: "converted" });
     await endpoints.booked();
+    // The journal, written behind the figures, says when the first call came.
+    await until(async () => {
+      const journaled =
+        "SELECT 1 FROM raw_events WHERE workspace = {workspace:String} AND form = 'webhook'";
+      return (await service.clickhouse.rows(journaled, { workspace })).length > 0;
+    });
   });
 
   const ask = async (environment: string) => {

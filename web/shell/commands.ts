@@ -4,7 +4,8 @@ import { ranges } from "../state/ranges.js";
 import { ownsInstallation, session } from "../state/session.js";
 import { type View, mrrFilterNames } from "../state/view.js";
 import { frozen } from "./freeze.js";
-import { type Place, installationPages, screens, settingsPages } from "./places.js";
+import { type Place, screens } from "./places.js";
+import { installationPages, settingsPages } from "./settings-pages.js";
 import { nextScheme } from "./scheme.js";
 
 export interface Command {

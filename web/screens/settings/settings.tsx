@@ -2,7 +2,7 @@
 import "../../styles/settings.css";
 import type { FunctionComponent } from "preact";
 import { Bar } from "../../shell/bar.js";
-import { installationPages, settingsPages } from "../../shell/places.js";
+import { installationPages, settingsPages } from "../../shell/settings-pages.js";
 import { ownsInstallation } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
