@@ -1,4 +1,5 @@
 /** Why another tool shows another MRR: from the figure to the accounts and their rules. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
@@ -93,7 +94,11 @@ describe("Definitions of MRR", function () {
     expect(await answer.text()).to.include("RevenueCat beside ours");
   });
 
-  it("should be found by the palette", async () => {
+  it("should be found by the palette, also by keys pressed before it has come", async () => {
+    await context.route(/\/palette-.*\.js$/, async (route) => {
+      await pause(500);
+      await route.continue();
+    });
     await open("/overview");
     await page.keyboard.press("ControlOrMeta+k");
     await page.keyboard.type("definitions of");

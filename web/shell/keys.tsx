@@ -12,6 +12,15 @@ const Palette = screenOf(() => import("./palette.js"));
 
 const shown = signal<"nothing" | "palette" | "help">("nothing");
 
+/** What is typed while the palette is on its way; null while it takes the keys itself. */
+let early: string[] | null = [];
+
+function takeEarly(): readonly string[] {
+  const keys = early ?? [];
+  early = null;
+  return keys;
+}
+
 export function openPalette(): void {
   shown.value = "palette";
 }
@@ -29,6 +38,12 @@ export function Keys() {
         return;
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return;
+      if (shown.peek() === "palette" && early !== null) {
+        if (key === "Escape") shown.value = "nothing";
+        else if (key === "Enter" || key.length === 1) early.push(key);
+        event.preventDefault();
+        return;
+      }
       const goal = isAfterG ? screens.find((screen) => screen.key === key) : undefined;
       isAfterG = key === "g";
       if (goal !== undefined) route(view.to(goal.path));
@@ -42,10 +57,13 @@ export function Keys() {
 
   const show = (what: typeof shown.value): void => void (shown.value = what);
   const { value } = shown;
+  useEffect(() => {
+    if (value !== "palette") early = [];
+  }, [value]);
   if (value === "nothing") return null;
   return (
     <ErrorBoundary>
-      <Palette view={view} shown={value} show={show} />
+      <Palette view={view} shown={value} show={show} takeEarly={takeEarly} />
     </ErrorBoundary>
   );
 }

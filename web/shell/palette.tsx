@@ -10,25 +10,36 @@ export default function KeysDialog(props: {
   readonly view: View;
   readonly shown: "palette" | "help";
   readonly show: (what: "nothing" | "help") => void;
+  /** @returns keys that were pressed before */
+  readonly takeEarly: () => readonly string[];
 }) {
-  const { view, shown, show } = props;
+  const { view, shown, show, takeEarly } = props;
   const close = (): void => show("nothing");
   if (shown === "help") return <Help onClose={close} />;
-  return <Palette view={view} onClose={close} onHelp={() => show("help")} />;
+  const onHelp = (): void => show("help");
+  return <Palette view={view} onClose={close} onHelp={onHelp} takeEarly={takeEarly} />;
 }
 
 function Palette(props: {
   readonly view: View;
   readonly onClose: () => void;
   readonly onHelp: () => void;
+  readonly takeEarly: () => readonly string[];
 }) {
-  const { view, onClose, onHelp } = props;
+  const { view, onClose, onHelp, takeEarly } = props;
   const { route } = useLocation();
   const [text, setText] = useState("");
   const [index, setIndex] = useState(0);
   const input = useRef<HTMLInputElement>(null);
   const commands = useMemo(() => commandsOf(view, text, onHelp).slice(0, paletteMax), [view, text]);
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    input.current?.focus();
+    const keys = takeEarly();
+    const given = keys.filter((key) => key !== "Enter").join("");
+    setText((since) => given + since);
+    const [first] = commandsOf(view, given, onHelp);
+    if (keys.includes("Enter") && first !== undefined) run(first);
+  }, []);
   const run = ({ act }: Command): void => {
     onClose();
     if (typeof act === "string") route(act);
