@@ -29,6 +29,8 @@ async function isReachable(): Promise<boolean> {
   return answer?.ok === true;
 }
 
+const retryMs = 1_000;
+
 function NotLoaded() {
   const [isTrying, setTrying] = useState(false);
   const tryAgain = async (): Promise<void> => {
@@ -37,9 +39,18 @@ function NotLoaded() {
     else setTrying(false);
   };
   useEffect(() => {
-    const wake = (): void => void tryAgain();
+    let tries: ReturnType<typeof setInterval> | undefined;
+    // The network may answer only some time after the browser says that it is there.
+    const wake = (): void => {
+      clearInterval(tries);
+      tries = setInterval(() => void tryAgain(), retryMs);
+      void tryAgain();
+    };
     addEventListener("online", wake);
-    return () => removeEventListener("online", wake);
+    return () => {
+      clearInterval(tries);
+      removeEventListener("online", wake);
+    };
   }, []);
   return (
     <Broken title="This screen could not be loaded">
