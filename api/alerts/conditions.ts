@@ -110,7 +110,7 @@ function mayCross({ grows }: Kind, { is }: AlertCondition): boolean {
   return (is === "above" && grows === "up") || (is === "below" && grows === "down");
 }
 
-/** How many points before the first one judged are needed. */
+/** How many earlier points a condition needs to judge the first one. */
 export function lookBack(condition: AlertCondition, stride: number): number {
   if (condition.is === "change") return condition.over;
   return condition.is === "unusual" ? condition.periods * stride + 1 : 0;

@@ -52,7 +52,7 @@ export function checkDefined(query: Readonly<Record<string, unknown>>): void {
 /**
  * As `mrrPairs` has them: by provider, as of a moment and a month before.
  *
- * @throws ApiError 422 when there is more than one answer may go over
+ * @throws ApiError 422 when there are more changes than one call may read
  */
 export async function definedMrr(defined: Defined, asOf: AsOf): Promise<MrrPairRow[]> {
   const moments = [Math.max(0, growthThen(asOf.at)), asOf.at];
@@ -76,7 +76,7 @@ export async function definedMrr(defined: Defined, asOf: AsOf): Promise<MrrPairR
 /**
  * As rows of `movementSeriesQuery`.
  *
- * @throws ApiError 422 when there is more than one answer may go over
+ * @throws ApiError 422 when there are more changes than one call may read
  */
 export async function definedMovements(
   defined: Defined,

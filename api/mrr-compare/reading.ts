@@ -40,7 +40,7 @@ export interface Compared {
 
 type Store = Pick<Service, "clickhouse" | "rates">;
 
-/** @throws ApiError 422 when there is more than one answer may go over */
+/** @throws ApiError 422 when there are more changes than one call may read */
 export async function compareAccounts(
   service: Store,
   definition: Definition,
@@ -72,7 +72,7 @@ interface AccountRead {
  * Every account as a definition reads it at some moments.
  *
  * @param moments ms since 1970, none after `of.asOf.at`
- * @throws ApiError 422 when there is more than one answer may go over
+ * @throws ApiError 422 when there are more changes than one call may read
  */
 export async function readAccounts(
   service: Store,
@@ -83,22 +83,20 @@ export async function readAccounts(
   take: (read: AccountRead) => void,
 ): Promise<void> {
   await checkSize(service, of);
-  const readAt = await Promise.all(
-    moments.map(async (at) => {
-      const asOf = { ...of.asOf, at };
-      const refunds = rules.includes(refundEnds)
-        ? grouped(
-            await rowsOf<RefundedRow>(service, refundedQuery({ ...of, asOf })),
-            ({ account }) => account,
-          )
-        : new Map<string, RefundedRow[]>();
-      return (account: string, changes: readonly ComparedChange[]): Reading => ({
-        account: accountStateAt(changes, clickhouseTime(at)),
-        rateOf: (original) => service.rates.quote(original, currency, at)?.rate ?? null,
-        refunded: new Set(refunds.get(account)?.map(({ external_id: sku }) => sku)),
-      });
-    }),
-  );
+  const readAt: ((account: string, changes: readonly ComparedChange[]) => Reading)[] = [];
+  // One statement after the other: other callers need connections, too.
+  for (const at of moments) {
+    const asOf = { ...of.asOf, at };
+    const rows = rules.includes(refundEnds)
+      ? await rowsOf<RefundedRow>(service, refundedQuery({ ...of, asOf }))
+      : [];
+    const refunds = grouped(rows, ({ account }) => account);
+    readAt.push((account, changes) => ({
+      account: accountStateAt(changes, clickhouseTime(at)),
+      rateOf: (original) => service.rates.quote(original, currency, at)?.rate ?? null,
+      refunded: new Set(refunds.get(account)?.map(({ external_id: sku }) => sku)),
+    }));
+  }
   for await (const slice of slices(service, of)) {
     await inTurns(
       grouped(slice, ({ account }) => account),

@@ -79,7 +79,7 @@ export function signingKeyOf<Key extends Pick<ProofKey, "madeAt">>(
   return keys.find(({ madeAt }) => madeAt + keyRestMs <= now) ?? keys.at(-1) ?? null;
 }
 
-/** What RFC 8410 puts before the 32 bytes of a private key. */
+/** The DER prefix of an Ed25519 private key (RFC 8410); its 32 bytes follow. */
 const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex");
 
 function keyOf(seed: Buffer, madeAt: number): ProofKey {

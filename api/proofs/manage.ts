@@ -110,7 +110,7 @@ export function proofManageRoutes(
   }
 }
 
-/** @throws ApiError 422 for what would say nothing, or mislead */
+/** @throws ApiError 422 for options that do not fit each other or the figure */
 function checkFit(asked: NewProof, now: number): void {
   const { figure, months, shown_as: as, at, frozen } = asked;
   const { of, unit } = figures[figure];

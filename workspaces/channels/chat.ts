@@ -23,7 +23,7 @@ export async function sendChat(
   await post(config, url, { headers: { "content-type": "application/json" }, body }, stopping);
 }
 
-/** Names and links cannot be read as mentions or markup. */
+/** Escapes text, so that names in it do not become mentions or markup. */
 function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

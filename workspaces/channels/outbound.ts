@@ -1,7 +1,7 @@
 /**
  * Calls of addresses that members typed in: their webhooks and chat channels. Nobody may reach what
  * only this machine reaches by them, so names that lead to private addresses are refused, and
- * redirects are not followed. What a name leads to is checked for the very connection that is made.
+ * redirects are not followed. The address is checked again when the connection is made.
  */
 import { lookup } from "node:dns";
 import { request as requestHttp, type IncomingMessage } from "node:http";

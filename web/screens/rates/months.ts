@@ -1,7 +1,9 @@
 /** Months as the screen of rates shows them. */
 import type { MonthRates } from "../../../api/rates/schema.js";
 import { month as monthName } from "../../format/dates.js";
+import { comparisons } from "../../shell/bar.js";
 import { dayAfter } from "../../state/ranges.js";
+import type { View } from "../../state/view.js";
 
 type Month = Pick<MonthRates, "month" | "until" | "is_whole">;
 
@@ -17,4 +19,13 @@ export function labelOf(row: Month): string {
 export function daysOf(row: Month): { readonly from: string; readonly to: string } {
   const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);
   return { from: firstDay(row), to: dayAfter(last) };
+}
+
+/** @param then of the time compared with; null or left out: none is shown */
+export function legendOf(then: object | null | undefined, { comparison }: View) {
+  if (then === undefined || then === null) return [];
+  return [
+    { label: "These months", tone: "accent" as const },
+    { label: comparisons[comparison], tone: "then" as const },
+  ];
 }

@@ -10,13 +10,13 @@ import { Empty, Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { NoteList, useAnnotations } from "../../shell/annotations.js";
-import { Bar, comparisons } from "../../shell/bar.js";
+import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
-import { daysOf, firstDay, labelOf } from "./months.js";
+import { daysOf, firstDay, labelOf, legendOf } from "./months.js";
 import { Trials } from "./trials.js";
 
 const path = "/v1/metrics/rates";
@@ -79,14 +79,7 @@ export default function Rates() {
         title={<Title of={shown.of}>{answerOf(series, shown, currency)}</Title>}
         name={shown.of}
         isStale={isStale}
-        legend={
-          then === undefined || then === null
-            ? []
-            : [
-                { label: "These months", tone: "accent" },
-                { label: comparisons[view.comparison], tone: "then" },
-              ]
-        }
+        legend={legendOf(then, view)}
         exports={<SeriesExports path={path} params={params} />}
         table={<RatesTable rows={series} currency={currency} />}
       >

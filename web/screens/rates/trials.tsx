@@ -11,12 +11,11 @@ import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { useAnnotations } from "../../shell/annotations.js";
-import { comparisons } from "../../shell/bar.js";
 import { useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
-import { daysOf, firstDay, labelOf } from "./months.js";
+import { daysOf, firstDay, labelOf, legendOf } from "./months.js";
 
 const path = "/v1/metrics/trials";
 
@@ -77,14 +76,7 @@ export function Trials() {
         title={<Title of={shown.of}>{answerOf(series, shown)}</Title>}
         name={shown.of}
         isStale={isStale}
-        legend={
-          then === undefined || then === null
-            ? []
-            : [
-                { label: "These months", tone: "accent" },
-                { label: comparisons[view.comparison], tone: "then" },
-              ]
-        }
+        legend={legendOf(then, view)}
         exports={<SeriesExports path={path} params={params} />}
         table={<TrialsTable rows={series} />}
       >
