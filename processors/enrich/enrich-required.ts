@@ -35,9 +35,7 @@ export async function completeEvents(
   // 1. Ask and decode; the answers are durable before they are used. A slow API delays only its own
   // events.
   const raws = rawRecords(records, "complete");
-  for await (const outcomes of groupsAsCompleted(
-    raws.map((record) => completeEvent(service, record)),
-  )) {
+  for await (const outcomes of groupsAsCompleted(completions(service, raws))) {
     // 2. Keep whom the events name and publish, as normalizing does.
     await keepCustomers(service, outcomes);
     await publishOutcomes(service, outcomes);
@@ -47,6 +45,23 @@ export async function completeEvents(
     const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
     await insertRawEvents(service.clickhouse, rows);
   }
+}
+
+/**
+ * Repeats of an event wait for its first delivery, whose receipt counts: published earlier, they
+ * would be booked with a later receipt.
+ */
+function completions(service: EnrichingService, records: readonly LogRecord[]): Promise<Outcome>[] {
+  const newest = new Map<LogRecord["key"], Promise<Outcome>>();
+  return records.map((record) => {
+    const before = newest.get(record.key);
+    const completing =
+      before === undefined
+        ? completeEvent(service, record)
+        : before.then(() => completeEvent(service, record));
+    newest.set(record.key, completing);
+    return completing;
+  });
 }
 
 /** The raw records of one step, as they are on the raw topic. */

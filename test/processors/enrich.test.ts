@@ -1,4 +1,5 @@
 /** What events leave out is asked of the provider's API, and holds up nothing else. */
+import { setTimeout as pause } from "node:timers/promises";
 import { basename } from "node:path";
 import { expect } from "chai";
 import { factRecords, rawEventCodec, topics } from "../../schemas/records/records.js";
@@ -362,6 +363,36 @@ describe("Events that ask", function suite() {
     await until(async () => (await mrr()) === before + 20);
   });
 
+  it("should book a repeated event by its first receipt, whichever is answered first", async () => {
+    const { clickhouse, log } = endpoints.service;
+    let answerFirst = (): void => {};
+    let calls = 0;
+    api.misbehave = (request, response) => {
+      if (request.url?.includes("sub_twice") !== true) return false;
+      const answer = () => send(response, 200, { ...answeredDiscount, id: "sub_twice" });
+      if ((calls += 1) === 1) answerFirst = answer;
+      else answer();
+      return true;
+    };
+    const before = await mrr();
+    const event = subscription("twice", { discounts: ["di_half"] });
+    const first = Date.now() - 1_000;
+    const records = await Promise.all(
+      [first, first + 500].map((receivedAt) => incompleteRecord(event, "complete", receivedAt)),
+    );
+    await log.append(topics.incomplete, records);
+    await until(() => calls > 0);
+    // Enough for the repeat, if it did not wait.
+    await pause(300);
+    answerFirst();
+    await until(async () => (await mrr()) === before + 10);
+    const changes = await clickhouse.rows<{ ms: string }>(
+      `SELECT toUnixTimestamp64Milli(recorded_at) AS ms FROM subscription_changes
+       WHERE subscription = 'sub_twice'`,
+    );
+    expect(changes.map(({ ms }) => Number(ms))).to.deep.equal([first]);
+  });
+
   it("should read the same again without asking, in a replay of the topic", async () => {
     const record = await rawRecordOf("evt_enrich_sub_half");
     const calls = api.calls.length;
@@ -443,7 +474,11 @@ describe("Events that ask", function suite() {
     };
   }
 
-  async function incompleteRecord(body: JsonObject, step: "complete" | "enrich") {
+  async function incompleteRecord(
+    body: JsonObject,
+    step: "complete" | "enrich",
+    receivedAt = Date.now(),
+  ) {
     const { service, workspace } = endpoints;
     const heading = stripe.heading(body, {}, Date.now());
     if (heading === null) throw new Error("no event");
@@ -454,7 +489,7 @@ describe("Events that ask", function suite() {
       integration: String(integrations.json.data[0].id),
       native_id: heading.nativeId,
       native_type: heading.nativeType,
-      received_at: Date.now(),
+      received_at: receivedAt,
       rates_edition: service.rates.edition,
     });
     return incompleteOf(service.vault, meta, body, step);
