@@ -278,22 +278,26 @@ function sources(): Source[] {
 }
 
 function readSources(): Source[] {
-  return tracked()
-    .filter((path) => /\.tsx?$/.test(path))
-    .map((path) => {
-      const text = readFileSync(projectFile(path), "utf8");
-      const names = [...text.matchAll(importPattern)].map(([, name = ""]) => name);
-      return {
-        path,
-        text,
-        imports: {
-          ours: names
-            .filter((name) => name.startsWith("."))
-            .map((name) => join(dirname(path), name)),
-          packages: names.filter((name) => !name.startsWith(".")),
-        },
-      };
-    });
+  return (
+    tracked()
+      .filter((path) => /\.tsx?$/.test(path))
+      // Examples are programs of their own.
+      .filter((path) => !path.startsWith("docs/"))
+      .map((path) => {
+        const text = readFileSync(projectFile(path), "utf8");
+        const names = [...text.matchAll(importPattern)].map(([, name = ""]) => name);
+        return {
+          path,
+          text,
+          imports: {
+            ours: names
+              .filter((name) => name.startsWith("."))
+              .map((name) => join(dirname(path), name)),
+            packages: names.filter((name) => !name.startsWith(".")),
+          },
+        };
+      })
+  );
 }
 
 /** Files under version control, or about to be. */

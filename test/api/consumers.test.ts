@@ -1,6 +1,6 @@
 /**
- * The example consumers of docs/consumers against a real broker and a process of ours, which is
- * their schema registry too: what they print is what the API answers.
+ * The examples of docs/consumers against a real broker and a process of ours, which is their schema
+ * registry too: what they print is what the API answers.
  */
 import { type ChildProcess, execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -54,7 +54,14 @@ const consumers: readonly {
   },
 ];
 
-describe("the example consumers", function suite() {
+const client = {
+  name: "TypeScript",
+  folder: projectFile("docs", "consumers", "typescript"),
+  installed: "node_modules",
+  install: "npm ci",
+};
+
+describe("the examples for data teams", function suite() {
   this.timeout(300_000);
   let folder: ServerFolder | undefined;
   let kafka: LocalServer | undefined;
@@ -65,13 +72,14 @@ describe("the example consumers", function suite() {
   before(async function open() {
     needTime(this);
     await needServers(this, "kafka");
-    const missing = consumers.filter(({ folder: home, installed }) => !hasIn(home, installed));
+    const examples = [...consumers, client];
+    const missing = examples.filter(({ folder: home, installed }) => !hasIn(home, installed));
     for (const { name, folder: home, install } of missing) {
-      const reported = `The ${name} consumer is not installed: in ${home} run ${install}`;
+      const reported = `The ${name} example is not installed: in ${home} run ${install}`;
       if (process.env.CI !== undefined) throw new Error(reported);
       process.stderr.write(`${reported}\n`);
     }
-    if (missing.length === consumers.length) this.skip();
+    if (missing.length === examples.length) this.skip();
     folder = await openServerFolder("consumers");
     kafka = await startKafka({ folder: join(folder.path, "kafka"), port: await freePort() });
     const port = await freePort();
@@ -106,6 +114,16 @@ describe("the example consumers", function suite() {
       expect(roundedMrr(stdout.trim())).to.equal(await expectedLines(merchant));
     });
   }
+
+  it("should print them by the HTTP interface, typed by its document", async function ask() {
+    if (!hasIn(client.folder, client.installed)) this.skip();
+    const { stdout } = await promisify(execFile)("npm", ["start", "--silent"], {
+      cwd: client.folder,
+      env: { ...process.env, REVENUE_URL: merchant.endpoint.base, REVENUE_KEY: merchant.key },
+    });
+    const expected = (await expectedLines(merchant)).replaceAll(/ sold in .*/g, "");
+    expect(stdout.trim()).to.equal(expected);
+  });
 });
 
 const sale = (id: string, amount: number, currency: string) => ({
