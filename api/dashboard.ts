@@ -1,6 +1,6 @@
 /**
- * The dashboard's files, as the build of `web/` left them in `dist/web`: read once, held in memory.
- * Names of assets hold a hash of their content, so browsers keep them; the page itself is asked for
+ * The dashboard's files, as the build of `web/` left them in `dist/web`: read once, kept in memory.
+ * Names of assets hold a hash of their content, so browsers keep them; the page itself is requested
  * each time.
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
@@ -37,7 +37,7 @@ const clientPaths = [
 interface File {
   readonly type: string;
   readonly bytes: Buffer;
-  /** By content coding; none for what is compressed already. */
+  /** By content coding; none for files that are compressed already. */
   readonly compressed: Readonly<Record<string, Buffer>>;
 }
 
@@ -50,7 +50,7 @@ export function dashboardRoutes(
   let files = readFiles(folder);
 
   const page = (ctx: Context): void => {
-    // Built after the start, while somebody works on it.
+    // Built after the start, during development.
     if (!files.has("index.html")) files = readFiles(folder);
     const index = files.get("index.html");
     setHeaders(ctx, hsts);
@@ -73,7 +73,7 @@ export function dashboardRoutes(
   }
   router.get("/assets/:name", (ctx, next) => {
     const file = files.get(`assets/${String(ctx.params.name)}`);
-    // What an old page asks for after an upgrade is gone; that is the JSON 404.
+    // After an upgrade an old page may ask for a file that is gone; that is the JSON 404.
     if (file === undefined) return next();
     setHeaders(ctx, hsts);
     ctx.set("Cache-Control", "public, max-age=31536000, immutable");
@@ -90,7 +90,7 @@ export function dashboardRoutes(
   }
 }
 
-/** Tells the page that no session came with it; asking whose it is would be answered by a 401. */
+/** A page without a session need not ask whose it is, and get a 401. */
 function withoutSession({ type, bytes }: File): File {
   const text = bytes.toString().replace("<html ", '<html data-session="none" ');
   return { type, bytes: Buffer.from(text), compressed: {} };
@@ -144,7 +144,7 @@ const types: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** @returns by path within the folder; empty when it is not there */
+/** @returns by path within the folder; empty when it is missing */
 function readFiles(folder: string): ReadonlyMap<string, File> {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return new Map();
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })

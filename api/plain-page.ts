@@ -1,4 +1,4 @@
-/** A page of a few sentences, for what a person sees outside of the web app. */
+/** A page of a few sentences, for people outside of the web app. */
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
 
@@ -31,7 +31,10 @@ ${form}
   ctx.body = htmlPage(title, style, content);
 }
 
-/** A page that loads nothing and runs nothing. @param policy what it may do beside its one style */
+/**
+ * A page that loads and runs nothing.
+ * @param policy what it may do beside its one style
+ */
 export function setPageHeaders(ctx: Context, hashOfStyle: string, policy: string): void {
   ctx.set({
     "Content-Security-Policy":
@@ -58,7 +61,7 @@ ${content}
 `;
 }
 
-/** As the policy names the one style of a page. */
+/** The name of a page's one style in the policy. */
 export function hashOf(css: string): string {
   return createHash("sha256").update(css).digest("base64");
 }

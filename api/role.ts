@@ -1,4 +1,4 @@
-/** The api role: everything that answers questions, and the live stream. */
+/** The role `api`: everything that answers questions, and the live stream. */
 import { openCatalogueView } from "../workspaces/catalogue/view.js";
 import { completeToGauge, webhookGauges } from "../http/gauges.js";
 import { limits } from "../config.js";

@@ -6,9 +6,7 @@ import type { Session } from "../workspaces/members/sessions.js";
 declare module "koa" {
   interface DefaultState {
     requestId: string;
-    /** Set by `requireKey` and `requireRight`. */
     caller?: Caller;
-    /** Set by `requireKey`. */
     access?: Access;
     /** Of its row in the activity log, set by a change that can be undone. */
     activity?: string;
@@ -37,7 +35,6 @@ export function memberOf(ctx: State): string | null {
   return caller.kind === "member" ? caller.session.user.id : null;
 }
 
-/** As the activity log names them. */
 export function actorOf(ctx: State): string {
   return memberOf(ctx) ?? callerOf(ctx).kind;
 }

@@ -10,13 +10,11 @@ import type { Receipts } from "./idempotency.js";
 
 export interface Taken {
   readonly meta: RawEventMeta;
-  /** The bytes as they came. */
   readonly body: Buffer;
   /** Spreads the topic; nothing depends on it. */
   readonly accountHint: string | null;
 }
 
-/** What the ingest endpoints need of the service. */
 export type IngestService = Pick<
   Service,
   | "adminToken"

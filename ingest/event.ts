@@ -17,7 +17,6 @@ import { eventId } from "../schemas/ids.js";
 import { normalize, notBooked, RateMissing } from "./normalized.js";
 import type { IngestService, Taken } from "./append-sealed.js";
 
-/** The call an event came with. */
 export interface IngestCall {
   readonly service: Pick<IngestService, "rates">;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -34,7 +33,6 @@ export interface IngestCall {
   readonly isMirrored: IsMirrored;
 }
 
-/** What an event says, whatever its outcome. */
 export interface ReadEvent {
   readonly taken: Taken;
   /** What it is claimed by on its own; a single call adds its Idempotency-Key. */

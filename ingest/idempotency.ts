@@ -13,7 +13,6 @@ import type { Environment } from "../schemas/records/records.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 
-/** The scope of the identities. */
 interface ReceiptOwner {
   readonly workspace: string;
   readonly environment: Environment;
@@ -42,7 +41,6 @@ export interface Receipts {
   recall(owner: ReceiptOwner, claims: readonly Omit<Claim, "answer">[]): Promise<Claimed[]>;
   /** Resolves at once unless too many marks wait to be written. */
   markDurable(owner: ReceiptOwner, identities: readonly string[]): Promise<void>;
-  /** Writes what waits; at stop. */
   close(): Promise<void>;
 }
 

@@ -16,7 +16,6 @@ import type { IngestService } from "./append-sealed.js";
 /** How long an ingest call waits for such days; they come behind its refusal. */
 const ingestRatesMsMax = 5_000;
 
-/** What it needs of the endpoint. */
 export interface StampingEndpoint {
   readonly service: Pick<IngestService, "postgres" | "rates"> & {
     readonly watermark: Pick<IngestService["watermark"], "receive">;

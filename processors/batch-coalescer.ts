@@ -1,7 +1,7 @@
 /**
- * Handles batches of several partitions as one, since a statement costs much the same for many rows
- * as for a few: records of other partitions collect for the next. Work that a batch leaves is
- * finished during the next batch, and before the one after that.
+ * Handles batches of several partitions as one, because a statement costs much the same for many
+ * rows as for few. Records of other partitions collect for the next batch. Work that a batch leaves
+ * is finished during the next one.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord } from "../stores/log/log.js";
@@ -10,13 +10,11 @@ import { isStoreAway } from "../stores/store-away.js";
 
 type Handle = (records: readonly LogRecord[]) => Promise<Left | void>;
 
-/** What a batch leaves when it is handled (`ConsumeOptions.handle`). */
 export interface Left {
   readonly finished: Promise<void>;
   readonly shown?: Promise<void>;
 }
 
-/** Of one batch; a single caller's records are never parted. */
 export interface CoalescerOptions {
   /** Beside `limits.consumedBytesMax`. */
   readonly recordsMax: number;
@@ -25,15 +23,17 @@ export interface CoalescerOptions {
 }
 
 /**
- * Each caller gets the outcome of the batch its records were handled in: if it fails, all of them
- * deliver theirs again.
+ * All callers whose records are in a batch share its outcome: if it fails, all deliver theirs
+ * again.
  */
 export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Handle): Handle {
   const waiting: Waiting[] = [];
   let isRunning = false;
-  /** What the previous batch still has to finish; its own callers get a failure. */
+  /** What the previous batch still has to finish. If that fails, only its own callers fail. */
   let finishing: Promise<unknown> = Promise.resolve();
-  /** Partitions of a batch that failed: each is handled by itself next, to see which it was. */
+  /**
+   * Partitions of a batch that failed: each is handled by itself next, to find the one at fault.
+   */
   const suspects = new Set<number>();
 
   function doubt(taken: readonly Waiting[], error: unknown): void {
@@ -70,7 +70,7 @@ export function coalesced({ recordsMax, shareMax }: CoalescerOptions, handle: Ha
     });
 }
 
-/** A batch that took long, because the store was away, is no reason to rest long. */
+/** A batch that took long because a store was unavailable is no reason to rest long. */
 const restMsMax = 1_000;
 
 interface Waiting {
@@ -83,7 +83,7 @@ function partitionOf({ records: [first] }: Waiting): number {
   return first?.partition ?? -1;
 }
 
-/** The first one, and as many after it as there is room for; a suspect by itself. */
+/** The first one and as many after it as fit; a suspect by itself. */
 function take(waiting: Waiting[], recordsMax: number, suspects: ReadonlySet<number>): Waiting[] {
   let [count, bytes] = [0, 0];
   let hasSuspect = false;

@@ -1,7 +1,7 @@
 import type { LogRecord } from "../stores/log/log.js";
 
 /**
- * Lets batches overlap: the next is started while earlier ones wait for answers, so that a slow API
+ * Lets batches overlap: the next starts while earlier ones wait for answers, so that a slow API
  * delays only its own events. The group's offset follows the slowest; after a crash they are
  * handled again (`Log.consume`, finished).
  */
@@ -11,7 +11,7 @@ export class ConcurrencyWindow {
   #bytes = 0;
   #waiting: (() => void)[] = [];
 
-  /** @param max at this many records or bytes the next batch waits for one to end */
+  /** @param max beyond so many records or bytes the next batch waits for one to end */
   constructor(max: Size) {
     this.#max = max;
   }

@@ -1,13 +1,13 @@
-/** Whether a consumer gets on, for `/readyz`. */
+/** Whether a consumer makes progress, for `/readyz`. */
 import { limits } from "../config.js";
 import { NotReady } from "../runtime/readiness.js";
 
-/** A batch that failed comes again after a pause of `retryPauseMsMax` at most; twice to be sure. */
+/** A failed batch comes again after `retryPauseMsMax` at most; doubled to be sure. */
 const againMsMax = 2 * limits.retryPauseMsMax;
 
 /**
- * A consumer whose last batch failed is not ready: it is trying the same batch again. One to which
- * it does not come again is well: the partition was given to another member, where it is handled.
+ * A consumer whose last batch failed is not ready. If the batch does not come again, another member
+ * handles its partition, and this one is well.
  */
 export class ConsumerHealth {
   #failure: { readonly error: unknown; readonly at: number } | null = null;
@@ -16,7 +16,6 @@ export class ConsumerHealth {
   /** @param elapsed ms by a clock that is never set */
   constructor(private readonly elapsed: () => number = () => performance.now()) {}
 
-  /** Handles a batch. @throws what `work` throws */
   async watch<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#running += 1;
     try {

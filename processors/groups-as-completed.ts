@@ -1,5 +1,5 @@
 /**
- * What many works at a time come to, in groups as they end, so that none waits for the slowest.
+ * Yields results of concurrent work in groups as it ends, so that none waits for the slowest.
  * @throws the first failure, once all have ended and what succeeded was taken
  */
 export async function* groupsAsCompleted<T>(

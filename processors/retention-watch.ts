@@ -1,5 +1,5 @@
 /**
- * Kafka removes records when their time is over, booked or not. Booking that is that far behind is
+ * Kafka removes records when their time is over, booked or not. So booking that is far behind is
  * reported while there is time left.
  */
 import type { Service } from "../service.js";

@@ -36,9 +36,9 @@ import { startRejectRetries } from "./rejects/retries.js";
 import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/recent-outcomes.js";
 
-/** So many of them wait for their answers; only beyond it does a slow API hold up others'. */
+/** Beyond this many waiting events a slow API holds up others. */
 const enrichmentWaitingMax = { records: 2_000, bytes: 64 * 1024 * 1024 };
-/** Of them, those that events which ask their provider's API may have at a time, by step. */
+/** Connections for events that ask their provider's API, by step. */
 const postgresConnectionsOfEnrichmentMax = 3;
 
 export const logUse: LogUse = {
@@ -56,7 +56,7 @@ export async function start(service: Service): Promise<void> {
   lagGauge(service);
   rejectsGauge(service);
   const stopping = new AbortController();
-  // Each question under way listens; how many there are has its own limits.
+  // Each question under way listens; their number is limited elsewhere.
   setMaxListeners(0, stopping.signal);
   const { postgres: stored, vault } = service;
   const hashAccount = await accountHasher(stored, vault);
@@ -110,7 +110,7 @@ export async function start(service: Service): Promise<void> {
       passOver: (record, error) => health.watch(() => passOver(enriching, group, record, error)),
     });
     service.releases.push(`consumer ${group}`, () => {
-      // What was handled is finished at once, or given again after the next start.
+      // Batches under way are finished, or handled again after the next start.
       if (group === groups.book) bookkeeper.stop();
       return consumer.close();
     });
@@ -151,8 +151,7 @@ export async function start(service: Service): Promise<void> {
 }
 
 /**
- * A batch costs the engine much the same however large it is, so the journal rests between batches,
- * and under load they grow.
+ * A batch costs the engine much the same whatever its size, so the journal rests between batches.
  */
 const journalPacing = { shareMax: 1 / 10, lingerMs: 250 };
 /** Where one process does everything on few cores. */
@@ -160,7 +159,7 @@ const journalPace: PaceOptions = { shareMax: 1 / 100, restMsMax: 3_000 };
 
 type Pacing = Pick<ConsumeOptions, "shareMax" | "lingerMs" | "pace">;
 
-/** How long each event of a batch took, once however many facts it held. */
+/** How long each event of a batch took, counted once however many facts it held. */
 function delays({
   bookingDelaySeconds,
 }: Service["metrics"]): NonNullable<BookingService["booked"]> {
@@ -172,7 +171,7 @@ function delays({
   };
 }
 
-/** A base currency is fixed at creation, so what was found once is kept. */
+/** A base currency is fixed at creation, so it is remembered. */
 function baseCurrencies({ postgres }: Service): (workspace: string) => Promise<string | null> {
   const found = new LRUCache<string, string>({ max: workspacesKeptMax });
   return async (workspace) => {

@@ -1,13 +1,13 @@
 /**
- * Calls come first: while many are in flight, a batch waits. An accepted event is durable and can
- * be booked a moment later, while a provider that gets no answer sends everything again.
+ * While many calls are in flight, a batch waits: an accepted event can be booked a moment later,
+ * but a provider that gets no answer sends everything again.
  */
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../stores/watermark/watermark.js";
 
 /** More concurrent calls than this count as a burst; 200 webhooks a second are two or three. */
 const callsMax = 10;
-/** A burst may delay booking this long; booking continues under any load. */
+/** A burst may delay booking this long. */
 const waitMsMax = 2_000;
 const lookEveryMs = 25;
 
@@ -16,7 +16,7 @@ export async function yieldToCallers(watermark: Pick<Watermark, "callsInFlight">
   while (watermark.callsInFlight > callsMax && Date.now() < until) await pause(lookEveryMs);
 }
 
-/** Share of the time during a burst, so that booking is never stopped entirely. */
+/** Share of the time during a burst, so that booking never stops entirely. */
 const crowdedShare = 1 / 4;
 /** Bounds the pause after work that waited for something else. */
 const sliceMsMax = 50;
@@ -27,7 +27,6 @@ export class Slices {
 
   constructor(private readonly watermark: Pick<Watermark, "callsInFlight">) {}
 
-  /** Between two slices. */
   async letOthersRun(): Promise<void> {
     if (this.watermark.callsInFlight > callsMax) {
       const workedMs = Math.min(performance.now() - this.#began, sliceMsMax);

@@ -24,7 +24,6 @@ export class News {
 
 export interface LookoutOptions {
   readonly everyMs: number;
-  /** Without news for a while. */
   readonly calmEveryMs: number;
 }
 

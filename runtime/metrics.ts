@@ -47,7 +47,6 @@ export interface Metrics {
     label: string,
     read: () => Promise<Readonly<Record<string, number>>>,
   ): void;
-  /** The same of several labels. */
   gaugeBy<Name extends string>(
     name: string,
     help: string,

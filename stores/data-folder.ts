@@ -1,4 +1,6 @@
-/** The folder of the embedded backends: one process at a time, its secrets for its owner only. */
+/**
+ * The folder of the embedded backends: for one process at a time, its secrets for its owner only.
+ */
 import { randomBytes } from "node:crypto";
 import {
   chmodSync,
@@ -26,13 +28,13 @@ export interface Secrets {
 }
 
 export interface DataFolder extends Secrets {
-  /** What a rotation of the key file was about to put in its place; it opens some secrets. */
+  /** The key that an unfinished rotation was about to put in its place; it opens some secrets. */
   readonly nextVaultKey: string | null;
   /** Absolute. */
   readonly path: string;
   /** Files made by this start, to be shown to the operator. */
   readonly made: readonly string[];
-  /** Others could read it, until this start closed it to them. */
+  /** Others could read the folder until this start closed it. */
   readonly isClosed: boolean;
   readonly unlock: () => void;
 }
@@ -45,7 +47,6 @@ export class DataFolderRefused extends Error {
 export const tokenFile = "admin.token";
 export const keyFile = "vault.key";
 const nextKeyFile = "vault.key.next";
-/** What the embedded backends keep in it. */
 export const storeFolders = { log: "log", clickhouse: "clickhouse", postgres: "postgres" } as const;
 const keyShape = /^[0-9a-fA-F]{64}$/;
 
@@ -84,8 +85,8 @@ export function openDataFolder(
 }
 
 /**
- * A key made in the place of a lost one opens nothing, and would get into the copies that are kept
- * of the right one. Where there is neither log nor tables no event was taken yet.
+ * A new key in the place of a lost one would open nothing, and would replace the right one in
+ * backups. Without log and tables no event was taken yet, so a new key is fine.
  */
 function refuseLostKey(path: string): void {
   const file = join(path, keyFile);
@@ -97,8 +98,8 @@ function refuseLostKey(path: string): void {
 }
 
 /**
- * An empty database beside a log knows none of its workspaces: every webhook would be answered with
- * 404, every key with 401. It is made before log and tables, so it never lacks by a crash.
+ * An empty database beside a log has none of its workspaces: every webhook would get 404, every key
+ * 401. Postgres is made before log and tables, so a crash cannot leave this.
  */
 function refuseLostSettings(path: string): void {
   const filled = filledIn(path);
@@ -119,14 +120,14 @@ function filledIn(path: string): string | undefined {
 }
 
 /**
- * For what must not make an installation where it was to find one.
- * @throws DataFolderRefused when the log or the settings should lie in the folder and do not
+ * For commands that must not make a new installation.
+ * @throws DataFolderRefused when log or settings should be in the folder and are not
  */
 export function expectInstallation(
   config: Pick<Config, "DATA_DIR" | "KAFKA_BROKERS" | "DATABASE_URL">,
 ): void {
   const path = resolve(config.DATA_DIR);
-  // Without its tables it is one all the same: a replay makes them again.
+  // Without its tables it is still an installation: a replay makes them again.
   const parts = [
     ...(config.KAFKA_BROKERS === undefined ? [storeFolders.log] : []),
     ...(config.DATABASE_URL === undefined ? [storeFolders.postgres] : []),
@@ -139,7 +140,10 @@ export function expectInstallation(
   );
 }
 
-/** Makes it where there is none. @throws DataFolderRefused, FolderLocked */
+/**
+ * Makes it where there is none.
+ * @throws DataFolderRefused, FolderLocked
+ */
 function takeFolder(path: string): () => void {
   try {
     makeFolder(path);
@@ -179,8 +183,8 @@ const folderProblems: Readonly<Record<string, string>> = {
 };
 
 /**
- * Gives the folder a new vault key, in two steps so that both keys are there while `reseal` runs:
- * a crash leaves the old one in its place, and a repeat goes on with the same new one.
+ * Gives the folder a new vault key, in two steps, so that both keys are there while `reseal` runs.
+ * After a crash the old one is still in place, and a repeat continues with the same new one.
  */
 export async function replaceVaultKey(
   folder: string,
@@ -216,8 +220,8 @@ function drawKey(): string {
 const tokenLength = 43;
 
 /**
- * Writes the file if it is not there, whole or not at all and on disk when this returns: data
- * sealed with a key that a power cut took away would be lost.
+ * Writes the file if it is missing, whole or not at all, and synced when this returns: data sealed
+ * with a key that a power cut took away would be lost.
  */
 function writeOnce(file: string, draw: () => string): boolean {
   if (statSync(file, { throwIfNoEntry: false })) return false;

@@ -1,7 +1,7 @@
 /**
- * A lock of the operating system's own on a file in the folder. It ends with its process, however
- * that ends, and holds between containers that share a folder, to which process ids mean nothing:
- * the first process of each has the same one. Node offers no such lock, so `flock` is called.
+ * A lock of the operating system on a file in the folder. It ends with its process, however that
+ * ends, and works between containers that share a folder, where process ids repeat. Node has no
+ * such lock, so `flock` is called.
  */
 import {
   closeSync,
@@ -27,7 +27,7 @@ export function lockFolder(path: string): () => void {
   const file = join(path, "lock");
   const descriptor = openLocked(path, file);
   try {
-    // For a person, and for who finds it locked.
+    // For whoever finds it locked.
     ftruncateSync(descriptor);
     writeSync(descriptor, `${JSON.stringify({ pid: process.pid, host: hostname() })}\n`);
   } catch (error) {
@@ -43,7 +43,9 @@ export function lockFolder(path: string): () => void {
   };
 }
 
-/** Who held it may remove the file just before it is locked: then it is no file of the folder. */
+/**
+ * The former holder may remove the file just before it is locked; then it is no file of the folder.
+ */
 function openLocked(path: string, file: string): number {
   for (;;) {
     const descriptor = openSync(file, "a+", 0o600);
@@ -95,7 +97,7 @@ function locked(path: string, holder: string): FolderLocked {
   );
 }
 
-/** As it may be in the middle of writing its name, or of leaving. */
+/** The holder may be in the middle of writing its name, or of leaving. */
 function readHolder(file: string): string {
   try {
     const holder: unknown = JSON.parse(readFileSync(file, "utf8"));

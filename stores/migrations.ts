@@ -79,8 +79,8 @@ async function lockMigrations(sql: Pick<Postgres, "query">, logger: Logger): Pro
 }
 
 /**
- * ClickHouse has no transactions: a file is recorded after its statements, which can run twice.
- * Each server of a cluster has its own record: one that was away goes on where it was.
+ * ClickHouse has no transactions: a file is recorded after its statements, which may run twice.
+ * Each server of a cluster has its own record, and continues where it was.
  */
 export async function migrateClickHouse(
   clickhouse: ClickHouse,
@@ -131,7 +131,7 @@ function described(migrations: readonly Migration[]) {
   return { migrations: migrations.length, to: migrations.at(-1)?.name };
 }
 
-/** Any number will do, as long as nothing else in the database takes the same. */
+/** Any number that nothing else in the database uses. */
 const advisoryLock = 7_305_119;
 
 /** Files are `<number>_<name>.sql`, numbered from 1 without a gap. */
@@ -157,7 +157,7 @@ function statementsOf(text: string): string[] {
     .filter((statement) => statement !== "");
 }
 
-/** What a person can do with such data: none of it is converted. */
+/** What a person can do with such data, which is not converted. */
 const ofAnotherVersion = {
   Postgres:
     "Start the version that made it, with which it can be backed up and restored. To begin anew " +

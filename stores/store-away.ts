@@ -1,7 +1,7 @@
 /**
- * Whether a failure says that a store (the log, ClickHouse, Postgres) or this process is in
- * trouble: then the same batch later is right, however long it takes. Any other failure, an
- * assertion included, counts against the events of the batch (stores/log/suspects.ts).
+ * Whether a failure means that a store (the log, ClickHouse, Postgres) or this process is in
+ * trouble: then the same batch succeeds later. Any other failure, an assertion included, counts
+ * against the events of the batch (stores/log/suspects.ts).
  */
 import { StoreBusy, StoreUnavailable } from "./clickhouse/clickhouse.js";
 import { isEngineInTrouble } from "./clickhouse/errors.js";
@@ -9,7 +9,7 @@ import { LogUnavailable, LogUnreadable } from "./log/log.js";
 import { isLasting, isUnavailable } from "./postgres/errors.js";
 import { PostgresUnavailable } from "./postgres/postgres.js";
 
-/** Thrown where the same batch later is right, and no store is to blame. */
+/** Thrown where the same batch succeeds later, and no store is to blame. */
 export class TryLater extends Error {
   override readonly name: string = "TryLater";
 }
@@ -37,10 +37,10 @@ const stores = [
 /** Of kafkajs; of a deadline that passed, or a stop. */
 const named = /^(KafkaJS|AbortError$|TimeoutError$)/;
 
-/** SQLSTATE: access, a database that is not there, the operator, the system, damaged files. */
+/** SQLSTATE: access, a missing database, the operator, the system, damaged files. */
 const postgresAway = /^(28|3D|3F|42501|57|58|F0|XX001|XX002)/;
 
-/** LMDB numbers its errors from here on; below zero are those of the operating system, too. */
+/** LMDB numbers its errors from here on; those below zero are also the operating system's. */
 function isCodeOfTrouble(code: unknown): boolean {
   if (typeof code === "number") return code < 0;
   return typeof code === "string" && code.length === 5 && postgresAway.test(code);

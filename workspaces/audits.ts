@@ -1,4 +1,4 @@
-/** Audits as they are asked for, run and listed: one row each in Postgres. */
+/** Audits as they are requested, run and listed: one row each in Postgres. */
 import { limits } from "../config.js";
 import { auditFinding, type AuditFinding } from "../schemas/audit.js";
 import type { ListPage } from "./list-page.js";
@@ -6,9 +6,7 @@ import type { Postgres } from "../stores/postgres/postgres.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { News } from "../runtime/lookout.js";
 
-/** Workspaces and tables with differences one audit keeps for the list. */
 const auditFindingsMax = 1_000;
-/** Audits in the list; older ones are forgotten. */
 const auditsKeptMax = 1_000;
 
 export interface AuditRecord {
@@ -110,12 +108,11 @@ export async function failAudit(
   );
 }
 
-/** Those that began and never ended, though nobody is at any: they begin anew. */
+/** Audits that began and never ended, although no process runs one, begin anew. */
 export async function resumeAudits(postgres: Postgres): Promise<void> {
   await postgres.query("UPDATE audits SET state = 'waiting' WHERE state = 'running'");
 }
 
-/** Whether one waits, or began and has not ended. */
 export async function hasAudits(postgres: Postgres): Promise<boolean> {
   const rows = await postgres.query(
     "SELECT 1 FROM audits WHERE state IN ('waiting', 'running') LIMIT 1",
@@ -133,7 +130,6 @@ export async function listAudits(postgres: Postgres, page: ListPage): Promise<Au
   return rows.map(checked);
 }
 
-/** The newest of every workspace that came to an end. */
 export async function newestAudit(postgres: Postgres): Promise<AuditRecord | null> {
   const [row] = await postgres.query<AuditRecord>(
     `SELECT ${columns} FROM audits
@@ -143,7 +139,7 @@ export async function newestAudit(postgres: Postgres): Promise<AuditRecord | nul
   return row === undefined ? null : checked(row);
 }
 
-/** Whether one of every workspace was asked for since then that has not failed. */
+/** Whether an audit of all workspaces was requested since then and has not failed. */
 export async function wasAuditAsked(postgres: Postgres, since: Date): Promise<boolean> {
   const rows = await postgres.query(
     `SELECT 1 FROM audits
@@ -153,7 +149,7 @@ export async function wasAuditAsked(postgres: Postgres, since: Date): Promise<bo
   return rows.length > 0;
 }
 
-/** Whether there is something to audit, and all of it was not for `limits.auditOverdueMs`. */
+/** Whether there is something to audit, and no full audit ended for `limits.auditOverdueMs`. */
 export async function isAuditOverdue(postgres: Postgres, now: Date): Promise<boolean> {
   const [row] = await postgres.query<{ overdue: boolean | null }>(
     `SELECT coalesce(
@@ -165,7 +161,7 @@ export async function isAuditOverdue(postgres: Postgres, now: Date): Promise<boo
   return row?.overdue === true;
 }
 
-/** What is kept as JSON is read like any other JSON. */
+/** JSON columns are parsed like any other JSON. */
 function checked(row: AuditRecord): AuditRecord {
   return { ...row, findings: auditFinding.array().parse(row.findings) };
 }

@@ -4,7 +4,7 @@ import { startOfMonth } from "../schemas/months.js";
 
 const hourMs = 60 * 60 * 1000;
 const dayMs = 24 * hourMs;
-/** Between the end of a period and its digest: late webhooks come in, and the day begins. */
+/** Between the end of a period and its digest, for late webhooks and a decent hour. */
 const waitMs = 6 * hourMs;
 /** 1970 began on a Thursday. */
 const mondayMs = 4 * dayMs;

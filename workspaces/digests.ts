@@ -1,7 +1,7 @@
 /**
- * Digests as they are stored, and whose turn it is to send one. A process claims a digest by moving
- * its `due_at` to the time of the next try, so only one of many sends it. If that process is
- * killed after the send and before the note, the next try sends it once more.
+ * Stores digests and decides which process sends one. A process claims a digest by moving its
+ * `due_at` to the time of the next try. If that process is killed after the send and before the
+ * note, the next try sends it once more.
  */
 import { limits } from "../config.js";
 import { News } from "../runtime/lookout.js";
@@ -15,7 +15,7 @@ import { recordActivity } from "./members/activity.js";
 export interface Digest {
   readonly id: string;
   readonly workspace: string;
-  /** Null: of the workspace, for its chat channel. */
+  /** Null: the workspace's own, for its chat channel. */
   readonly member: string | null;
   readonly frequency: Frequency;
   readonly origin: string;
@@ -40,7 +40,7 @@ export async function chooseDigest(
   const { workspace, member, frequency } = chosen;
   const end = nextPeriodEnd(frequency, now.getTime());
   return postgres.transaction(async (sql) => {
-    // Those who choose at the same time wait for each other.
+    // Simultaneous callers wait for each other.
     await sql.query("SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE", [workspace]);
     const before = await digestOf(sql, workspace, member);
     const id = before?.id ?? `dig_${randomBase62(20)}`;
@@ -111,7 +111,7 @@ export async function noteSent(postgres: Postgres, claimed: Digest, now: Date): 
   await moveOn(postgres, claimed, now, { problem: null, sentAt: now });
 }
 
-/** After the last try it is given up for this period, and the activity log says so. */
+/** After the last try it is given up for this period, with a line in the activity log. */
 export async function noteFailed(
   postgres: Postgres,
   claimed: Digest,
@@ -129,7 +129,7 @@ export async function noteFailed(
   await recordActivity(postgres, done, now);
 }
 
-/** What was chosen anew meanwhile stays as it was chosen. */
+/** A digest that was changed meanwhile stays as it was changed. */
 async function moveOn(
   postgres: Postgres,
   { id, due_at: due, frequency }: Digest,

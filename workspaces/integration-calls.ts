@@ -1,21 +1,19 @@
 /**
- * What became of the calls of each integration's webhook URL: counted in memory by the endpoint and
- * added to Postgres, so that every process can report (docs/decisions/, integration health). A
- * crash loses the counts of a minute; no figure depends on them.
+ * Counts the calls of each integration's webhook URL by outcome, in memory and then in Postgres, so
+ * that every process can report them. A crash loses the counts of a minute; no figure depends on
+ * them.
  */
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 
 export const takenVerdict = "taken";
 
-/** Calls of an integration's webhook URL are counted in Postgres once in this time. */
 const integrationCallsWriteMs = 60_000;
 /** Integrations times verdicts counted at a time; calls beyond them are not. */
 const integrationCallsCountedMax = 10_000;
 
 export type IntegrationCalls = ReturnType<typeof openIntegrationCalls>;
 
-/** Calls of one verdict, as Postgres has them. */
 export interface CallsRow {
   readonly integration: string;
   readonly verdict: string;
@@ -59,7 +57,7 @@ export function openIntegrationCalls(options: {
   const isPaced = ({ writtenAt }: Counted) => Date.now() - writtenAt >= writeEveryMs;
   const timer = setInterval(() => {
     void writeDue(isPaced);
-    // What was quiet for a while is forgotten: the map holds only who calls now.
+    // Only active integrations stay in the map.
     for (const [key, entry] of counted) {
       if (entry.calls === 0 && isPaced(entry)) counted.delete(key);
     }
@@ -83,7 +81,6 @@ export function openIntegrationCalls(options: {
       entry.lastAt = Date.now();
       if (isPaced(entry)) void writeDue((one) => one === entry);
     },
-    /** Writes what is left. */
     async close(): Promise<void> {
       clearInterval(timer);
       await writeDue(() => true);
@@ -91,7 +88,6 @@ export function openIntegrationCalls(options: {
   };
 }
 
-/** All that was counted of these integrations. */
 export function callsOf(postgres: Postgres, integrations: readonly string[]): Promise<CallsRow[]> {
   return postgres.query<CallsRow>(
     `SELECT integration, verdict, calls, last_at FROM integration_calls

@@ -1,4 +1,4 @@
-/** Integrations as people manage them; what the webhook endpoint looks up is integrations.ts. */
+/** Integrations as people manage them; the webhook endpoint looks them up in integrations.ts. */
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "./rejects/credential-replays.js";
@@ -26,9 +26,9 @@ export interface IntegrationRecord {
   /** The last part of the webhook URL. */
   readonly token: string;
   readonly created_at: Date;
-  /** Without them its URL is known and every call to it is refused. */
+  /** Without them its URL exists, and every call to it is refused. */
   readonly has_credentials: boolean;
-  /** When the last of its old credentials ends. */
+  /** When the last of its old credentials expires. */
   readonly previous_valid_until: Date | null;
 }
 
@@ -47,7 +47,7 @@ export async function createIntegration(
   vault: Vault,
   workspace: string,
   given: Pick<IntegrationRecord, "provider" | "environment" | "name"> & {
-    /** Null: the provider shows them only when it knows the URL. */
+    /** Null: the provider shows them only once it knows the URL. */
     readonly credentials: unknown;
   },
   now: Date,
@@ -112,9 +112,8 @@ export async function findIntegrationRecord(
 }
 
 /**
- * New credentials count at once; those before them for another 24 hours each, so that deliveries
- * signed meanwhile still pass, unless `expireOld`. The same ones once more (a call repeated after a
- * time-out) change nothing.
+ * New credentials count at once; the old ones for another 24 hours, so that deliveries signed
+ * meanwhile still pass, unless `expireOld`. Repeating the call changes nothing.
  * @returns false, and nothing is changed, when more than `limits.oldCredentialsMax` would count
  */
 export async function changeIntegration(
@@ -132,7 +131,7 @@ export async function changeIntegration(
     if (change.credentials !== undefined) {
       const isRotated = await rotate(sql, vault, id, { ...change, now: now.getTime() });
       if (!isRotated) return false;
-      // They may open what the old ones could not, or the same ones may by now.
+      // They may allow what the old ones did not; even equal ones may have got more rights.
       await oweReplay(sql, id);
     }
     if (change.name !== undefined) {
@@ -155,7 +154,7 @@ async function rotate(
   id: string,
   change: { readonly credentials?: unknown; readonly expireOld: boolean; readonly now: number },
 ): Promise<boolean> {
-  // Two at a time would each replace what the other has not yet written.
+  // Locked, because two calls at a time would each replace what the other has not yet written.
   const [row] = await sql.query<SealedPrevious & { readonly credentials_sealed: Buffer }>(
     `SELECT credentials_sealed, previous_credentials_sealed, previous_valid_until
      FROM integrations WHERE id = $1 FOR UPDATE`,

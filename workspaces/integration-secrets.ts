@@ -1,7 +1,6 @@
 /**
- * Tokens and credentials of integrations, as they are stored: sealed. Credentials that an
- * integration had before and that still count, each until its own end, are sealed together
- * (docs/decisions/http-interface.md).
+ * Tokens and credentials of integrations, sealed. Old credentials that still count, each until its
+ * own end, are sealed together.
  */
 import { z } from "zod";
 import { limits } from "../config.js";
@@ -31,17 +30,15 @@ const previousCredentials = z.object({
 });
 export type PreviousCredentials = Readonly<z.output<typeof previousCredentials>>;
 
-/** As an integration's row has them. */
 export interface SealedPrevious {
   readonly previous_credentials_sealed: Buffer | null;
-  /** When the last of them ends. */
+  /** When the last of them expires. */
   readonly previous_valid_until: Date | null;
 }
 
 /**
- * Old credentials that are still accepted beside `next`, newest first: those from before that have
- * not ended, and `current`, from now on for `limits.rotatedCredentialsTtlMs`. The same ones are
- * among them once.
+ * Old credentials that are still accepted beside `next`, newest first: earlier ones that have not
+ * expired, and `current`, for `limits.rotatedCredentialsTtlMs` from now on. Equal ones appear once.
  */
 export function withReplaced(
   previous: readonly PreviousCredentials[],

@@ -21,15 +21,15 @@ export interface Integration {
   readonly provider: string;
   readonly environment: Environment;
   /**
-   * As the provider's adapter wants them: the current ones, then old ones that still count. None
-   * while they are not entered yet.
+   * As the provider's adapter needs them: the current ones, then old ones that still count. Empty
+   * until they are entered.
    */
   readonly credentials: readonly unknown[];
 }
 
 export type Integrations = ReturnType<typeof openIntegrations>;
 
-/** With the time of the look-up itself, below what is promised. */
+/** With the time of the look-up itself, below the promised 5 s. */
 const cacheMs = 4_000;
 const cacheEntriesMax = 10_000;
 
@@ -50,7 +50,7 @@ export function openIntegrations(options: {
     load: (id) => findIntegration(postgres, vault, "id", id),
   });
   return {
-    /** Cached: a change by another process is seen after 5 s at the latest. */
+    /** Cached: a change by another process is seen within 5 s. */
     async byToken(token: string): Promise<Integration | null> {
       const found = await cache.get(hashToken(token).toString("base64"));
       if (found === null) return null;
@@ -59,7 +59,10 @@ export function openIntegrations(options: {
       const old = counting.map(({ credentials }) => credentials);
       return { ...found.integration, credentials: [...found.integration.credentials, ...old] };
     },
-    /** Null also for one deleted or without credentials. Only the current ones; cached alike. */
+    /**
+     * Null also for a deleted integration or one without credentials. Only the current credentials;
+     * cached alike.
+     */
     async byId(id: string): Promise<Integration | null> {
       const found = (await cacheById.get(id))?.integration;
       return found === undefined || found.credentials.length === 0 ? null : found;
@@ -77,7 +80,7 @@ export function hashToken(token: string): Buffer {
 }
 
 /**
- * Whether the workspace had one that was neither made after nor deleted by a moment.
+ * Whether the workspace had one that existed at a moment.
  * @param of.environments any of which it was made for
  */
 export async function hadIntegration(
@@ -99,7 +102,6 @@ export async function hadIntegration(
 }
 
 interface Found {
-  /** With its current credentials only. */
   readonly integration: Integration;
   readonly previous: readonly PreviousCredentials[];
 }

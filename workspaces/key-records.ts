@@ -1,4 +1,4 @@
-/** API keys as people manage them: made, listed, revoked. Looking one up is keys.ts. */
+/** API keys as people manage them: made, listed, revoked. Calls look them up in keys.ts. */
 import type { Environment } from "../schemas/records/records.js";
 import { type Scope, drawKey, hashKey, keyPrefix } from "./keys.js";
 import { type ListPage, newestFirst } from "./list-page.js";
@@ -60,10 +60,10 @@ async function insertKey(
 }
 
 /**
- * A new key of the same rights and lifetime; the old one goes on for a while, so that every program
- * can change over.
+ * A new key of the same rights and lifetime; the old one stays valid for a while, so that every
+ * program can change over.
  * @param overlapMs 0: the old one is revoked at once
- * @returns null when there is no such key; `ended` when it counts no more
+ * @returns null when there is no such key; `ended` when it is no longer valid
  */
 export async function rollKey(
   postgres: Postgres,
@@ -105,7 +105,10 @@ export function listKeys(
   return newestFirst<KeyRecord>(postgres, page, select, [workspace]);
 }
 
-/** A second revocation changes nothing. @returns null when there is no such key */
+/**
+ * A second revocation changes nothing.
+ * @returns null when there is no such key
+ */
 export async function revokeKey(
   postgres: Postgres,
   workspace: string,

@@ -15,7 +15,6 @@ import { randomBase62 } from "../stores/vault/random.js";
 const scopes = ["Read-only", "Full Ingress"] as const;
 export type Scope = (typeof scopes)[number];
 
-/** Who is calling. */
 export interface Access {
   readonly workspace: string;
   readonly environment: Environment;
@@ -55,7 +54,7 @@ export function openKeys(options: {
   });
   const lastUseWritten = new LRUCache<string, number>({ max: cacheEntriesMax });
 
-  /** Not awaited by the call: a use that is not written down harms nobody. */
+  /** Not awaited: a use that is not recorded harms nobody. */
   function noteUse(keyId: string): void {
     const at = elapsed();
     const before = lastUseWritten.get(keyId);
@@ -67,7 +66,7 @@ export function openKeys(options: {
   }
 
   return {
-    /** Cached: a revocation by another process is seen after 5 s at the latest. */
+    /** Cached: a revocation by another process is seen within 5 s. */
     async look(key: string): Promise<KeyLookup> {
       if (!isWellFormed(key)) return { ok: false, code: "key_malformed" };
       const row = await cache.get(hashKey(key).toString("base64"));
@@ -94,12 +93,12 @@ export function hashKey(key: string): Buffer {
   return createHash("sha256").update(key).digest();
 }
 
-/** What of a key may be shown for ever: enough to report it from others. */
+/** The part of a key that may always be shown, to recognize it. */
 export function keyPrefix(key: string): string {
   return key.slice(0, "svc_live_".length + 4);
 }
 
-/** The checksum reports a typing error from an unknown key without asking the database. */
+/** The checksum finds typing errors without asking the database. */
 function isWellFormed(key: string): boolean {
   if (!/^svc_(?:live|test)_[0-9A-Za-z]{38}$/.test(key)) return false;
   return checksum(key.slice(0, -checksumLength)) === key.slice(-checksumLength);

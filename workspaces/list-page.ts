@@ -1,9 +1,8 @@
-/** Lists in Postgres, newest first. */
 import type { Postgres } from "../stores/postgres/postgres.js";
 
 export interface ListPage {
   readonly rowsMax: number;
-  /** The last one shown; null: none yet. Times in these tables have no more than milliseconds. */
+  /** The last one shown; null: none yet. Times in these tables have whole milliseconds. */
   readonly after: { readonly createdAt: Date; readonly id: string } | null;
 }
 

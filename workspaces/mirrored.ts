@@ -1,18 +1,18 @@
 /**
- * The mirror rule: what the workspace's own integration of a store reports is not booked again from
- * RevenueCat's copy (`definitions.md`, Providers; docs/decisions, The mirror rule).
+ * What the workspace's own integration of a store reports is not booked again from RevenueCat's
+ * copy (`definitions.md`, Providers).
  */
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import type { Environment } from "../schemas/records/records.js";
 import { hadIntegration } from "./integrations.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 
-/** Whether a copy of what this store sold is kept and not booked; undefined: it is no copy. */
+/** Whether a copy of a sale in this store is not booked; undefined: it is no copy. */
 export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;
 
 /**
  * Each store is looked up once, however many events of one call ask.
- * @param at ms since 1970: when the copy was received first
+ * @param at ms since 1970: the first receipt of the copy
  */
 export function mirrorsAt(
   { postgres, providers }: { postgres: Postgres; providers: ReadonlyMap<string, Provider> },

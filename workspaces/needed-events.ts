@@ -1,7 +1,7 @@
 /**
- * Which event types have come of those that figures need (`neededTypes` of each adapter), from the
- * journal: `missing` only where something proves that they should have come. Looked at when
- * somebody asks, and kept for a moment; an event costs nothing.
+ * Which of the event types that figures need (`neededTypes` of each adapter) have come, from the
+ * journal: `missing` only where something proves that they should have. Read on demand, and kept
+ * for a moment, so that events cost nothing.
  */
 import { clickhouseTime, fromClickhouseTime } from "../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
@@ -25,7 +25,6 @@ interface Connected {
   readonly environment: Environment;
 }
 
-/** Calls of one type, as the journal has them. */
 interface Arrived {
   readonly integration: string;
   readonly native_type: string;
@@ -35,7 +34,7 @@ interface Arrived {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-/** A look costs by the events it finds; an answer about so many is kept for a second. */
+/** A look costs by the events it reads; its answer is kept for a second for each so many. */
 const eventsPerSecond = 50_000;
 const freshMs = { min: 2_000, max: 10 * 60_000 };
 const workspacesKeptMax = 1_000;
@@ -60,7 +59,7 @@ export function openNeededEvents(source: Source): NeededOf {
   return async (workspace: string) => (await cache.get(workspace)).byIntegration;
 }
 
-/** How many integrations evidently lack event types, by provider: 0 where all is well. */
+/** Integrations that evidently lack event types, by provider; 0 where all is well. */
 export async function lackingByProvider(source: Source): Promise<Record<string, number>> {
   const lacking: Record<string, number> = {};
   const workspaces = await source.postgres.query<{ workspace: string }>(
@@ -140,7 +139,7 @@ async function stateOf(
 
   async function isMissing(): Promise<boolean> {
     const { purchasesIn = [], mrrDays = null, subscriptionsSold = false } = group.proof ?? {};
-    // Each look below is at what something cheaper made suspect.
+    // The steps below look only at what a cheaper one made suspect.
     const span = { from: lastAt === null ? 0 : lastAt + unpaidAfterMs, to: now - unpaidAfterMs };
     const isSuspect = arrived.some(
       (row) => purchasesIn.includes(row.native_type) && lastOf(row) > span.from,

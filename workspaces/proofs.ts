@@ -1,4 +1,4 @@
-/** Proofs as they are stored: what the public page of one figure shows, until it is revoked. */
+/** Stores proofs: what the public page of one figure shows, until it is revoked. */
 import type { ProofFigure, ProofFilters, ShownAs } from "../schemas/http/proofs.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 import { durably } from "../stores/postgres/rows.js";
@@ -35,7 +35,10 @@ export function listProofs(
   return newestFirst(postgres, page, "SELECT * FROM proofs WHERE workspace = $4", [workspace]);
 }
 
-/** A second revocation changes nothing. @returns null when there is no such proof */
+/**
+ * A second revocation changes nothing.
+ * @returns null when there is no such proof
+ */
 export async function revokeProof(
   postgres: Postgres,
   workspace: string,

@@ -1,8 +1,7 @@
 /**
- * After a rotation of the vault key: every secret in Postgres is sealed again under the new one,
- * and the previous key is kept, sealed under the new one, too. Raw events, providers' answers and
- * customers, of which there are too many, stay sealed as they were and are opened by the key that
- * was kept.
+ * After a rotation of the vault key: seals every secret in Postgres again under the new one, and
+ * keeps the previous key, sealed under the new one. Raw events, providers' answers and customers,
+ * of which there are too many, stay sealed as they were, and open by the kept key.
  */
 import { boundToChat } from "./channels/chat-channels.js";
 import { boundToPerson } from "./members/personal.js";
@@ -18,7 +17,6 @@ interface SealedColumn {
   readonly table: string;
   readonly id?: string;
   readonly column: string;
-  /** The data its values are sealed with. */
   readonly boundTo: (id: string) => Buffer;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What was bought and nobody reported a payment for: invoices whose charges do not come. One look
- * is over the events of an integration that were received in a span of time.
+ * Purchases without a reported payment: invoices whose charges do not come. One look covers the
+ * events of an integration that were received in a span of time.
  */
 import { clickhouseTime } from "../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
@@ -20,7 +20,7 @@ export interface Span {
 
 export interface Look {
   readonly unpaid: readonly UnpaidPurchase[];
-  /** Up to where it looked: `to`, or earlier where there were too many events. */
+  /** How far it looked: `to`, or earlier where there were too many events. */
   readonly to: number;
 }
 
@@ -78,7 +78,7 @@ export async function unpaidPurchases(
     reported.flatMap(({ body }) => ("Purchase" in body ? [body.Purchase.purchase] : [])),
   );
 
-  // 2. By which payments, where events tie them.
+  // 2. The payments that events tie to them.
   const tied = new Map<string, Set<string>>();
   for (const { body } of await factsWhere("key", [...purchases].map(purchaseKey))) {
     if (!("Link" in body)) continue;
@@ -86,7 +86,7 @@ export async function unpaidPurchases(
     tied.set(purchase, (tied.get(purchase) ?? new Set()).add(payment));
   }
 
-  // 3. Which of those are known.
+  // 3. The payments that are known.
   const payments = [...tied.values()].flatMap((names) => [...names]);
   const known = new Set(
     (await factsWhere("key", payments.map(paymentKey))).flatMap(({ body }) =>
@@ -99,7 +99,7 @@ export async function unpaidPurchases(
     return all.length > 0 && missing.length === 0 ? [] : [{ purchase, payments: missing }];
   });
   const last = Number(events.at(-1)?.at);
-  // Others of the same millisecond may not have been among them.
+  // Others of the same millisecond may not have been read.
   const reached = Math.max(last - 1, span.from + 1);
   return { unpaid, to: events.length < eventsMax ? span.to : reached };
 }

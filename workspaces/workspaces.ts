@@ -47,7 +47,6 @@ export async function renameWorkspace(postgres: Postgres, id: string, name: stri
   await postgres.query("UPDATE workspaces SET name = $2 WHERE id = $1", [id, name]);
 }
 
-/** @param member whose they are; null: all */
 export function listWorkspaces(
   postgres: Postgres,
   page: ListPage,

@@ -67,7 +67,7 @@ export function accountRoute(api: ReadApi): void {
   });
 }
 
-/** @returns null when neither a movement nor a payment is of it */
+/** @returns null when no movement and no payment is of it */
 async function readAccount(service: Service, asOf: PinnedAsOf, account: string) {
   const all = { cell: { condition: "true", params: {} } };
   const [rows, subscriptions, [payer]] = await Promise.all([

@@ -1,6 +1,6 @@
 /**
- * Which accounts come next in an order, and what they are ordered by. Only that is asked of all
- * accounts; what there is to show is read of those of a page.
+ * Which accounts come next in an order, and by which keys. Only this is asked of all accounts;
+ * details are read only for those of a page.
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
@@ -16,9 +16,9 @@ export interface AccountPosition {
 }
 
 /**
- * By MRR one pass over the rows is enough, unless accounts of which nothing is left in the part
- * that is asked for would be among them, perhaps all there are: as of the unknown country, once
- * the countries are known. First and last movements are those that net to something, too.
+ * By MRR one pass over the rows is enough, unless accounts without anything left in the wanted part
+ * would be among them, perhaps all: as in the unknown country, once the countries are known. First
+ * and last movements are those that net to something, too.
  */
 export function accountOrderQuery(
   asOf: AsOf,

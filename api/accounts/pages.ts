@@ -1,4 +1,3 @@
-/** Reads accounts in an order, a page or all. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
@@ -14,9 +13,9 @@ export interface AccountList {
   readonly sort: AccountSort;
 }
 
-/** An account may be left out of what is shown: then more are read, up to so many at a time. */
+/** An account may be left out of the answer: then more are read, up to so many at a time. */
 const readAccountsMax = 2_000;
-/** To say what comes next, all accounts are looked at: an export asks for many at once. */
+/** All accounts are looked at to find the next ones, so an export asks for many at once. */
 const exportAccountsMax = 50_000;
 
 export function readAccounts(
@@ -27,7 +26,6 @@ export function readAccounts(
   return pageFrom(readsOf(list, after, { first: limit + 1, max: readAccountsMax }), limit);
 }
 
-/** In the same order, read by read. */
 export async function* readAllAccounts(list: AccountList): AsyncGenerator<AccountRow[]> {
   const counts = { first: exportAccountsMax, max: exportAccountsMax };
   for await (const some of readsOf(list, null, counts)) yield some.map(({ row }) => row);

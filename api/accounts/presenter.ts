@@ -1,4 +1,3 @@
-/** The JSON of an account. */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { timeText } from "../events/evidence.js";
 import { showMrr } from "../reading/amounts.js";

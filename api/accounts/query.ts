@@ -6,7 +6,7 @@ import { movementRows } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
 import type { Several } from "../../schemas/http/several.js";
 
-/** Of the rows of a cell. Decimal text, base currency; moments in ms since 1970, as text. */
+/** Decimal text, base currency; moments in ms since 1970, as text. */
 export interface AccountRow {
   readonly account: string;
   readonly provider: string;
@@ -23,14 +23,13 @@ export interface AccountsWanted {
   /** First days of their months: `YYYY-MM-DD`. */
   readonly vintages?: Several | undefined;
   readonly isActive?: boolean | undefined;
-  /** These only. */
   readonly accounts?: readonly string[] | undefined;
 }
 
 /**
- * Some accounts, in no order. What an account's past was called before more was known of it nets
- * to nothing at each moment: `sumMap` drops those, and an account none of whose moments is left
- * never had anything. It takes 15 times as long as a sum: not to be asked of all accounts.
+ * Some accounts, in no order. Movements that were corrected later may net to nothing at a moment:
+ * `sumMap` drops those, and an account without any moment left never had anything. Takes 15 times
+ * as long as a sum, so it is not asked of all accounts.
  */
 export function accountsQuery(
   asOf: AsOf,
@@ -63,7 +62,7 @@ export const everBegan = "sumIf(accounts, kind = 'new') > 0";
 
 type RowsWanted = Pick<AccountsWanted, "vintages" | "accounts">;
 
-/** The movements of accounts that may be wanted: ends in a condition. */
+/** The movements of wanted accounts: ends in a condition. */
 export function accountRows(asOf: AsOf, { vintages, accounts }: RowsWanted): string {
   return [
     movementRows(asOf),

@@ -34,7 +34,7 @@ export function accountsRoute(api: ReadApi): void {
       (each) => each !== undefined,
     );
     const wanted = {
-      // An account has one vintage: which movements to read, not which of them to count.
+      // An account has one vintage, which decides which movements to read, not which to count.
       cell: cellOf({ ...query, vintage: undefined }, await asked.catalogue()),
       vintages: vintage && monthsOf(vintage),
       isActive: active === undefined ? undefined : active === "true",

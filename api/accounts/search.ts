@@ -12,14 +12,13 @@ import { everBegan } from "./query.js";
 interface Searched {
   readonly clickhouse: Pick<ClickHouse, "rows">;
   readonly hash: HashAccount;
-  /** Null: the member may not see who accounts are. */
+  /** Null: the member may not see customers by name. */
   readonly names: CustomerReader | null;
 }
 
 /**
  * The account itself; the customer with that id or e-mail at any provider; and whoever paid what
  * has that id: a payment, an invoice, an order.
- *
  * @param text an id or an e-mail, exactly
  */
 export async function accountsNamed(
@@ -46,8 +45,8 @@ export interface OtherAccountRow {
 }
 
 /**
- * The accounts among these that paid something or have a subscription, but never had MRR: they
- * bought once, or are still on trial. Lists of MRR leave them out.
+ * Those of these accounts that paid something or have a subscription, but never had MRR. Lists of
+ * MRR leave them out.
  */
 export async function accountsWithoutMrr(
   { clickhouse }: Pick<Searched, "clickhouse">,
@@ -87,7 +86,6 @@ GROUP BY account HAVING ${everBegan}`,
   };
 }
 
-/** A guest has no account. */
 function payersQuery(asOf: PinnedAsOf, transactions: readonly string[]): Query {
   return {
     sql: `SELECT DISTINCT account FROM transactions

@@ -1,4 +1,4 @@
-/** What one moment did to an account's subscriptions, as one line of its time line. */
+/** One moment of an account's subscriptions as lines of its timeline. */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { timeText } from "../events/evidence.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
@@ -6,11 +6,10 @@ import { showMrr } from "../reading/amounts.js";
 import { type MovementPart, type TimelineItem, timelineItem } from "./schema.js";
 import type { AccountMomentRow } from "./timeline-query.js";
 
-/** Whose moments. */
 export interface MomentOf {
   readonly provider: string;
   readonly catalogue: Catalogue;
-  /** ISO 4217, of the workspace. */
+  /** Of the workspace, ISO 4217. */
   readonly currency: string;
 }
 
@@ -43,7 +42,7 @@ export function presentMoment(row: AccountMomentRow, of: MomentOf): TimelineItem
       happened_at,
       type: "change",
       id,
-      // The first that is known of a subscription may be a later report.
+      // The first known change of a subscription may be a later report.
       detail: phase === "changed" ? "started" : phase,
       change: phase,
       event_id,
@@ -88,7 +87,7 @@ function movementOf(
     id: happened_at,
     detail: kindOf(rows, sum),
     change: change?.phase ?? null,
-    // A movement may have been corrected since: the change names the event that began it.
+    // A movement may have been corrected since, so the change names the event that began it.
     event_id: change?.event_id ?? main?.event ?? null,
     subscription: main?.subscription ?? null,
     product_id: shown[0]?.product_id ?? null,
@@ -103,7 +102,7 @@ function byGain(one: Part, other: Part): number {
   return one.mrr === other.mrr ? 0 : one.mrr < other.mrr ? 1 : -1;
 }
 
-/** Of one SKU all kinds together. */
+/** All kinds of one SKU together. */
 function partsOf(rows: AccountMomentRow["parts"]) {
   const parts = new Map<string, Part>();
   for (const [subscription, external_id, , mrr, event] of rows) {

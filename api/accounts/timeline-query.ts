@@ -7,9 +7,8 @@ import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading
 /** Moments in ms since 1970, as text. */
 export interface AccountMomentRow {
   readonly at_ms: string;
-  /** What moved, whatever it was called before more was known; none nets to nothing. */
+  /** What moved, whatever it was called before corrections; none nets to nothing. */
   readonly parts: readonly PartTuple[];
-  /** The last change of each subscription. */
   readonly changes: readonly ChangeTuple[];
 }
 
@@ -34,9 +33,8 @@ type ChangeTuple = readonly [
 
 /**
  * The moments at which the account's MRR moved, or a subscription began or ended without any.
- * Movements of all countries are added up: when a country becomes known, each leaves one country
- * and enters another, which is nothing that happened to the customer then.
- *
+ * Movements of all countries are added up: when a country becomes known, each movement leaves one
+ * country and enters another, but nothing happened to the customer.
  * @param asOf `at`: the last moment that is shown
  */
 export function accountMomentsQuery(asOf: PinnedAsOf, account: string, rowsMax: number): Query {
@@ -84,7 +82,7 @@ export interface AccountCountryRow {
   readonly first_moved_at_ms: string;
 }
 
-/** Where the account's customer is: the earliest report counts. One row, or none. */
+/** The country of the account: the earliest report counts. One row, or none. */
 export function accountCountryQuery(asOf: PinnedAsOf, account: string): Query {
   const ofAccount = `${tenantSql} AND account = {account:String} AND recorded_at <= ${knownAtSql}`;
   return {
@@ -103,7 +101,7 @@ export interface FirstEventRow {
   readonly event_id: string;
 }
 
-/** The raw event that first reported each of these transactions. Times are theirs. */
+/** The raw event that first reported each of these transactions, with its time. */
 export function firstEventsQuery(
   asOf: PinnedAsOf,
   transactions: readonly { readonly timestamp: string; readonly id: string }[],
@@ -122,8 +120,8 @@ WHERE ${tenantSql} AND id IN {ids:Array(String)} GROUP BY id`,
 }
 
 /**
- * Money of a known payment that went back, or came back from a dispute: entries added up, in their
- * own currency. A refund without a known payment is a transaction of its own.
+ * Money of a known payment that was refunded, disputed or returned: entries added up, in their own
+ * currency. A refund without a known payment is a transaction of its own.
  */
 export interface MoneyBackRow {
   readonly at_ms: string;

@@ -1,4 +1,4 @@
-/** The time line of an account: what each table has of it, merged, newest first. */
+/** The timeline of an account, merged from its tables, newest first. */
 import type { Service } from "../../service.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { transactionId } from "../../schemas/ids.js";
@@ -42,7 +42,7 @@ export async function readTimeline(
   limit: number,
 ): Promise<{ items: TimelineItem[]; last: TimelinePosition | null }> {
   const shown = after?.items ?? 0;
-  // Of each source as many as the page could have of it, those of the moment it begins in again.
+  // From each source as many as the page could need, beginning again with its first moment.
   const rowsMax = shown + limit + 1;
   const until = { ...of.asOf, at: after?.at ?? of.asOf.at };
   const wanted = { ...of, service, until, rowsMax };
@@ -60,7 +60,7 @@ export async function readTimeline(
 
 interface Wanted extends TimelineOf {
   readonly service: Pick<Service, "clickhouse">;
-  /** The end of the page's time: everything up to then, as known at `known_at`. */
+  /** The page has everything up to then, as known at `known_at`. */
   readonly until: PinnedAsOf;
   readonly rowsMax: number;
 }
@@ -80,7 +80,7 @@ async function payments({
   until,
   rowsMax,
 }: Wanted): Promise<TimelineItem[]> {
-  // A status is shown as of `at`, on whichever page.
+  // A status is shown as of `at`, on every page.
   const wanted = { account, to: until.at + 1, isPast: asOf.at < asOf.knownAt };
   const passing = new PassingRows();
   const { clickhouse } = service;
@@ -97,7 +97,7 @@ async function payments({
     product_id: row.product_id,
     product_name: row.product_name,
     currency: row.original_currency,
-    // A refund of no known sale is money that went back.
+    // A refund of no known sale is returned money.
     ...(row.type === "refund"
       ? { type: "refund", detail: row.id, amount: -row.gross_amount }
       : { type: "payment", detail: row.status, amount: row.gross_amount }),
@@ -126,7 +126,7 @@ async function moneyBack(wanted: Wanted): Promise<TimelineItem[]> {
   });
 }
 
-/** A customer told where they are within the hour of their start: nothing that happened later. */
+/** A country that becomes known within an hour of the start is part of the start. */
 const countryNewsMs = 60 * 60 * 1000;
 
 async function country({ service, account, until }: Wanted): Promise<TimelineItem[]> {
@@ -145,7 +145,7 @@ async function country({ service, account, until }: Wanted): Promise<TimelineIte
     }));
 }
 
-/** Newest first: of one moment what ended, then money, then what changed, then what started. */
+/** Newest first; of one moment: what ended, then money, then changes, then what started. */
 function newestFirst(one: TimelineItem, other: TimelineItem): number {
   return Date.parse(other.happened_at) - Date.parse(one.happened_at) || rank(other) - rank(one);
 }
@@ -158,7 +158,7 @@ function rank({ type, detail }: TimelineItem): number {
   return type === "change" ? 5 : 4;
 }
 
-/** The tables hold it as text of few words; anything else is our own mistake. */
+/** The tables hold one of a few words; anything else is our own mistake. */
 function typeOf(kind: string): TimelineType {
   return timelineItem.shape.type.parse(kind);
 }

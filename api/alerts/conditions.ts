@@ -1,13 +1,13 @@
 /**
  * When an alert fires: a function of a series and a condition. The test on history and the watch
- * of every few minutes are the same function, over more or fewer points. Pure.
+ * every few minutes use the same function. Pure.
  */
 import type { AlertCondition } from "../../schemas/http/alerts.js";
 
 export interface Point {
-  /** ms since 1970: where its interval begins. */
+  /** ms since 1970: the beginning of its interval. */
   readonly start: number;
-  /** The moment the value is of: the end of the interval, or how far it has come. */
+  /** The moment of the value: the end of the interval, or how far it has come. */
   readonly at: number;
   /** Null: there is none, or it is not defined. */
   readonly value: number | null;
@@ -15,13 +15,13 @@ export interface Point {
 }
 
 export interface Series {
-  /** In the order of time, one for each interval. */
+  /** In order of time, one for each interval. */
   readonly points: readonly Point[];
-  /** How many points apart like periods are: days are compared with the same day of the week. */
+  /** The distance of like periods: days are compared with the same day of the week. */
   readonly stride: number;
   /** A balance is known at any time and has a trend; other figures are sums over an interval. */
   readonly isBalance: boolean;
-  /** Which limit a sum that is still growing may cross before its interval is over. */
+  /** The limit that a growing sum may cross before its interval is over. */
   readonly grows: "up" | "down" | null;
 }
 
@@ -29,7 +29,7 @@ interface Judgement {
   readonly isMet: boolean;
   /** Of `change`: the value it is compared with. */
   readonly before?: number;
-  /** Of `unusual`: what is usual, and what was compared with it. */
+  /** Of `unusual`: the usual range, and what was compared with it. */
   readonly usual?: { readonly from: number; readonly to: number; readonly is: number };
 }
 
@@ -45,14 +45,13 @@ export interface Firing {
   readonly point: Point;
   readonly value: number;
   readonly judgement: Judgement;
-  /** When the condition was no longer true. */
+  /** When the condition ceased to be true. */
   endedAt: number | null;
 }
 
 /**
- * Fires when the condition becomes true, ends when it is not, and does not fire again before.
- *
- * @param restMs between two firings, however often the condition becomes true
+ * Fires when the condition becomes true, and again only after it was false.
+ * @param restMs least time between two firings
  */
 export function watch(
   series: Series,
@@ -90,7 +89,7 @@ function judge(series: Series, condition: AlertCondition, index: number): Judgem
   if (point === undefined || point.value === null) return null;
   const judgement = judgements(series, condition, index, point.value);
   if (judgement === null || point.isOver || isLive(series, condition)) return judgement;
-  // What has grown across the limit stays there; what has not yet may still do.
+  // A sum that has crossed the limit stays beyond it; one that has not may still cross it.
   return mayCross(series, condition) && judgement.isMet ? judgement : null;
 }
 
@@ -101,7 +100,7 @@ export function needsWhole(kind: Kind, condition: AlertCondition): boolean {
   return !isLive(kind, condition) && !mayCross(kind, condition);
 }
 
-/** Whether it can be judged amid an interval, both ways. */
+/** Whether it can be judged within an interval, both ways. */
 function isLive({ isBalance }: Kind, { is }: AlertCondition): boolean {
   return isBalance && is !== "unusual";
 }
@@ -110,7 +109,7 @@ function mayCross({ grows }: Kind, { is }: AlertCondition): boolean {
   return (is === "above" && grows === "up") || (is === "below" && grows === "down");
 }
 
-/** How many earlier points a condition needs to judge the first one. */
+/** How many earlier points a condition needs. */
 export function lookBack(condition: AlertCondition, stride: number): number {
   if (condition.is === "change") return condition.over;
   return condition.is === "unusual" ? condition.periods * stride + 1 : 0;
@@ -133,7 +132,7 @@ function changeOf(
   value: number,
   { way, by, unit }: Extract<AlertCondition, { readonly is: "change" }>,
 ): Judgement | null {
-  // Of nothing there is no share.
+  // There is no percentage of 0.
   if (before === null || (unit === "percent" && before === 0)) return null;
   const difference = value - before;
   const change = unit === "amount" ? difference : (difference / Math.abs(before)) * 100;
@@ -143,12 +142,12 @@ function changeOf(
 
 /** Makes the median absolute deviation of normal noise equal to its standard deviation. */
 const ofMedianDeviation = 1.4826;
-/** The same of the mean absolute deviation, where more than half of the values are alike. */
+/** The same for the mean absolute deviation, used where more than half of the values are equal. */
 const ofMeanDeviation = 1.2533;
-/** Fewer like periods say nothing about what is usual. */
+/** Fewer like periods do not show what is usual. */
 const sampleMin = 5;
 
-/** Of balances, which have a trend, the change since the point before is judged. */
+/** Balances have a trend, so their change since the point before is judged. */
 function unusualOf(
   { points, stride, isBalance }: Series,
   index: number,
@@ -169,7 +168,7 @@ function unusualOf(
   const distances = sample.map((value) => Math.abs(value - middle));
   const mean = distances.reduce((sum, distance) => sum + distance, 0) / distances.length;
   const deviation = median(distances) * ofMedianDeviation || mean * ofMeanDeviation;
-  // All alike: nothing says how much they may differ.
+  // All are equal, so nothing shows how much they may differ.
   if (deviation === 0) return null;
   const half = deviations * deviation;
   const usual = { from: middle - half, to: middle + half, is };

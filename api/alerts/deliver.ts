@@ -1,7 +1,7 @@
 /**
- * The one place where firings become messages: held in quiet hours and beyond the limit of a day,
- * gathered by receiver, claimed, sent, and tried again. At least once: a process that is killed
- * between the answer of a receiver and the note of it leaves a message that is sent once more.
+ * Turns firings into messages: held in quiet hours and beyond the daily limit, gathered by
+ * receiver, claimed, sent, and tried again. At least once: if a process is killed before it notes a
+ * receiver's answer, the message is sent once more.
  */
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
@@ -33,10 +33,13 @@ interface Delivering extends Pick<Service, "config" | "logger" | "metrics" | "po
   readonly unsubscribing: Unsubscribing;
 }
 
-/** Waiting cannot help: nobody is there any more to get it. */
+/** Waiting cannot help: the receiver is gone. */
 class NobodyThere extends NotDelivered {}
 
-/** All that is due now. @returns whether anything was */
+/**
+ * Sends all that is due now.
+ * @returns whether anything was
+ */
 export async function deliver(
   service: Delivering,
   now: Date,
@@ -51,7 +54,7 @@ export async function deliver(
   }
   const byReceiver = grouped(awake, ({ workspace, channel }) => `${workspace} ${channel}`);
   const receivers = [...byReceiver.values()];
-  // A slow one delays few others.
+  // In small groups, so that a slow receiver delays few others.
   for (let from = 0; from < receivers.length; from += limits.digestsAtOnceMax) {
     const some = receivers.slice(from, from + limits.digestsAtOnceMax);
     await Promise.all(some.map((messages) => deliverTo(service, messages, now, stopping)));

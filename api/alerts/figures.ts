@@ -1,4 +1,4 @@
-/** The figures an alert can watch: as which call of the interface answers each, and its kind. */
+/** The figures an alert can watch: the call of the interface that answers each, and its kind. */
 import type { AlertFigure } from "../../schemas/http/alerts.js";
 import type { Series } from "./conditions.js";
 
@@ -8,10 +8,10 @@ interface Watchable extends Pick<Series, "isBalance" | "grows"> {
 }
 
 const balance = { isBalance: true, grows: null } as const;
-/** Known when its interval is over: until then it may go either way. */
+/** Known only when its interval is over: until then it may go either way. */
 const ofWhole = { isBalance: false, grows: null } as const;
 const growing = { isBalance: false, grows: "up" } as const;
-/** The interface answers them below 0. */
+/** Below 0 in the interface. */
 const falling = { isBalance: false, grows: "down" } as const;
 
 export const watchable: Readonly<Record<AlertFigure, Watchable>> = {

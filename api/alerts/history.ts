@@ -1,4 +1,4 @@
-/** What a rule would have done: the same function that watches, over the history. */
+/** What a rule would have done over the history, by the function that watches. */
 import { limits } from "../../config.js";
 import type { AlertRule, AlertTest } from "../../schemas/http/alerts.js";
 import { watch } from "./conditions.js";
@@ -14,7 +14,7 @@ export async function testOnHistory(
 ): Promise<AlertTest> {
   const from = now - limits.alertHistoryMs;
   const { series, condition } = await readWatched(reading, rule, from);
-  // Before the first of anything there was nothing to watch.
+  // Before the first value there was nothing to watch.
   const begun = series.points.find(({ value }) => value !== null && value !== 0)?.start ?? from;
   const before = { isMet: false, firedAt: null, judgedTo: Math.max(from, begun) };
   const { after, firings } = watch(series, condition, before, limits.alertRestMs);

@@ -1,4 +1,4 @@
-/** `…/alerts`: what is watched, tested on history before it is saved, and what it did. */
+/** `…/alerts`: rules, their test on history before they are saved, and their firings. */
 import type { Context } from "koa";
 import { limits } from "../../config.js";
 import { readJson } from "../../http/body.js";
@@ -61,7 +61,7 @@ export function alertRoutes(service: Service, calls: Calls<Workspace>, reads: Re
   calls.write("POST", path, created, async (ctx, workspace) => {
     const { rule, channels, quiet = null } = readJson(ctx, newAlert);
     await checkChannels(workspace, channels);
-    // What the interface does not answer cannot be watched.
+    // A figure that the interface refuses cannot be watched.
     await tested(ctx, workspace, rule);
     const given = { workspace: workspace.id, rule, channels, quiet, origin: originOf(ctx.req) };
     const made = await postgres.transaction(async (sql) => {

@@ -1,18 +1,15 @@
-/** Firings as they are sent: several at a time are one message. Pure. */
+/** Messages about firings: several at a time are one message. Pure. */
 import { limits } from "../../config.js";
 import type { DueMessage } from "../../workspaces/alerts/firings.js";
 import type { Message } from "../../workspaces/channels/message.js";
 import { escapeHtml } from "../plain-page.js";
 
 interface About {
-  /** Its name. */
   readonly workspace: string;
   readonly firings: readonly Pick<DueMessage, "sentence" | "link">[];
-  /** Where all alerts are. */
   readonly settings: string;
-  /** Of the day: what fires from now on is held until the next one. */
+  /** The last one of the day: later firings are held until the next day. */
   readonly isLast: boolean;
-  /** Of a message that a person gets by e-mail. */
   readonly unsubscribeUrl?: string;
 }
 

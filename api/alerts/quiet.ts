@@ -1,12 +1,11 @@
-/** Quiet hours: in which nothing is sent. Pure. */
+/** Quiet hours, in which nothing is sent. Pure. */
 import type { QuietHours } from "../../schemas/http/alerts.js";
 
 const minuteMs = 60_000;
 const minutesPerDay = 24 * 60;
 
 /**
- * By the clock on the wall, so that a change to summer time moves them, too.
- *
+ * By local time, so that summer time moves them, too.
  * @param at ms since 1970
  * @returns when they end; null outside of them
  */
@@ -25,7 +24,7 @@ export function quietUntil(quiet: QuietHours, at: number): number | null {
   if (!isQuiet(minuteAt(at))) return null;
   const left = (to - minuteAt(at) + minutesPerDay) % minutesPerDay;
   let end = Math.floor(at / minuteMs) * minuteMs + left * minuteMs;
-  // The clock was set in between: an hour early is amid them, an hour late is after them.
+  // The clock changed in between: an hour early is within them, an hour late after them.
   const late = (minuteAt(end) - to + minutesPerDay) % minutesPerDay;
   if (late > minutesPerDay / 2) end += (minutesPerDay - late) * minuteMs;
   else if (end - late * minuteMs > at) end -= late * minuteMs;

@@ -1,4 +1,4 @@
-/** What happened to events and comparisons over time, for alerts about them. */
+/** Events, rejects and differences over time, for alerts about them. */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { monthNumber, monthText, startOfMonth } from "../../schemas/months.js";
 import type { Service } from "../../service.js";
@@ -17,7 +17,7 @@ type Stores = Pick<Service, "clickhouse" | "postgres">;
 
 const hourMs = 60 * 60 * 1000;
 
-/** Of each hour that has any, the first receipt and the last: no longer silence is within one. */
+/** The first and last receipt of each hour that has any: a longer silence is never within one. */
 export async function receiptsIn(
   service: Stores,
   workspace: string,
@@ -38,9 +38,9 @@ FROM ${eachShard(found)} GROUP BY toStartOfHour(received_at) ORDER BY first_ms`;
 }
 
 /**
- * Hours since the last event: 0 when one comes, `hours` when none has come for so long, and now.
- *
- * @param receipts ms since 1970, in the order of time, within the window
+ * Hours since the last event: 0 when one comes, `hours` when none has come for so long, and the
+ * present value.
+ * @param receipts ms since 1970, in order of time, within the window
  */
 export function silencePoints(
   receipts: readonly number[],
@@ -64,7 +64,7 @@ export function silencePoints(
   return points;
 }
 
-/** How many rejects were open at the end of each hour in which that changed, and are now. */
+/** How many rejects were open at the end of each hour in which that changed, and now. */
 export async function rejectPoints(
   service: Stores,
   workspace: string,
@@ -74,7 +74,7 @@ export async function rejectPoints(
 UNION ALL
 SELECT fromUnixTimestamp64Milli(toInt64(revision), 'UTC') AS at, -1 AS change FROM rejects FINAL
 WHERE ${tenantSql} AND state != 'open'`;
-  // What was before the window is one row of it.
+  // One row stands for all before the window.
   const hour = `greatest(toStartOfHour(at), toDateTime(${momentSql("from")}, 'UTC'))`;
   const sql = `SELECT toUnixTimestamp64Milli(max(at)) AS at_ms, sum(change) AS change
 FROM ${eachShard(changes)} GROUP BY ${hour} ORDER BY at_ms`;
@@ -93,7 +93,7 @@ FROM ${eachShard(changes)} GROUP BY ${hour} ORDER BY at_ms`;
 
 const monthsTogether = 3;
 
-/** How many payments of three months differ, as compared last: at the end of each, and now. */
+/** How many payments of three months differ by the last comparison: at the end of each, and now. */
 export async function differencePoints(
   service: Stores,
   workspace: string,

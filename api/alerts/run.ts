@@ -1,7 +1,7 @@
 /**
- * Looks at alerts and sends what fired. Every process of the role api does; which one looks at an
- * alert, and which one sends a message, is decided by its claim. Sending has a loop of its own: a
- * receiver that is slow delays no look.
+ * Looks at alerts and sends what fired. Every process of the role api does; a claim decides which
+ * one looks at an alert, and which one sends a message. Sending has a loop of its own, so a slow
+ * receiver delays no look.
  */
 import { limits } from "../../config.js";
 import { News, Lookout } from "../../runtime/lookout.js";
@@ -29,7 +29,7 @@ import { readWatched } from "./watched.js";
 const lookEveryMs = 1_000;
 const calmLookEveryMs = 30_000;
 
-/** Of messages that wait to be sent. */
+/** There are messages to be sent. */
 const messageNews = new News();
 
 export function startAlerts(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
@@ -67,7 +67,7 @@ async function loop(
   }
 }
 
-/** One after the other: whoever waits for an answer in the dashboard comes first. */
+/** One after another, because people who wait in the dashboard come first. */
 async function lookAtDue(service: Service, reads: Reads, now: Date): Promise<void> {
   const due = await dueAlerts(service.postgres, now);
   for (const alert of due) await lookAt(service, reads, alert, now);
@@ -120,7 +120,8 @@ async function judge(service: Service, reads: Reads, alert: Alert, now: Date): P
       endedAt: firing.endedAt === null ? null : new Date(firing.endedAt),
     })),
   };
-  // First, since a firing that is noted is not found again; found again, it is not sent twice.
+  // Announced before it is stored, since a stored firing is not found again; a second announcement
+  // sends nothing.
   for (const [index, firing] of looked.firings.entries()) {
     await announceFired(service, alert, index, title, firing);
   }
@@ -130,7 +131,6 @@ async function judge(service: Service, reads: Reads, alert: Alert, now: Date): P
 
 /**
  * To the webhooks of the workspace, whatever the channels of the alert.
- *
  * @param index of the firing among those of this look
  */
 async function announceFired(
@@ -152,7 +152,10 @@ async function announceFired(
   });
 }
 
-/** At whole steps, so that alerts of one workspace fire together. @param now ms since 1970 */
+/**
+ * At whole steps, so that alerts of one workspace fire together.
+ * @param now ms since 1970
+ */
 function nextLook({ rule }: Alert, notBefore: number | null, now: number): number {
   const everyMs = rule.on === "figure" ? limits.alertFigureLookMs : limits.alertLookMs;
   return (Math.floor(Math.max(now, notBefore ?? 0) / everyMs) + 1) * everyMs;
@@ -160,7 +163,7 @@ function nextLook({ rule }: Alert, notBefore: number | null, now: number): numbe
 
 const namedMax = 200;
 
-/** How integrations of the workspace are called. */
+/** The names of the workspace's integrations. */
 export async function namingOf(
   { postgres }: Pick<Service, "postgres">,
   { id, base_currency: currency }: Workspace,

@@ -1,4 +1,4 @@
-/** What a rule and a firing say, as sentences. Pure. */
+/** Rules and firings as sentences. Pure. */
 import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/alerts.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { moneyIn } from "../digests/sentences.js";
@@ -6,9 +6,7 @@ import type { Firing } from "./conditions.js";
 import { watchable } from "./figures.js";
 
 export interface Naming {
-  /** Of the workspace. */
   readonly currency: string;
-  /** Of integrations, by id. */
   readonly names: ReadonlyMap<string, string>;
 }
 

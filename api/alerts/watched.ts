@@ -19,7 +19,7 @@ export interface Watched {
   readonly series: Series;
   readonly condition: AlertCondition;
   readonly linkOf: (point: Point) => string;
-  /** ms since 1970: before it nothing can be met; null: it may be at any time. */
+  /** ms since 1970: the condition cannot be met before; null: it may be at any time. */
   readonly notBefore: number | null;
 }
 
@@ -27,18 +27,17 @@ export interface Reading {
   readonly service: Pick<Service, "clickhouse" | "postgres" | "watermark">;
   readonly reads: Reads;
   readonly workspace: Workspace;
-  /** What links begin with. */
   readonly origin: string;
 }
 
 const environment = "live";
 const hourMs = 60 * 60 * 1000;
 const daysPerWeek = 7;
-/** A sum of a whole interval is judged so long after its end: late webhooks come in. */
+/** A sum of a whole interval is judged this long after its end, for late webhooks. */
 const waitMs = hourMs;
 
 /**
- * @param since ms since 1970: what is judged happened later
+ * @param since ms since 1970: only later points are judged
  * @throws ApiError as the calls about figures do
  */
 export async function readWatched(
@@ -66,7 +65,7 @@ export async function readWatched(
     return { ...steady, series: seriesOf(points), condition: { is: "above", value: rule.above } };
   }
   const { hours } = rule;
-  // An event before what is judged may have begun a silence that lasts.
+  // An earlier event may have begun a silence that lasts.
   const from = window.from - hours * hourMs;
   const receipts = await receiptsIn(service, workspace.id, integration, { ...window, from });
   const points = silencePoints(receipts, { ...window, from }, hours);
@@ -114,7 +113,7 @@ async function figureOf(
     notBefore: isWaited ? nextEnd + waitMs : null,
   };
 
-  /** The screen of that interval alone, as it was known: its figure is the point's value. */
+  /** The screen of that interval alone, as it was known, with the value of the point. */
   function linkOf({ start, at, isOver }: Point): string {
     const shown = { shown: origin, workspace: workspace.id, environment };
     const days = { from: utcDay(start), to: utcDay(isOver ? at : at - (at % dayMs) + dayMs) };

@@ -1,6 +1,6 @@
 /**
- * Turns the rows that the store returned into the bytes of an answer. With many rows this takes
- * long enough to delay every other call. Pure, so that any thread can do it (`writer.ts`).
+ * Turns rows of the store into the bytes of an answer. With many rows this would delay every other
+ * call, so it is pure and any thread can do it (`writer.ts`).
  */
 import type { ExportFormat } from "../../schemas/http/formats.js";
 import { cohortsAnswer } from "../cohorts/answer.js";
@@ -14,12 +14,11 @@ const answers = { cohortsAnswer, movementsAnswer, revenueAnswer, summaryAnswer }
 
 type Name = keyof typeof answers;
 
-/** What an answer is made of; it can be handed to another thread. */
+/** What an answer is made of; it can be sent to another thread. */
 export type Ingredients = {
   [Each in Name]: { readonly answer: Each } & Parameters<(typeof answers)[Each]>[0];
 }[Name];
 
-/** What JSON says beside its data (`schemas/http/clocks.ts`). */
 export interface AnswerMoments {
   readonly at: string;
   readonly complete_to: string;

@@ -1,4 +1,4 @@
-/** The thread of `writer.ts`: one answer after the other, in the order they were asked for. */
+/** The thread of `writer.ts`: one answer after another, in the order of requests. */
 import { parentPort } from "node:worker_threads";
 import { ApiError } from "../../schemas/http/errors.js";
 import { writeIngredients } from "./answers.js";
@@ -16,7 +16,7 @@ parentPort?.on("message", (task: Task) => {
 function outcomeOf({ id, ingredients, format, moments }: Task): Outcome {
   try {
     const { body, table } = writeIngredients(ingredients, format, moments);
-    // Handed over, not copied: it must not be a part of what other buffers lie in.
+    // Transferred, not copied, so it must not share a buffer with others.
     return { id, written: { body: new Uint8Array(body), table } };
   } catch (error) {
     if (!(error instanceof ApiError)) return { id, error };

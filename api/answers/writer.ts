@@ -1,6 +1,6 @@
 /**
- * Writes long answers in a thread of their own: the event loop takes webhooks meanwhile. Short ones
- * are written at once, since to hand one over and to start the thread takes longer.
+ * Writes long answers in a thread of their own, so that the event loop can take webhooks. Short
+ * ones are written at once, because starting and feeding the thread takes longer.
  */
 import { Worker } from "node:worker_threads";
 import { unavailable, unprocessable } from "../../schemas/http/errors.js";
@@ -8,11 +8,11 @@ import type { ExportFormat } from "../../schemas/http/formats.js";
 import type { Written } from "../exports/send.js";
 import { type AnswerMoments, type Ingredients, writeIngredients } from "./answers.js";
 
-/** What is written at once: some milliseconds. */
+/** Written at once: some milliseconds. */
 const shortCharactersMax = 32 * 1024;
-/** An interval without a row is a row of the answer all the same. */
+/** An interval without a row is a row of the answer, too. */
 const charactersPerInterval = 200;
-/** The thread is ended when it was idle for so long: it holds some 50 MiB. */
+/** An idle thread is ended, because it holds some 50 MiB. */
 const idleMsMax = 60_000;
 
 export interface Task {
@@ -66,7 +66,7 @@ export class AnswerWriter {
     if (this.#thread !== null) return this.#thread;
     const thread = new Worker(new URL("./thread.js", import.meta.url));
     thread.on("message", (outcome: Outcome) => this.#settle(outcome));
-    // It ends by itself only when it has no memory left, and all it was asked with it.
+    // It ends by itself only when it is out of memory, and its pending answers with it.
     thread.on("error", (error) => this.#end(thread, error));
     thread.on("exit", () => this.#end(thread, new Error("the thread has ended")));
     thread.unref();
@@ -86,7 +86,7 @@ export class AnswerWriter {
     waiting?.reject(unprocessable(code, message, param));
   }
 
-  /** The next answer begins another, even if this one has not ended by then. */
+  /** The next answer starts another thread, even if this one has not ended by then. */
   #endIdle(): void {
     void this.#thread?.terminate();
     this.#thread = null;
@@ -102,7 +102,7 @@ export class AnswerWriter {
   }
 }
 
-/** About the characters of the rows that come of it. */
+/** About the length of the rows that come of it. */
 function weightOf(ingredients: Ingredients): number {
   switch (ingredients.answer) {
     case "cohortsAnswer":

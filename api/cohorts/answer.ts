@@ -1,4 +1,4 @@
-/** From rows to the answer, in whichever thread (`answers/answers.ts`). */
+/** Turns rows into the answer, in any thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { Presented } from "../exports/send.js";
 import {
@@ -18,10 +18,9 @@ import type { CohortRow } from "./query.js";
 import type { CohortInterval } from "./schema.js";
 import type { Vintages } from "./vintages.js";
 
-/** Rows of the queries, as text, and which of their vintages are wanted. */
+/** Rows of the queries, as text, and the wanted vintages. */
 export interface CohortsTexts {
   readonly changes: string;
-  /** Null: not asked for. */
   readonly gross: string | null;
   readonly vintages: Vintages;
 }

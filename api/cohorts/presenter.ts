@@ -17,8 +17,8 @@ import { mrrOf } from "../../schemas/money/monthly.js";
 /**
  * @param at ms since 1970; the curves run to its month (quarter, year)
  * @param gross the same changes as far as accounts began with them; null: not asked for
- * @returns oldest vintage first; vintages that began with nothing (their accounts' past was
- * reported anew) are none
+ * @returns oldest vintage first, without those that began with nothing because their accounts were
+ *   corrected
  */
 export function presentCohorts(
   rows: readonly CohortRow[],
@@ -96,8 +96,8 @@ export function presentAccountAverage(
 }
 
 /**
- * At each age what the vintages that are that old have left, of what these began with. As with
- * monthly rates, an interval that is going on is not counted: in it nobody had time to leave.
+ * At each age: what the vintages that are that old have left, of what these began with. As with
+ * monthly rates, an unfinished interval is not counted, because in it nobody had time to leave.
  */
 function averageCurve(curves: readonly Curve[], at: number, interval: CohortInterval): number[] {
   const over = intervalNumber(at + 1, interval) - 1;
@@ -122,7 +122,6 @@ interface Curve {
   /** millionths, like those of each age in `mrr` */
   readonly starting: bigint;
   readonly mrr: readonly bigint[];
-  /** The same in percent. */
   readonly curve: number[];
 }
 

@@ -36,16 +36,16 @@ GROUP BY vintage, month ORDER BY vintage, month ${sumSettingsSql}`,
   };
 }
 
-/** What is kept of an account's `total`, where it began with `started`. */
+/** The part of an account's `total` that counts, of `started` at its beginning. */
 const keptSql = {
   gross: { started: "started", kept: "least(total, started)" },
   accounts: { started: "toDecimal128(started > 0, 6)", kept: "toDecimal128(total > 0, 6)" },
 } as const;
 
 /**
- * The same of what only each account by itself can report: its MRR as far as it began with it
- * (`gross`), or whether it has any in the cell (`accounts`). Reads every movement, in the order
- * of accounts, which the table lies in: one account is held at a time.
+ * The same for what only single accounts show: their MRR as far as they began with it (`gross`), or
+ * whether they have any in the cell (`accounts`). Reads every movement in the order of accounts,
+ * which is the table's, one account at a time.
  */
 export function accountCohortsQuery(asOf: AsOf, cell: Rows, measure: keyof typeof keptSql): Query {
   const { started, kept } = keptSql[measure];

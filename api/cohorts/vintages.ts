@@ -1,10 +1,10 @@
-/** Which vintages are asked for, and which they are compared with. Pure. */
+/** The wanted vintages, and those they are compared with. Pure. */
 import { dayMs, intervalMonths } from "../reading/calendar.js";
 import { monthNumber } from "../../schemas/months.js";
 import type { SummaryCompare } from "../summary/schema.js";
 import type { CohortInterval } from "./schema.js";
 
-/** Months (quarters, years) since the year 0, half-open. */
+/** Months (quarters, years) since the year 0; the end is exclusive. */
 export interface Vintages {
   readonly first: number;
   readonly end: number;
@@ -13,8 +13,7 @@ export interface Vintages {
 export const allVintages: Vintages = { first: -Infinity, end: Infinity };
 
 /**
- * Those that begin in the days asked for; where none does, the one in which they end.
- *
+ * Those that begin in the given days; where none does, the one in which they end.
  * @param range ms since 1970
  */
 export function vintagesIn(
@@ -27,7 +26,7 @@ export function vintagesIn(
   return first < end ? { first, end } : { first: end - 1, end };
 }
 
-/** @returns null where there are none before, since all are asked for */
+/** @returns null where there are none before, because all are wanted */
 export function comparedVintages(
   { first, end }: Vintages,
   compare: Exclude<SummaryCompare, "known_then">,

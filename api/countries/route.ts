@@ -1,4 +1,4 @@
-/** `GET /v1/countries`: where customers paid from, or have a subscription, at any time. */
+/** `GET /v1/countries`: where customers paid from, or had a subscription, at any time. */
 import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { tenantSql } from "../reading/query.js";
@@ -6,7 +6,7 @@ import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { type ReadApi, readRoute } from "../reading/routes.js";
 import { type CountriesAnswer, countriesQueryParameters } from "./schema.js";
 
-/** Projections by day and month have them all: no single row is read. */
+/** Projections by day and month have them all, so no single row is read. */
 const sql = `SELECT DISTINCT country FROM (
   SELECT country FROM ledger WHERE ${tenantSql} GROUP BY country
   UNION ALL

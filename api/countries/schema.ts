@@ -1,4 +1,4 @@
-/** `GET /v1/countries`: the countries that the filter `country` finds something of. */
+/** `GET /v1/countries`: the countries for which the filter `country` finds something. */
 import { z } from "zod";
 import { completeAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";

@@ -15,7 +15,6 @@ import type { Access } from "../../workspaces/keys.js";
 import { type ExportRow, columnsOf } from "../exports/columns.js";
 import type { Table } from "../exports/send.js";
 
-/** Who calls, and about which workspace and environment. */
 export interface CustomersAsked {
   readonly ctx: Pick<Context, "state">;
   readonly access: Pick<Access, "workspace" | "environment">;
@@ -32,7 +31,7 @@ export function seesCustomers({ ctx, access }: CustomersAsked): boolean {
 
 type Named<Row> = Row | (Row & { readonly customer: Customer | null });
 
-/** Rows of accounts as they are answered: for a member with `customer`, for a key as they are. */
+/** Rows of accounts: for a member with `customer`, for a key without. */
 export async function withCustomers<Row>(
   reader: CustomerReader,
   asked: CustomersAsked,
@@ -45,7 +44,7 @@ export async function withCustomers<Row>(
   return rows.map((row) => ({ ...row, customer: customerOf(accountOf(row)) }));
 }
 
-/** A guest has no account, and is nobody. */
+/** A guest has no account. */
 async function readCustomers(
   reader: CustomerReader,
   { access }: CustomersAsked,
@@ -64,12 +63,11 @@ const columns = columnsOf(
   z.object({ customer_id: text, customer_name: text, customer_email: text, customer_url: text }),
 );
 
-/** With the columns that only who may see them gets. */
+/** With the columns for those who may see customers. */
 export function tableWithCustomers(table: Table): Table {
   return { ...table, columns: [...table.columns, ...columns] };
 }
 
-/** Rows of such a table. */
 export async function rowsWithCustomers<Row extends ExportRow>(
   reader: CustomerReader,
   asked: CustomersAsked,

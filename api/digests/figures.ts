@@ -53,7 +53,7 @@ export async function readFigures(
   };
   const byProduct = { from, to, by: "product", limit: String(limits.digestProductsMax) };
   const days = { from, to, interval: "day", compare: "previous_period", at };
-  // One after the other: whoever waits for an answer in the dashboard comes first.
+  // One after another, because people who wait in the dashboard come first.
   const mrr = await ask("/v1/metrics/mrr", "/mrr", { at });
   const changed = await ask("/v1/metrics/mrr/what-changed", "/what-changed", byProduct);
   const revenue = await ask("/v1/metrics/revenue", "/revenue", days);
@@ -71,6 +71,5 @@ export async function readFigures(
 export interface Period {
   readonly frequency: Frequency;
   readonly end: number;
-  /** What links begin with. */
   readonly origin: string;
 }

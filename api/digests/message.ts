@@ -1,10 +1,10 @@
-/** A digest as it is sent: plain text and simple HTML say the same. Pure. */
+/** A digest as plain text and as simple HTML, which say the same. Pure. */
 import type { Message } from "../../workspaces/channels/message.js";
 import { escapeHtml } from "../plain-page.js";
 import type { FrozenFigures } from "./figures.js";
 import { moneyIn, sentencesOf } from "./sentences.js";
 
-/** @param unsubscribeUrl of a digest that a person gets by e-mail */
+/** @param unsubscribeUrl of a digest by e-mail */
 export function digestMessage(figures: FrozenFigures, unsubscribeUrl?: string): Message {
   const { mrr, whatChanged, revenue, links, frequency } = figures;
   const money = moneyIn(mrr.currency);

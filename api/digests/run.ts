@@ -1,6 +1,6 @@
 /**
- * Sends the digests that are due. Every process of the role api looks for them; which one sends a
- * digest is decided by its claim (workspaces/digests.ts).
+ * Sends the digests that are due. Every process of the role api looks for them; a claim decides
+ * which one sends a digest (workspaces/digests.ts).
  */
 import { Lookout } from "../../runtime/lookout.js";
 import type { Service } from "../../service.js";

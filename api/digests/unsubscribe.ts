@@ -17,7 +17,7 @@ import { plainPage } from "../plain-page.js";
 
 const path = "/unsubscribe";
 
-/** The token is what it ends and our signature of that: it can do nothing but end it. */
+/** The token is what it ends, with our signature, so it can do nothing else. */
 export class Unsubscribing {
   private constructor(private readonly key: Buffer) {}
 

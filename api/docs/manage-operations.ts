@@ -58,7 +58,6 @@ export const manageOperations: readonly Operation[] = [
   })),
 ];
 
-/** Of one workspace, by their paths below it. */
 function ofWorkspace(): Operation[] {
   return [
     create("/keys", "Make an API key", manage.newKey, manage.createdKey),

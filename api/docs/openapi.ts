@@ -1,6 +1,6 @@
 /**
- * The OpenAPI 3.1 document, made from the zod schemas the interface is checked by. It is committed
- * as schemas/openapi.json; test/api/openapi.test.ts says whether it is current.
+ * The OpenAPI 3.1 document, made from the zod schemas that check the interface. It is committed as
+ * schemas/openapi.json; test/api/openapi.test.ts checks that it is current.
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
@@ -60,7 +60,7 @@ export function openApiDocument() {
   };
 }
 
-/** What is sent to endpoints; the types are those of docs/webhooks.md. */
+/** What is sent to endpoints, by the types of docs/webhooks.md. */
 function webhooksOf(components: Components) {
   return Object.fromEntries(
     Object.entries(sentEvents).map(([type, message]) => {
@@ -71,7 +71,7 @@ function webhooksOf(components: Components) {
   );
 }
 
-/** A session may do what its member's role allows; nothing is ingested with one. */
+/** A session may do what its member's role allows, but not ingest. */
 function securityOf({ security, method }: Operation): Record<string, string[]>[] {
   if (security === null) return [];
   if (security === "session") return [{ session: [] }];
@@ -149,7 +149,7 @@ function errorsOf({ errors, security, exports }: Operation): number[] {
   return [...new Set([...errors, ...always, headersTooLarge])].sort((one, other) => one - other);
 }
 
-/** Before a route is looked for, so of every path, and in the one envelope. */
+/** Answered before a route is looked for, so on every path, and in the usual envelope. */
 const headersTooLarge = 431;
 
 const answerNames: Readonly<Record<number, string>> = {
@@ -221,7 +221,7 @@ const pathSchemas: Readonly<Record<string, JsonSchema>> = {
   version: { type: "string", pattern: "^(?:latest|-1|[1-9][0-9]{0,9})$" },
 };
 
-/** A key has its own; there they are refused. */
+/** A key has its own workspace and environment, and is refused with these. */
 const sessionParameters: readonly OpenApiParameter[] = [
   {
     name: "workspace",
@@ -239,7 +239,7 @@ const sessionParameters: readonly OpenApiParameter[] = [
   },
 ];
 
-/** What has an `id` becomes a component, everything else stands in place. */
+/** A schema with an `id` becomes a component, all others are inlined. */
 function jsonSchema(
   schema: z.ZodType,
   io: "input" | "output",
@@ -254,7 +254,7 @@ function jsonSchema(
     io,
     unrepresentable: "any",
     override: ({ jsonSchema: made }) => {
-      // Zod checks texts that stand for numbers and dates by patterns no reader wants to see.
+      // Zod checks texts that stand for numbers and dates by patterns that help no reader.
       if (made.type === "integer" || made.format !== undefined) delete made.pattern;
       delete made.id;
       // Answers may get further fields within v1.

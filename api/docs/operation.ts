@@ -1,4 +1,4 @@
-/** One operation of the HTTP interface, as the OpenAPI document describes it. */
+/** One operation of the HTTP interface, for the OpenAPI document. */
 import type { z } from "zod";
 
 export interface Operation {
@@ -15,19 +15,19 @@ export interface Operation {
   readonly bodyTypes?: readonly string[];
   readonly status: number;
   readonly answer: z.ZodType;
-  /** Of the answer and of errors; left out: JSON. */
+  /** Of the answer and of errors; default: JSON. */
   readonly mediaType?: string;
-  /** What else a call that is right may be answered. */
+  /** Another possible answer to a correct call. */
   readonly otherwise?: {
     readonly status: number;
     readonly mediaType: string;
     readonly description: string;
     readonly answer: z.ZodType;
   };
-  /** The same is answered as a table, too, when `format` or `Accept` says so. */
+  /** Also available as a table, by `format` or `Accept`. */
   readonly exports?: true;
   /** Statuses of errors beside those every call may meet. */
   readonly errors: readonly number[];
-  /** The shape of errors, where it is not the one of all others. */
+  /** The shape of errors, where it differs from the usual one. */
   readonly errorAnswer?: z.ZodType;
 }

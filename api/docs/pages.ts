@@ -1,4 +1,4 @@
-/** The pages of `docs/` as a browser shows them, so that each installation has those it runs by. */
+/** The pages of `docs/` as HTML, so that each installation shows those of its version. */
 import { readdirSync, readFileSync } from "node:fs";
 import { posix } from "node:path";
 import { Marked } from "marked";
@@ -10,7 +10,6 @@ interface Page {
   readonly title: string;
   html(): string;
 }
-/** By path below `/docs/`. */
 export type Pages = ReadonlyMap<string, Page>;
 
 const readme = "README.md";
@@ -38,7 +37,7 @@ function readPage(path: string, pages: Pages): Page {
   };
 }
 
-/** Links lead to the page as it is served here; what is not served is named without a link. */
+/** Links lead to the served page; what is not served is named without a link. */
 function rendered(path: string, text: string, pages: Pages): string {
   const marked = new Marked(gfmHeadingId(), {
     renderer: {

@@ -11,7 +11,7 @@ export const referenceScript = `SwaggerUIBundle({
   docExpansion: "none",
   // A key stays in the memory of this page.
   persistAuthorization: false,
-  // Nothing is sent to anybody else to be checked.
+  // Nothing is sent to others for validation.
   validatorUrl: null,
 });
 `;

@@ -1,7 +1,7 @@
 /**
  * `GET /openapi.json`, the API reference at `/docs` and the pages of `docs/` below it: open to
- * everybody, they hold no data. All of it comes from here, under a policy that lets a browser
- * load, run and ask nothing else.
+ * everybody, since they hold no data. All of it comes from here, under a policy that lets a browser
+ * load, run and request nothing else.
  */
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ import { referencePage, referenceScript } from "./reference.js";
 
 export function docsRoutes(router: Router): void {
   const pages = readPages();
-  // At the first request: a start need not wait for it.
+  // Made at the first request, so that a start need not wait for it.
   let made: ReturnType<typeof make> | undefined;
   const make = () => {
     const document = openApiDocument();
@@ -54,7 +54,7 @@ export function docsRoutes(router: Router): void {
     const read = Object.hasOwn(files, path) ? files[path] : undefined;
     if (read === undefined) throw notFound("page_unknown", "There is no such page.");
     ctx.type = extname(path);
-    // No secret is in them, and they are large: kept for a day, unlike everything else.
+    // They hold no secret and are large, so browsers keep them for a day.
     ctx.set({ "Cache-Control": "public, max-age=86400", Vary: "Accept-Encoding" });
     if (ctx.acceptsEncodings("gzip") !== "gzip") {
       ctx.body = read();
@@ -68,7 +68,6 @@ export function docsRoutes(router: Router): void {
 }
 
 const images = projectFile("docs", "images");
-/** Wherever the package was installed. */
 const swaggerFile = createRequire(import.meta.url).resolve;
 
 const policy = [
@@ -77,7 +76,7 @@ const policy = [
   "style-src 'self'",
   // The library's icons are in its style sheet.
   "img-src 'self' data:",
-  // Calls that are tried go to the service they describe.
+  // Calls that are tried go to this service.
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",

@@ -1,4 +1,6 @@
-/** What stands behind a figure: ledger entries, and the raw events with what was read from them. */
+/**
+ * The evidence behind a figure: ledger entries, and the raw events with what was read from them.
+ */
 import { z } from "zod";
 import { bookedAt } from "../../schemas/booked-at.js";
 import { providerToken } from "../../schemas/http/transactions.js";
@@ -43,7 +45,7 @@ const factKinds = [
   "customer",
 ] as const;
 
-/** What an adapter read from a raw event, with the quote it was given. */
+/** What an adapter read from a raw event, with its quote. */
 export const fact = z
   .object({
     fact_id: z.string(),

@@ -1,4 +1,4 @@
-/** The JSON of ledger entries, of facts and of the raw events they were read from. */
+/** The JSON of ledger entries, of facts and of their raw events. */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import {
@@ -47,7 +47,10 @@ export function timeText(ms: string): string {
   return new Date(Number(ms)).toISOString();
 }
 
-/** One row for each event, in the order of receipt. @param journal by `event_id` */
+/**
+ * One row for each event, in order of receipt.
+ * @param journal by `event_id`
+ */
 export function presentRawEvents(
   facts: readonly Fact[],
   journal: readonly JournalRow[],

@@ -1,4 +1,4 @@
-/** What the journal says of raw events: one row for each record of the raw topic. */
+/** The journal's rows of raw events: one for each record of the raw topic. */
 import type { AsOf } from "../reading/as-of.js";
 import { type Query, tenantSql } from "../reading/query.js";
 
@@ -22,7 +22,10 @@ export interface JournalRow {
   readonly normalized_at_ms: string;
 }
 
-/** In the order of receipt. @param rowsMax of each event, the first ones */
+/**
+ * In order of receipt.
+ * @param rowsMax of each event, the first ones
+ */
 export function journalQuery(
   tenant: Pick<AsOf, "workspace" | "environment">,
   eventIds: readonly string[],

@@ -126,7 +126,7 @@ function stateOf(
   if (last === undefined || last.outcome === null || Date.parse(last.received_at) > completeTo) {
     return "in_progress";
   }
-  // A churn that waits for its partner was read without fault, and is listed all the same.
+  // A churn that waits for its partner was read without fault, and is listed nevertheless.
   if (last.outcome === "rejected" || reject?.state === "open") return "rejected";
   return last.outcome === "ignored" ? "ignored" : "booked";
 }

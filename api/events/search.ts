@@ -1,4 +1,4 @@
-/** Finds a raw event: in the journal, or where it waits to be written there. */
+/** Finds a raw event in the journal, or among records that the journal has yet to write. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../../schemas/http/errors.js";
 import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
@@ -10,7 +10,7 @@ import { limits } from "../../config.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type JournalRow, journalQuery } from "./journal-query.js";
 
-/** Records at the end of a topic that are looked through for an event not in the journal yet. */
+/** Records at the end of a topic that are searched for an event that is not in the journal yet. */
 const eventSearchRecordsMax = 10_000;
 
 type Tenant = Pick<AsOf, "workspace" | "environment">;
@@ -18,7 +18,6 @@ interface SearchService extends Pick<Service, "clickhouse"> {
   readonly log: Pick<Log, "committed" | "ends" | "read">;
 }
 
-/** A delivery whose outcome nobody has written down yet. */
 interface Waiting {
   readonly meta: RawEventMeta;
   readonly partition: number;
@@ -26,22 +25,22 @@ interface Waiting {
 }
 
 export interface FoundEvent {
-  /** In the order of receipt. */
+  /** In order of receipt. */
   readonly journal: readonly JournalRow[];
-  /** Empty when the journal knows the event. */
+  /** Empty when the journal has the event. */
   readonly waiting: readonly Waiting[];
 }
 
 /**
  * @returns null when the workspace has no such event in that environment
- * @throws ApiError 503 when so much waits that it cannot be answered
+ * @throws ApiError 503 when too much waits to be searched
  */
 export async function findEvent(
   service: SearchService,
   tenant: Tenant,
   eventId: string,
 ): Promise<FoundEvent | null> {
-  // The positions first: what is journalled while this looks is behind them, or in the table.
+  // Positions first: what is journalled during the search is then behind them, or in the table.
   const places = await Promise.all(waitingPlaces.map((place) => tailOf(service, place)));
   const journal = await journalOf(service, tenant, eventId);
   if (journal.length > 0) return { journal, waiting: [] };
@@ -53,8 +52,8 @@ export async function findEvent(
       meta.environment === tenant.environment,
   );
   if (found.length > 0) {
-    // Whether a store's purchase is a test shows only when it is read. From then on it must not be
-    // found under the environment it was received for, though the journal's offset comes later.
+    // Only reading it shows whether a store's purchase is a test. From then on it must not be found
+    // in the environment it was received for, although the journal's offset comes later.
     const environment = tenant.environment === "test" ? "live" : "test";
     const elsewhere = await journalOf(service, { ...tenant, environment }, eventId);
     return elsewhere.length > 0 ? null : { journal, waiting: found };
@@ -70,7 +69,7 @@ async function journalOf({ clickhouse }: SearchService, tenant: Tenant, eventId:
   return clickhouse.rows<JournalRow>(sql, params);
 }
 
-/** What has been received but is in no journal yet, and how a record of it is read. */
+/** Received records that are in no journal yet, and how to read one. */
 const waitingPlaces = [
   {
     topic: topics.raw,
@@ -97,11 +96,10 @@ interface Tail {
   readonly place: Place;
   /** By partition: the first offset wanted, and where the partition ended. */
   readonly parts: readonly { readonly from: bigint; readonly end: bigint }[];
-  /** More wait than are looked through. */
   readonly isCut: boolean;
 }
 
-/** The newest records that wait: somebody who asks has usually just sent the event. */
+/** The newest waiting records, since whoever asks has usually just sent the event. */
 async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
   const committed = await log.committed(place.topic, place.group);
   const ends = await log.ends(place.topic);
@@ -116,7 +114,7 @@ async function tailOf({ log }: SearchService, place: Place): Promise<Tail> {
   return { place, parts, isCut };
 }
 
-/** Records read at a time; between them others get their turn. */
+/** Records read at a time; in between, other work gets its turn. */
 const recordsAtOnce = 500;
 
 async function search({ log }: SearchService, { place, parts }: Tail): Promise<Waiting[]> {
@@ -132,7 +130,7 @@ async function search({ log }: SearchService, { place, parts }: Tail): Promise<W
   return found;
 }
 
-/** Whether the sealed record of a delivery is what the endpoint wrote. */
+/** Whether the seal of a delivery's record is intact. */
 export async function sealOf(
   { log, vault }: Pick<Service, "log" | "vault">,
   eventId: string,

@@ -1,4 +1,4 @@
-/** What one raw event changed of subscriptions, and the movements recorded under it. */
+/** The subscription changes of one raw event, and the movements recorded under it. */
 import type { AsOf } from "../reading/as-of.js";
 import { type Query, tenantSql } from "../reading/query.js";
 
@@ -9,7 +9,7 @@ export interface ChangeRow {
   readonly revision: number;
   readonly void: number;
   readonly account: string;
-  /** Empty: the event says no more of the account than where its customer is. */
+  /** Empty: the event only says where the customer is. */
   readonly subscription: string;
   readonly phase: string;
   readonly currency: string;

@@ -1,36 +1,33 @@
-/** The columns of a table, from the zod schema of its rows: what JSON shows is what is exported. */
+/** The columns of a table, from the zod schema of its rows: an export has what JSON shows. */
 import { z } from "zod";
 
 export interface Column {
   readonly name: string;
-  /** As JSON calls it. */
   readonly field: string;
   readonly kind: Kind;
   readonly isNullable: boolean;
-  /** Decimals a Parquet file keeps of a `decimal`; what has more is our own mistake. */
+  /** Decimals that a Parquet file keeps of a `decimal`; more are our own mistake. */
   readonly scale: number;
 }
 
 /** `time`: ISO 8601; `date`: `YYYY-MM-DD`, or empty for none; `json`: what is no single value. */
 type Kind = "text" | "integer" | "decimal" | "time" | "date" | "json";
 
-/** As JSON shows it. */
 export type ExportRow = Readonly<Record<string, unknown>>;
 
-/** How a table becomes bytes, piece by piece: `begin` once, `rows` any number of times, `end`. */
+/** Turns a table into bytes, piece by piece: `begin` once, `rows` any number of times, `end`. */
 export interface Encoder {
   begin(): Piece;
   rows(rows: readonly ExportRow[]): Piece;
   end(): Piece;
 }
 
-/** Text is UTF-8. */
 export type Piece = string | Uint8Array;
 
 /** No currency has more decimals (`schemas/money/currencies.ts`). */
 const amountScale = 4;
 
-/** What SQL reserves; `timestamp` it does not. */
+/** Other names for what SQL reserves; it does not reserve `timestamp`. */
 const columnNames: Readonly<Record<string, string>> = {
   from: "period_start",
   to: "period_end",
@@ -52,7 +49,7 @@ export function columnsOf(
   }));
 }
 
-/** @throws when the row is not as its schema says */
+/** @throws when the row does not fit its schema */
 export function valueIn(row: ExportRow, column: Column): string | number | null {
   const value = row[column.field] ?? null;
   if (value === null || typeof value === "string" || typeof value === "number") return value;

@@ -8,11 +8,8 @@ import { parquetEncoder } from "./parquet.js";
 
 export interface Format {
   readonly mediaType: string;
-  /** As the answer says it. */
   readonly contentType: string;
-  /** Of the whole list, for readers of the interface's description. */
   readonly description: string;
-  /** Of a file name. */
   readonly extension: ExportFormat;
   encoder(columns: readonly Column[]): Encoder;
 }
@@ -48,7 +45,7 @@ export const formats: readonly Format[] = [
 ];
 
 /**
- * @param asked the parameter `format`, which links can say and wins over the header
+ * @param asked the parameter `format`, which links can contain and which wins over the header
  * @returns null for JSON
  * @throws ApiError 406 when nothing that is offered is accepted
  */
@@ -56,7 +53,7 @@ export function formatOf(ctx: Context, asked: ExportFormat | "json" | undefined)
   ctx.vary("Accept");
   if (asked !== undefined) return formats.find(({ extension }) => extension === asked) ?? null;
   const mediaTypes = ["application/json", ...formats.map(({ mediaType }) => mediaType)];
-  // Many say a charset, which would otherwise be no match.
+  // Many callers add a charset, which would not match otherwise.
   const accepted = ctx.accepts(mediaTypes.flatMap((type) => [type, `${type};charset=utf-8`]));
   if (accepted === false) throw notAcceptable(`This answers in ${mediaTypes.join(", ")}.`);
   return formats.find(({ mediaType }) => accepted.startsWith(mediaType)) ?? null;

@@ -1,12 +1,12 @@
 /**
- * Parquet, one row group after the other. Its index comes last: a file that was cut short is none.
- * Amounts are decimals of a fixed scale, whole numbers all the way, and never doubles.
+ * Parquet, one row group after another. Its index comes last, so a file that was cut short cannot
+ * be opened. Amounts are decimals of a fixed scale, never doubles.
  */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import { parseDecimal, rescale, powerOfTen } from "../../schemas/money/decimal.js";
 import { type Column, type Encoder, type ExportRow, valueIn } from "./columns.js";
 
-/** Rows of one row group of a Parquet file; encoding it holds up everything else (100 ms). */
+/** Rows of one row group; encoding it blocks everything else (100 ms). */
 const parquetGroupRows = 2_500;
 
 export function parquetEncoder(columns: readonly Column[]): Encoder {
@@ -26,7 +26,7 @@ export function parquetEncoder(columns: readonly Column[]): Encoder {
     });
     waiting = [];
   }
-  /** What was written since the last time. */
+  /** What was written since the last call. */
   function taken(): Uint8Array {
     const piece = bytes.getBytes().slice();
     bytes.index = 0;
@@ -101,7 +101,7 @@ function parquetValue(column: Column, value: string | number | null) {
   }
 }
 
-/** The digits of a decimal without its point, as many behind it as the column has. */
+/** The digits of a decimal without its point, with as many places as the column has. */
 function unscaled(text: string, { name, scale }: Column): bigint {
   const decimal = parseDecimal(text);
   const digits = decimal === null ? null : rescale(decimal, scale).digits;

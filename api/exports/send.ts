@@ -1,5 +1,5 @@
 /**
- * Exports (`docs/exports.md`). The number of rows is said up front, in `X-Total-Count`; what is
+ * Exports (`docs/exports.md`). `X-Total-Count` has the number of rows up front. An export that is
  * cut short ends without the last chunk of its body, so no client can take it for whole.
  */
 import { Readable } from "node:stream";
@@ -14,19 +14,16 @@ import type { Column, Encoder, ExportRow, Piece } from "./columns.js";
 import type { Format } from "./formats.js";
 
 export interface Table {
-  /** Of the file. */
   readonly name: string;
   readonly columns: readonly Column[];
 }
 
-/** What a question is answered with, as JSON or as a table. */
 export interface Presented {
   readonly data: object;
   /** No more rows than `limits.seriesRowsMax`. */
   readonly table: () => readonly [table: Table, rows: readonly ExportRow[]];
 }
 
-/** The bytes of an answer. */
 export interface Written {
   readonly body: Uint8Array;
   /** Null: it is JSON. */
@@ -76,7 +73,7 @@ interface Walk extends Table {
 }
 
 export interface Exports {
-  /** @throws ApiError 503 when too many others are on their way */
+  /** @throws ApiError 503 when too many others are under way */
   send(ctx: Context, format: Format, walk: Walk): Promise<void>;
 }
 
@@ -107,10 +104,10 @@ export function createExports({ logger, metrics }: Pick<Service, "logger" | "met
         head(ctx, format, walk, count, walk.clocks);
         ctx.set("X-At", timeText(walk.asOf.at));
         ctx.set("X-Known-At", timeText(walk.asOf.knownAt));
-        // Who takes nothing for so long will not take the rest.
+        // A caller who reads nothing for this long will not read the rest.
         ctx.res.setTimeout(limits.exportStalledMsMax);
         ctx.body = body;
-        // Nobody would read it, and nobody close it.
+        // Nobody would read or close it.
         if (!ctx.writable) body.destroy();
       } catch (error) {
         giveBack();
@@ -129,7 +126,6 @@ async function countPages(ctx: Context, walk: Walk): Promise<number> {
   return count;
 }
 
-/** One export on its way. */
 class Sending {
   /** `left`: the caller went before the end. */
   outcome: "whole" | "cut_short" | "left" = "left";

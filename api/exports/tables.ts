@@ -1,4 +1,4 @@
-/** Answers as flat rows: the columns of each, and how what is nested in JSON becomes rows. */
+/** Answers as flat rows: the columns of each, and how nested JSON becomes rows. */
 import { z } from "zod";
 import { account, timelineItem } from "../accounts/schema.js";
 import { type AccountCohort, type Cohort, accountCohort, cohort } from "../cohorts/schema.js";
@@ -26,7 +26,7 @@ import { mrrPlaces } from "../../schemas/money/monthly.js";
 import { type Column, type ExportRow, columnsOf } from "./columns.js";
 import type { Table } from "./send.js";
 
-/** Rates have ten significant digits; 11 zeros stand before those of the smallest, of VEB. */
+/** Rates have ten significant digits; the smallest, of VEB, begins with 11 zeros. */
 const ratePlaces = 30;
 
 const special: Readonly<Record<string, Partial<Column>>> = {
@@ -37,7 +37,6 @@ const special: Readonly<Record<string, Partial<Column>>> = {
   difference_exact: { kind: "decimal", scale: mrrPlaces },
 };
 
-/** Of the workspace. */
 const currency = z.string();
 
 export const tables = {
@@ -67,7 +66,6 @@ export const tables = {
   timeline: { name: "account", columns: columnsOf(timelineItem) },
 } as const satisfies Readonly<Record<string, Table>>;
 
-/** Of each provider that has MRR. */
 export function mrrRows(data: MrrAnswer["data"]): ExportRow[] {
   const { breakdown_by_provider: parts, currency: of } = data;
   return Object.entries(parts).map(([provider, mrr]) => ({ provider, mrr, currency: of }));
@@ -83,7 +81,6 @@ function columnsWith(isCompared: boolean, shape: z.ZodRawShape): readonly Column
   return columnsOf(z.object({ ...(isCompared ? reading : {}), ...shape }));
 }
 
-/** The rows asked for; with `compare` those compared with follow. */
 export function withCompared(asked: readonly ExportRow[], compared: Compared<ExportRow>) {
   if (compared === undefined) return [...asked];
   return [
@@ -92,7 +89,7 @@ export function withCompared(asked: readonly ExportRow[], compared: Compared<Exp
   ];
 }
 
-/** Without the totals: they would be counted twice. Last the rows of the other groups. */
+/** Without the totals, which would count twice. The rows of `others` come last. */
 export function movementsRows({ currency: of, movements, others }: MovementsAnswer["data"]) {
   return [...movements, ...(others?.rows ?? [])].map((row) => ({ ...row, currency: of }));
 }
@@ -121,7 +118,6 @@ export function summaryTable(isCompared: boolean): Table {
   return { name: "summary", columns };
 }
 
-/** One row, or one for each interval where they were asked for. */
 export function summaryRows({ compare, currency: of, ...asked }: SummaryAnswer["data"]) {
   const rowsOf = ({ series, ...whole }: Omit<typeof asked, "currency">) =>
     (series ?? [whole]).map((row) => ({ currency: of, ...row }));
@@ -133,7 +129,6 @@ export function ratesTable(isCompared: boolean): Table {
   return { name: "rates", columns };
 }
 
-/** One for each month. */
 export function ratesRows({ series, compare, currency: of }: RatesAnswer["data"]): ExportRow[] {
   const rowsOf = (rows: readonly MonthRates[]) => rows.map((row) => ({ currency: of, ...row }));
   return withCompared(rowsOf(series), compare && rowsOf(compare.series));
@@ -143,7 +138,6 @@ export function trialsTable(isCompared: boolean): Table {
   return { name: "trials", columns: columnsWith(isCompared, monthTrials.shape) };
 }
 
-/** One for each month. */
 export function trialsRows({ series, compare }: TrialsAnswer["data"]): ExportRow[] {
   return withCompared(series, compare && compare.series);
 }
@@ -152,7 +146,10 @@ function groupTable(name: string, columns: readonly Column[], group: string | un
   return { name, columns: columns.filter((column) => isOfGroup(column.name, group)) };
 }
 
-/** One row for each vintage and interval since. @param isGross whether that was asked for */
+/**
+ * One row for each vintage and interval since.
+ * @param isGross whether that was asked for
+ */
 export function cohortsTable(isGross: boolean, isCompared: boolean): Table {
   const columns = columnsWith(isCompared, {
     vintage: cohort.shape.vintage,
@@ -168,7 +165,6 @@ export function cohortsTable(isGross: boolean, isCompared: boolean): Table {
 export function accountCohortsTable(isCompared: boolean): Table {
   const columns = columnsWith(isCompared, {
     vintage: accountCohort.shape.vintage,
-    /** Intervals since the vintage. */
     period: z.int(),
     retention_percentage: z.number(),
     starting_accounts: accountCohort.shape.starting_accounts,

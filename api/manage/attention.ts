@@ -1,6 +1,6 @@
 /**
- * `GET …/attention`: what keeps the figures of an environment from being whole, and what may soon.
- * Every screen of the dashboard asks for it, so it is kept for a few seconds.
+ * `GET …/attention`: what an environment's figures miss, or may miss soon. Every screen of the
+ * dashboard asks for it, so it is kept for a few seconds.
  */
 import { readQuery } from "../../http/query.js";
 import { limits } from "../../config.js";
@@ -25,9 +25,9 @@ const keptMs = 5_000;
 const keptMax = 1_000;
 const rejectGroupsMax = 100;
 const integrationsMax = 200;
-/** Who connects a provider needs a while to enter the URL there. */
+/** Time to enter the URL at the provider after connecting it. */
 const waitingMsMax = 24 * 60 * 60 * 1000;
-/** Old rates matter to those whose payments of so long needed them. */
+/** Old rates matter if payments of this many days needed them. */
 const ratesUsedDays = 30;
 
 type AttentionService = Pick<Service, "clickhouse" | "postgres" | "rates">;

@@ -1,4 +1,7 @@
-/** A call of the management interface: who may make it, what it answers, what is recorded of it. */
+/**
+ * A call of the management interface: who may make it, its answer, and its line in the activity
+ * log.
+ */
 import type Router from "@koa/router";
 import type { Context, Middleware, Next } from "koa";
 import { z } from "zod";
@@ -15,7 +18,7 @@ import { type Stamped, markOf, openList, pageOf } from "./lists.js";
 
 interface Call {
   readonly right: Right;
-  /** As the activity log calls it. Left out: it changes nothing. */
+  /** Its name in the activity log. Left out: it changes nothing. */
   readonly action?: string;
   readonly status?: number;
   /** `run` reads the body itself; left out: it is JSON, for `readJson`. */
@@ -45,7 +48,10 @@ export class Calls<Of> {
     this.#single(method, path, call, run);
   }
 
-  /** A list, newest first. @param read up to `rowsMax` rows */
+  /**
+   * A list, newest first.
+   * @param read up to `rowsMax` rows
+   */
   list<Row extends Stamped>(
     path: string,
     right: Right,
@@ -92,7 +98,7 @@ export class Calls<Of> {
   }
 }
 
-/** One row for each change that was made; what was refused changed nothing. */
+/** One row for each change; a refused call changed nothing. */
 function recordOf({ postgres }: Pick<Service, "postgres">, action: string): Middleware {
   return async (ctx: Context, next: Next) => {
     await next();

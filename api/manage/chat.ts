@@ -27,7 +27,7 @@ export function chatRoutes(service: Service, calls: Calls<Workspace>): void {
     if (problem !== null) throw unprocessable("url_refused", `url ${problem}.`, "url");
     const text = "Alerts and digests of this workspace may be sent here.";
     try {
-      // Sent at once, so that a wrong URL is reported to the member who entered it.
+      // Tried at once, so that the member who entered a wrong URL sees it.
       await sendChat(config, url, { subject: name, text }, new AbortController().signal);
     } catch (error) {
       if (!(error instanceof NotDelivered)) throw error;

@@ -1,4 +1,4 @@
-/** Erases the name, e-mail and id of a customer. The figures stay: they name nobody. */
+/** Erases the name, e-mail and id of a customer. The figures stay, because they name nobody. */
 import type { Context } from "koa";
 import { z } from "zod";
 import { eraseCustomer } from "../../workspaces/customers/stored.js";
@@ -16,7 +16,7 @@ export function customerRoutes({ postgres }: Service, calls: Calls<Workspace>): 
   calls.write("DELETE", path, erased, async (ctx: Context, { id: workspace }) => {
     const account = accountHash.safeParse(ctx.params.account);
     if (!account.success) throw notFound("account_unknown", "There is no such account.");
-    // Also where nothing is known of it yet: nothing will be.
+    // Even if nothing is known of the account yet, so that nothing will be.
     await eraseCustomer(postgres, workspace, account.data);
     return { id: account.data };
   });

@@ -1,4 +1,4 @@
-/** Goals: what MRR or revenue is meant to be in a month, for everybody who looks at its chart. */
+/** Goals: what MRR or revenue is meant to be in a month, shown on its chart to everybody. */
 import type { Context } from "koa";
 import { limits } from "../../config.js";
 import { readJson } from "../../http/body.js";

@@ -8,7 +8,7 @@ import type { Calls } from "./calls.js";
 import { keyView, storedEnvironment } from "./views.js";
 
 const path = "/keys";
-/** An offset can carry a date of four digits beyond them, where no store follows. */
+/** An offset can move a date of four digits beyond them, which no store can hold. */
 const yearMax = 9_999;
 const hourMs = 60 * 60 * 1000;
 export const overlapMs = {
@@ -51,7 +51,7 @@ export function keyRoutes({ keys, postgres }: Service, calls: Calls<Workspace>):
     const made = await rollKey(postgres, workspace.id, id, overlapMs[overlap], new Date());
     if (made === null) throw notFound("key_unknown", "There is no such key.");
     if (made === "ended") throw conflict("key_ended", "This key has ended; make a new one.");
-    // The old one's end is seen at once here, and after 5 s at the latest by other processes.
+    // This process sees the old key's end at once, others within 5 s.
     keys.forget();
     return { ...keyView(made.record), key: made.key };
   });
@@ -62,7 +62,7 @@ export function keyRoutes({ keys, postgres }: Service, calls: Calls<Workspace>):
   calls.write("DELETE", `${path}/:key`, revoke, async (ctx, workspace) => {
     const revoked = await revokeKey(postgres, workspace.id, String(ctx.params.key), new Date());
     if (revoked === null) throw notFound("key_unknown", "There is no such key.");
-    // Seen at once here, and after 5 s at the latest by other processes.
+    // This process sees it at once, others within 5 s.
     keys.forget();
     return keyView(revoked);
   });

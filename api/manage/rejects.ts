@@ -42,7 +42,8 @@ export function rejectRoutes(service: Service, calls: Calls<Workspace>, cursors:
 }
 
 /**
- * Before anything is put back. One that was replayed already is known: to ask twice does no harm.
+ * Before anything is put back. Rejects that were replayed already are accepted, because asking
+ * twice does no harm.
  * @throws ApiError 422
  */
 async function refuseUnknown(

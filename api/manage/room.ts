@@ -1,10 +1,9 @@
-/** Lists that one page shows whole, so that a chart shows all of them, have a bound. */
+/** A limit for lists that one page shows whole. */
 import { conflict } from "../../schemas/http/errors.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 
 /**
- * Those that write at the same time wait for each other.
- *
+ * Simultaneous writers wait for each other.
  * @param condition of the rows that count
  * @throws ApiError 409 when there are so many already
  */

@@ -1,6 +1,6 @@
 /**
- * Saved views of a workspace: a path and query of the dashboard under a name. Private ones are
- * their member's own, shared ones everybody's.
+ * Saved views of a workspace: a path and query of the dashboard under a name. Private ones belong
+ * to a member, shared ones to everybody.
  */
 import type { Context } from "koa";
 import { mayGrant } from "../../http/auth.js";
@@ -28,7 +28,7 @@ const select = "SELECT id, member, shared, name, path, created_at FROM saved_vie
 
 export function savedViewRoutes({ postgres }: Service, calls: Calls<Workspace>): void {
   const path = "/views";
-  // Private views are everybody's own; more is asked for where others see them.
+  // Anybody may have private views; shared ones need more.
   const right = "look";
 
   const listed = `${select} WHERE workspace = $4 AND (shared OR member = $5)`;

@@ -1,4 +1,4 @@
-/** How stored things are shown: environments in the words of `spec.md` 5.3, times in ISO 8601. */
+/** Stored things as JSON: environments in the words of `spec.md` 5.3, times in ISO 8601. */
 import type { ProductRecord } from "../../workspaces/catalogue/edits.js";
 import { shownSlug } from "../../workspaces/catalogue/view.js";
 import type { IntegrationRecord } from "../../workspaces/integration-records.js";
@@ -50,7 +50,7 @@ export function keyView(row: KeyRecord): KeyView {
   };
 }
 
-/** @param publicUrl what webhook URLs begin with */
+/** @param publicUrl the beginning of webhook URLs */
 export function integrationView(row: IntegrationRecord, publicUrl: string): IntegrationView {
   const { id, provider, name, token } = row;
   const path = `/v1/webhooks/${token}`;

@@ -1,20 +1,18 @@
-/** One call of a tool: asked of the interface, answered with the link that proves it. */
+/** One call of a tool: asks the interface, and answers with the link that proves it. */
 import { tools } from "./tools.js";
 
-/** Characters of an answer: what a model can read at once. Pages and intervals make it shorter. */
+/** Characters that a model can read at once. Pages and intervals make an answer shorter. */
 const mcpAnswerLengthMax = 200_000;
 
 interface Caller {
-  /** Where this process itself answers. */
   readonly own: string;
-  /** What links begin with. */
   readonly shown: string;
   readonly authorization: string;
   readonly workspace: string;
   readonly environment: string;
 }
 
-/** @returns an error as a result, as the protocol asks: the model reads it and asks otherwise */
+/** @returns an error as a result, as the protocol demands: the model reads it and asks otherwise */
 export async function askTool(
   caller: Caller,
   name: string,
@@ -48,7 +46,7 @@ export async function askTool(
   return { content: [textPart(JSON.stringify({ proof, definition, ...objectOf(answer) }))] };
 }
 
-/** The screen with the same parameters, at both clocks of the answer: it never changes. */
+/** The screen with the same parameters, at both clocks of the answer, so it never changes. */
 export function proofOf(
   {
     shown,
@@ -73,10 +71,10 @@ export function proofOf(
   return link.toString();
 }
 
-/** They say which part of a list is answered; the screen shows all of it. */
+/** They choose a part of a list; the screen shows all of it. */
 const ofPages: ReadonlySet<string> = new Set(["limit", "cursor", "to_known_at"]);
 
-/** @returns null when a parameter of the path is not given */
+/** @returns null when a parameter of the path is missing */
 function filled(path: string, args: ReadonlyMap<string, string>): string | null {
   const missing = [...path.matchAll(/\{(\w+)\}/g)].some(([, key = ""]) => !args.get(key));
   if (missing) return null;

@@ -1,7 +1,7 @@
 /**
- * `POST /mcp`: the Model Context Protocol, over HTTP without sessions (docs/mcp.md). A tool's call
- * is asked of this service's own interface with the caller's key, so figures, limits and errors
- * are those of the interface.
+ * `POST /mcp`: the Model Context Protocol, over HTTP without sessions (docs/mcp.md). A tool calls
+ * this service's own interface with the caller's key, so figures, limits and errors are those of
+ * the interface.
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";
@@ -59,7 +59,7 @@ export function mcpRoute(router: Router, service: Service): void {
   });
 }
 
-/** Who asks, and where its questions and links go. */
+/** The caller's key, and where its questions and links go. */
 function callerFor(ctx: Context, { config }: Pick<Service, "config">) {
   const { localAddress = "127.0.0.1", localPort, localFamily } = ctx.req.socket;
   const host = localFamily === "IPv6" ? `[${localAddress}]` : localAddress;

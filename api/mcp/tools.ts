@@ -1,6 +1,6 @@
 /**
- * The tools of the MCP server. Each is a read call of the HTTP interface with all its parameters;
- * a tool only adds a name to choose by, and the screen of the dashboard that shows the same.
+ * The tools of the MCP server. Each is a read call of the HTTP interface with all its parameters,
+ * plus a name to choose by and the screen of the dashboard that shows the same.
  */
 import { openApiDocument } from "../docs/openapi.js";
 
@@ -8,11 +8,10 @@ interface Tool {
   readonly name: string;
   /** When to choose it. */
   readonly use: string;
-  /** Of the interface. */
   readonly path: string;
-  /** Of the dashboard; parameters of the path stand in it by the same names. */
+  /** Of the dashboard, with the same parameters in its path. */
   readonly screen: string;
-  /** Heading of docs/definitions.md that says what the figures mean. */
+  /** The heading of the page that defines the figures. */
   readonly definition: string;
 }
 
@@ -145,7 +144,6 @@ export const tools: readonly Tool[] = [
   },
 ];
 
-/** As `tools/list` answers. */
 export function toolList() {
   const { paths } = openApiDocument();
   return tools.map(({ name, use, path }) => {

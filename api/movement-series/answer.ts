@@ -1,4 +1,4 @@
-/** From rows to the answer, in whichever thread (`answers/answers.ts`). */
+/** Turns rows into the answer, in any thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { DefinitionName } from "../../schemas/definitions/index.js";
 import { limits } from "../../config.js";
@@ -58,7 +58,7 @@ export function movementsAnswer(given: {
   };
 }
 
-/** As `movementSizesQuery` and `placeSql` say it of groups that the engine ranks. */
+/** Ranks groups as `movementSizesQuery` and `placeSql` do in the engine. */
 function rankedRows(
   rows: readonly MovementSeriesRow[],
   { parts }: Series,

@@ -1,4 +1,4 @@
-/** The bridge from one balance of MRR to the next, in numbers that add up as they are shown. */
+/** The movements from one balance of MRR to the next, rounded so that they add up. */
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
@@ -47,7 +47,7 @@ export function presentMovements(
   };
 }
 
-/** Oldest first, then in the order of the groups; none of a group that has nothing. */
+/** Oldest first, then in the order of the groups, without groups that have nothing. */
 function presentGroups(
   rows: readonly MovementSeriesRow[],
   series: Series,
@@ -65,7 +65,7 @@ function presentGroups(
     fields,
     bridge: bridgeOf(byPlace.get(place) ?? [], series, currency, hasAccounts),
   }));
-  // Of figures as they are shown, so that all of them add up to the whole.
+  // From shown figures, so that all of them add up to the whole.
   const others = whole.map((all, index) =>
     bridges.reduce((left, { bridge }) => minus(left, bridge[index]), all),
   );
@@ -84,7 +84,10 @@ function presentGroups(
   };
 }
 
-/** Rows without a group. @param isLeftOut of what has nothing */
+/**
+ * Rows without a group.
+ * @param isLeftOut of what has nothing
+ */
 function presentBridge(
   bridge: readonly Figures[],
   { parts }: Series,
@@ -147,7 +150,7 @@ function isEmpty({ mrr, accounts }: Figures): boolean {
   );
 }
 
-/** Of each interval, each from the balance the one before ended with. */
+/** Each interval begins with the balance that the one before ended with. */
 function bridgeOf(
   rows: readonly MovementSeriesRow[],
   series: Series,

@@ -19,7 +19,7 @@ export interface MovementSeriesRow {
   /** First day of the interval, `YYYY-MM-DD`; `beforeAll` for what happened before the series. */
   readonly start: string;
   readonly kind: string;
-  /** Which group it belongs to; there only when the query asks for groups. */
+  /** Its group; present only when the query asks for groups. */
   readonly place?: string;
   /** decimal text, base currency */
   readonly mrr: string;
@@ -33,7 +33,7 @@ type Rows = Omit<Cell, "hasWholeAccounts">;
 
 /**
  * @param asOf of the series, or a reading of it
- * @param rowsMax one more is read, to say that there are more
+ * @param rowsMax one more is read, to see whether there are more
  */
 export function movementSeriesQuery(
   asOf: AsOf,
@@ -56,7 +56,7 @@ export function movementSeriesQuery(
   };
 }
 
-/** How large the members of groups are: the sum of their balances at the end of each interval. */
+/** The sizes of the members of groups: the sum of their balances at the end of each interval. */
 export function movementSizesQuery(
   asOf: AsOf,
   series: Series,

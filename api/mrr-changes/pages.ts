@@ -11,7 +11,6 @@ import {
 } from "./query.js";
 import type { MrrChangeSort } from "./schema.js";
 
-/** On all pages. */
 export async function countMrrChanges(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,

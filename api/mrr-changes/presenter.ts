@@ -10,7 +10,7 @@ import { timeText } from "../events/evidence.js";
 export interface Reading {
   /** ms since 1970 */
   readonly knownAt: number;
-  /** By provider; of the one asked about only. */
+  /** By provider; only of the wanted one. */
   readonly rows: readonly MrrRow[];
 }
 
@@ -67,7 +67,6 @@ export function presentMrrChange(
   };
 }
 
-/** What distinguishes the movements of an account. */
 export function presentMovementPlace(
   row: Pick<MrrChangeRow, "provider" | "subscription" | "external_id" | "currency" | "country"> &
     Pick<MrrChangeRow, "kind" | "vintage">,

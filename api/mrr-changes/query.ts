@@ -36,12 +36,10 @@ export interface MrrChangeRow {
   readonly accounts: string;
 }
 
-/** What the row is ordered by. */
 export function changeKey(row: MrrChangeRow, sort: MrrChangeSort): string {
   return { at: row.at_ms, recorded_at: row.recorded_at_ms, m: row.mrr }[columnOf(sort)];
 }
 
-/** What is listed, but for its pages. */
 export interface MrrChangesWanted {
   /** ms since 1970: recorded later, up to `asOf.knownAt` */
   readonly from: number;
@@ -49,9 +47,8 @@ export interface MrrChangesWanted {
 }
 
 /**
- * Those recorded after `from` and up to `knownAt` of what happened up to `at`. Rows of one event
+ * Movements recorded after `from` and up to `knownAt` that happened up to `at`. Rows of one event
  * that correct each other are one.
- *
  * @param rowsMax fewer rows mean the end of the list
  */
 export function mrrChangesQuery(
@@ -83,7 +80,6 @@ LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
   };
 }
 
-/** How many there are on all pages. */
 export function mrrChangesCountQuery(asOf: PinnedAsOf, wanted: MrrChangesWanted): Query {
   return {
     sql: `SELECT count() AS changes FROM (${changesSql(wanted, false, false)})`,

@@ -46,7 +46,7 @@ export function mrrChangesRoute(api: ReadApi): void {
   });
 }
 
-/** The figure of the first reading, when no other is asked for. */
+/** Default: the figure of the first reading. */
 function momentsOf(query: MrrChangesQuery, clocks: Clocks): Moments {
   const { from_known_at: from, to_known_at: to } = query;
   for (const [name, moment] of Object.entries({ from_known_at: from, to_known_at: to })) {

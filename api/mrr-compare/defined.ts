@@ -25,18 +25,18 @@ interface Defined {
   readonly name: DefinitionName;
   readonly currency: string;
   readonly clocks: Clocks;
-  /** All, where left out. */
+  /** Default: all. */
   readonly provider?: readonly string[] | undefined;
 }
 
-/** @returns null: it is ours, which sums of movements say */
+/** @returns null for ours, which sums of movements have */
 export function otherThanOurs(name: DefinitionName | undefined): DefinitionName | null {
   return name === undefined || name === "ours" ? null : name;
 }
 
 /**
  * @param query what was asked for besides the definition
- * @throws ApiError 400 for what only sums of recorded movements can tell apart
+ * @throws ApiError 400 for parameters that need sums of recorded movements
  */
 export function checkDefined(query: Readonly<Record<string, unknown>>): void {
   const parts = ["product", "currency", "country", "vintage", "plan_interval", "group_by"];
@@ -51,7 +51,6 @@ export function checkDefined(query: Readonly<Record<string, unknown>>): void {
 
 /**
  * As `mrrPairs` has them: by provider, as of a moment and a month before.
- *
  * @throws ApiError 422 when there are more changes than one call may read
  */
 export async function definedMrr(defined: Defined, asOf: AsOf): Promise<MrrPairRow[]> {
@@ -75,7 +74,6 @@ export async function definedMrr(defined: Defined, asOf: AsOf): Promise<MrrPairR
 
 /**
  * As rows of `movementSeriesQuery`.
- *
  * @throws ApiError 422 when there are more changes than one call may read
  */
 export async function definedMovements(
@@ -141,7 +139,7 @@ async function eachAccount(
   take: (account: AccountMrr) => void,
 ): Promise<void> {
   const definition = definitions[name];
-  // Pinned: accounts are read one slice after the other.
+  // Pinned, because accounts are read in slices.
   const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
   const of: AccountsCompared = { asOf: pinned, provider };
   await readAccounts(service, definition, of, moments, currency, (read) => {

@@ -15,7 +15,7 @@ import {
 
 export interface AccountsCompared {
   readonly asOf: PinnedAsOf;
-  /** All, where left out. */
+  /** Default: all. */
   readonly provider?: readonly string[] | undefined;
 }
 
@@ -36,7 +36,9 @@ export function changesCountQuery(of: AccountsCompared): Query {
   };
 }
 
-/** One row with the account a slice of about `rowsMax` changes ends with; none: all are in it. */
+/**
+ * One row with the account at which a slice of about `rowsMax` changes ends; none: all are in it.
+ */
 export function sliceEndQuery(of: AccountsCompared, after: string, rowsMax: number): Query {
   return {
     sql: `SELECT account FROM subscription_changes
@@ -72,7 +74,7 @@ export interface RefundedRow {
   readonly external_id: string;
 }
 
-/** SKUs of which an account's newest subscription payment was refunded as a whole by then. */
+/** SKUs of which an account's newest subscription payment had been refunded as a whole by then. */
 export function refundedQuery(of: AccountsCompared): Query {
   const known = `${tenantSql} AND recorded_at <= ${knownAtSql}`;
   const payment = "concat(provider, ':', payment)";

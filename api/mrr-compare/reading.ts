@@ -1,4 +1,4 @@
-/** Works out MRR by two definitions, account by account: a slice of accounts at a time. */
+/** Computes MRR by two definitions, account by account, in slices of accounts. */
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
 import { inTurns } from "../../runtime/in-turns.js";
@@ -28,13 +28,13 @@ import {
 export interface ComparedAccount extends Comparison {
   readonly account: string;
   readonly provider: string;
-  /** What the other says less what we say. */
+  /** Theirs less ours. */
   readonly difference: bigint;
 }
 
 export interface Compared {
   readonly ours: bigint;
-  /** Those that any rule makes different, the largest difference first. */
+  /** Those that any rule changes, the largest difference first. */
   readonly accounts: readonly ComparedAccount[];
 }
 
@@ -64,13 +64,11 @@ export async function compareAccounts(
 interface AccountRead {
   readonly account: string;
   readonly provider: string;
-  /** One for each moment. */
   readonly readings: readonly Reading[];
 }
 
 /**
  * Every account as a definition reads it at some moments.
- *
  * @param moments ms since 1970, none after `of.asOf.at`
  * @throws ApiError 422 when there are more changes than one call may read
  */
@@ -84,7 +82,7 @@ export async function readAccounts(
 ): Promise<void> {
   await checkSize(service, of);
   const readAt: ((account: string, changes: readonly ComparedChange[]) => Reading)[] = [];
-  // One statement after the other: other callers need connections, too.
+  // One statement after another, because other callers need connections, too.
   for (const at of moments) {
     const asOf = { ...of.asOf, at };
     const rows = rules.includes(refundEnds)
@@ -119,7 +117,6 @@ async function checkSize(service: Store, of: AccountsCompared): Promise<void> {
   );
 }
 
-/** Whole accounts. */
 async function* slices(
   service: Store,
   of: AccountsCompared,

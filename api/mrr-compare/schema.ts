@@ -10,7 +10,6 @@ import { providerToken } from "../../schemas/http/transactions.js";
 
 const definitionName = z.enum(definitionNames);
 
-/** Of figures that can be had by another definition. */
 export const definitionQuery = {
   definition: definitionName.optional().meta({
     description:
@@ -18,7 +17,6 @@ export const definitionQuery = {
       "filters it. Default: ours.",
   }),
 };
-/** In the answer; not there for ours. */
 export const definitionShown = {
   definition: definitionName.optional().meta({ description: "Not ours, but that of this tool." }),
 };

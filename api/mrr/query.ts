@@ -21,7 +21,6 @@ export interface MrrRow {
   readonly provider: string;
   /** decimal text, base currency */
   readonly mrr: string;
-  /** active accounts */
   readonly accounts: string;
 }
 
@@ -30,17 +29,16 @@ export interface MrrPairRow extends MrrRow {
   readonly previous: string;
 }
 
-/** What both moments are made of; see `mrrPairs`. */
+/** What both moments consist of; see `mrrPairs`. */
 export interface MrrPartRow extends MrrRow {
   readonly part: number;
 }
 
 /**
  * What is recorded as of `asOf.at`, and as of a moment before, in one statement, for `mrrPairs` to
- * add up: planning it is most of what a figure costs, so it has two parts, of which one is all
- * months and the other both stretches of rows, and no arithmetic. Under `known_at` a third part is
- * what was recorded later, to be taken off.
- *
+ * add up. Planning is most of what a figure costs, so it has only two parts (all months, and both
+ * stretches of rows) and no arithmetic. Under `known_at` a third part has what was recorded later,
+ * to be subtracted.
  * @param previousAt in an earlier month, or in the first half of one `asOf.at` is in the second of
  */
 export function mrrPairQuery(asOf: AsOf, previousAt: number): Query {
@@ -51,12 +49,12 @@ export function mrrPairQuery(asOf: AsOf, previousAt: number): Query {
      FROM mrr_movements
      WHERE ${tenantSql} AND identity(toStartOfMonth(at)) <= ${daySql("month")}
      GROUP BY provider, part ${projectionSettingSql("by_month_and_sku")}`,
-    // Inside `identity` as a whole: beside it the table's own marks were each held against the two.
+    // Inside `identity` as a whole, or each of the table's marks would be compared with the two.
     `SELECT provider, ${parts.previousRows} + (at >= ${fromSql}) AS part,
        mrr AS value, accounts AS active
      FROM mrr_movements
      WHERE ${tenantSql} AND identity(${stretchSql("")} OR ${stretchSql("previous_")})`,
-    // Few rows pass the first condition: other columns are read of these only.
+    // Few rows pass the first condition, and other columns are read only for these.
     ...(asOf.knownAt !== null
       ? [
           `SELECT provider, ${laterPartSql} AS part, mrr AS value, accounts AS active
@@ -121,8 +119,8 @@ export function mrrPairs(
 }
 
 /**
- * Months that count as of the later moment only, or of both; each one's stretch of rows; and what
- * is to be taken off for `known_at` of the later moment only, or of both.
+ * Months that count as of the later moment only, or of both; the stretch of rows of each; and what
+ * to subtract for `known_at` of the later moment only, or of both.
  */
 const parts = {
   laterMonths: 0,
@@ -136,7 +134,7 @@ const laterPartSql = `${parts.later} + (at <= ${momentSql("previous_at")})`;
 
 function edgesOf(at: number, previousAt: number): readonly [Edge, Edge] {
   const [now, previous] = [edgeOf(at), edgeOf(previousAt)];
-  // Each row is in one of the two. January 1970 holds none.
+  // Each row is in one of the two. January 1970 has none.
   assert(previous.to <= now.from || now.from === 0, "one moment is too near to the other");
   return [now, previous];
 }
@@ -145,8 +143,8 @@ type Edge = ReturnType<typeof edgeOf>;
 
 /**
  * A moment as whole months and the rows of the nearer part of its month: those from its beginning
- * are added, or those to its end taken off. The engine's dates begin with 1970, of which January
- * holds nothing (`limits.eventEarliest`): it stands for the month before it, too.
+ * are added, or those to its end subtracted. The engine's dates begin with 1970, whose January is
+ * empty (`limits.eventEarliest`): it stands for the month before it, too.
  */
 function edgeOf(at: number) {
   const month = startOfMonth(at);

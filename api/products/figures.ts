@@ -23,10 +23,9 @@ export interface ProductFigures {
 }
 
 /**
- * Every product of the catalogue, also those that sold nothing, and what the figures know of that
- * the catalogue does not (yet). In no order.
- *
- * @param providers whose SKUs are asked for; undefined: of all, and products without any SKU
+ * Every product of the catalogue, even without sales, and figures of SKUs that the catalogue does
+ * not have (yet). In no order.
+ * @param providers whose SKUs are wanted; undefined: of all, and products without any SKU
  */
 export function productFigures(
   catalogue: Catalogue,
@@ -52,7 +51,7 @@ export function productFigures(
   return providers === undefined ? all : all.filter((each) => each.skus.length > 0);
 }
 
-/** Whether it sold or sells anything in the part that is asked for. */
+/** Whether it sold or sells anything in the wanted part. */
 export function hasFigures({ skus }: ProductFigures): boolean {
   return !skus.every(isNothing);
 }
@@ -74,7 +73,7 @@ function groupByProduct(catalogue: Catalogue, skus: readonly SkuFigures[]): Prod
     catalogue.products.map((product) => [product.id, { product, skus: [] }]),
   );
   for (const sku of skus) {
-    // What was moved away by differences leaves sums of nothing behind; that is no SKU.
+    // What was moved away by differences leaves sums of nothing; that is no SKU.
     if (sku.externalId === "" && isNothing(sku)) continue;
     const product = catalogue.productOf(sku);
     const group = groups.get(product.id) ?? { product, skus: [] };

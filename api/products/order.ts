@@ -17,7 +17,6 @@ export function productPositionOf(figures: ProductFigures, sort: ProductSort): P
 
 /**
  * People may merge and rename between two pages; what moved up in the list is not shown again.
- *
  * @returns those after `last`, in order
  */
 export function productsAfter(

@@ -16,8 +16,7 @@ export function timeOf(period: Period, asOf: PinnedAsOf): ProductsTime {
 }
 
 /**
- * As far into its last day as the period itself is.
- *
+ * As far into its last day as the period itself.
  * @returns null where there is none before it: all time, and before 1970
  */
 export function comparedTime(

@@ -29,7 +29,10 @@ export function presentProduct(figures: ProductFigures, currency: string): Produ
   };
 }
 
-/** What it is compared with. @param figures as those of `presentProduct` */
+/**
+ * Figures of the time compared with.
+ * @param figures as those of `presentProduct`
+ */
 export function presentThen(figures: ProductFigures, currency: string): ProductThen {
   return {
     total_revenue: toJsonNumber(figures.revenue, knownExponentOf(currency)),

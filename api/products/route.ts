@@ -49,9 +49,9 @@ export function productsRoute(api: ReadApi): void {
     const time = timeOf(period, asOf);
     const other = compare === undefined ? null : comparedTime(period, asOf, compare, knownAt);
     const [all, then] = await Promise.all([read(time), other && read(other)]);
-    // Of the other time all are kept: what sold nothing there then is compared with 0.
+    // All of the other time are kept: what sold nothing then is compared with 0.
     const wanted = cell.isOfSkus ? all : all.filter(hasFigures);
-    // Only an order by subscriptions needs them counted of what is not shown.
+    // Only an order by subscriptions needs counts of products that are not shown.
     const isBySubscriptions = sort.endsWith("active_subscriptions");
     const sorted = isBySubscriptions ? await countedOnce(asOf, wanted, cell) : wanted;
     const rest = productsAfter(walk.after, sorted, sort);
@@ -108,11 +108,10 @@ export function productsRoute(api: ReadApi): void {
 interface Beside {
   readonly time: ProductsTime;
   readonly all: readonly ProductFigures[];
-  /** Those of the products that are shown. */
   readonly shown: readonly ProductFigures[];
 }
 
-/** Products with their figures of another time, and what all of that come to. */
+/** Products with their figures of another time, and the totals of all. */
 function besideThose(products: readonly Product[], beside: Beside | null, currency: string) {
   if (beside === null) {
     return { data: products.map((each) => ({ ...each, compare: null })), compare: null };

@@ -1,4 +1,4 @@
-/** A figure over time as inline SVG, drawn from what is shown and from nothing else. Pure. */
+/** A figure over time as inline SVG, drawn only from shown values. Pure. */
 import type { ProofClaims } from "../../schemas/http/proofs.js";
 import { escapeHtml } from "../plain-page.js";
 
@@ -8,7 +8,6 @@ const width = 640;
 const height = 240;
 const edge = { left: 8, right: 8, top: 24, bottom: 28 };
 
-/** Styles of the page give it its colours. */
 export function chartOf(label: string, series: Series, format: (value: number) => string): string {
   const values = series.flatMap(({ value }) => value ?? []);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];

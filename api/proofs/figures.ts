@@ -1,4 +1,7 @@
-/** The figures a proof can show: which call of the interface answers each, and where in it. */
+/**
+ * The figures a proof can show: the call of the interface that answers each, and the place in its
+ * answer.
+ */
 import { limits } from "../../config.js";
 import { monthsByDefault, type ProofFigure } from "../../schemas/http/proofs.js";
 import { startOfMonth } from "../../schemas/months.js";
@@ -21,9 +24,9 @@ interface FigureBase {
   readonly name: string;
   readonly path: string;
   readonly unit: Unit;
-  /** Heading of docs/definitions.md, or of docs/metrics.md, that says what it means. */
+  /** The heading of docs/definitions.md or docs/metrics.md that defines it. */
   readonly definition: string;
-  /** Which days it is of: of one moment; whole months; or those and what runs up to `at`. */
+  /** Its days: one moment; whole months; or those and what runs up to `at`. */
   readonly of: "moment" | "months" | "months and now";
 }
 export type Figure = FigureBase &
@@ -112,7 +115,10 @@ export const figures: Readonly<Record<ProofFigure, Figure>> = {
   },
 };
 
-/** The months before the one of `at`, as parameters of the interface. @param at ms since 1970 */
+/**
+ * The months before the one of `at`, as parameters of the interface.
+ * @param at ms since 1970
+ */
 export function periodOf(figure: Figure, months: number | null, at: number) {
   if (figure.of === "moment") return null;
   const end = startOfMonth(at);

@@ -1,7 +1,7 @@
 /**
- * The keys proofs are signed with (Ed25519): of the whole installation, the first one drawn with
- * the first proof. Their seeds lie sealed among the service's own secrets; the public halves of
- * those before stay listed, so that what they signed can still be verified.
+ * The keys that sign proofs (Ed25519), of the whole installation; the first one is drawn with the
+ * first proof. Their seeds are sealed among the service's own secrets; old public keys stay listed,
+ * so that what they signed can still be verified.
  */
 import { type KeyObject, createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { limits } from "../../config.js";
@@ -16,13 +16,12 @@ interface ProofKey {
   /** ms since 1970 */
   readonly madeAt: number;
   readonly privateKey: KeyObject;
-  /** As the list of keys shows it. */
   readonly jwk: Readonly<Record<string, string>>;
 }
 
 export type ProofKeys = ReturnType<typeof openProofKeys>;
 
-/** Longer than other processes and readers keep the list without the new one. */
+/** Longer than other processes and readers keep the list without the new key. */
 export const keyRestMs = 120_000;
 const listKeptMs = 4_000;
 const prefix = "proof_key:";
@@ -30,7 +29,7 @@ const prefix = "proof_key:";
 export function openProofKeys({ postgres, vault }: Pick<Service, "postgres" | "vault">) {
   const listed = new ExpiringCache<ProofKey[]>({ ttlMs: listKeptMs, entriesMax: 1, load: read });
 
-  /** Of proofs that are asked for at the same time; a failure is tried again. */
+  /** Shared by simultaneous first proofs; a failure is tried again. */
   let first: Promise<ProofKey> | undefined;
 
   async function read(): Promise<ProofKey[]> {
@@ -58,7 +57,6 @@ export function openProofKeys({ postgres, vault }: Pick<Service, "postgres" | "v
   }
 
   return {
-    /** Newest first. */
     list: () => listed.get(""),
     make,
     async signing(): Promise<ProofKey> {
@@ -71,7 +69,10 @@ export function openProofKeys({ postgres, vault }: Pick<Service, "postgres" | "v
   };
 }
 
-/** @param keys newest first @param now ms since 1970 */
+/**
+ * @param keys newest first
+ * @param now ms since 1970
+ */
 export function signingKeyOf<Key extends Pick<ProofKey, "madeAt">>(
   keys: readonly Key[],
   now: number,

@@ -11,10 +11,13 @@ type KnownBy = ProofClaims["known_by"];
 type Source = Pick<Service, "clickhouse" | "postgres">;
 export type KnownByOf = ReturnType<typeof openKnownBy>;
 
-/** One statement names up to so many, the oldest. */
+/** The number of integrations that one statement names, the oldest first. */
 const integrationsMax = 100;
 
-/** @param at ms since 1970, as `knownAt` @param providers those that count; null: all */
+/**
+ * @param at ms since 1970, as `knownAt`
+ * @param providers those that count; null: all
+ */
 export function openKnownBy(service: Source) {
   const coverageOf = openCoverage(service);
   return async (
@@ -75,7 +78,7 @@ function bookedBy({ clickhouse }: Source, workspace: string, knownAt: number) {
   );
 }
 
-/** Shares, not counts: how many events a business has is its own affair. */
+/** Shares, not counts: the number of a business's events is private. */
 function sharesOf(booked: readonly Booked[]): KnownBy["events"] {
   const all = booked.reduce((sum, { events }) => sum + BigInt(events), 0n);
   return booked.map(({ provider, verdict, events }) => ({

@@ -72,7 +72,7 @@ export function proofManageRoutes(
   calls.write("DELETE", `${path}/:proof`, revoked, async (ctx, { id }) => {
     const row = await revokeProof(postgres, id, String(ctx.params.proof), new Date());
     if (row === null) throw notFound("proof_unknown", "There is no such proof.");
-    // Seen at once here, and after 5 s at the latest by other processes.
+    // This process sees it at once, others within 5 s.
     proofs.forget();
     return view(row);
   });
@@ -120,7 +120,7 @@ function checkFit(asked: NewProof, now: number): void {
   if (at !== undefined && frozen !== true) {
     throw unprocessable("at_unfit", "at is for frozen ones: a live one follows the clock.", "at");
   }
-  // Today, as a day, is asked for up to its end.
+  // Today, as a day, means up to its end.
   if (at !== undefined && at >= startOfDay(now) + dayMs) {
     throw unprocessable("moment_in_future", "at lies in the future.", "at");
   }

@@ -1,4 +1,4 @@
-/** A proof as a page, and the same smaller for a frame in somebody's site. Pure. */
+/** A proof as a page, and smaller for a frame on another site. Pure. */
 import type { ProofClaims } from "../../schemas/http/proofs.js";
 import { escapeHtml, hashOf, htmlPage } from "../plain-page.js";
 import { chartOf } from "./chart.js";

@@ -1,7 +1,7 @@
 /**
- * What strangers read: `/proofs/<id>`, with `.json` or `/embed`, and the public keys. No session
- * is looked at and parameters are ignored, so nothing but what was chosen can be reached. A
- * statement is made once a minute at most, however many ask.
+ * What strangers read: `/proofs/<id>`, with `.json` or `/embed`, and the public keys. No session is
+ * read and parameters are ignored, so only what was published can be reached. A statement is made
+ * once a minute at most, however many ask.
  */
 import { createHash } from "node:crypto";
 import type Router from "@koa/router";
@@ -21,7 +21,7 @@ import { type KnownByOf, openKnownBy } from "./known.js";
 import { proofFrame, proofPage, proofStyleHash } from "./page.js";
 import { type Showing, claimsOf, issuerOf } from "./statement.js";
 
-/** As of keys: what another process revokes is seen so late at most. */
+/** How late a revocation by another process is seen, as with keys. */
 const recordKeptMs = 4_000;
 const recordsKeptMax = 10_000;
 const statementKeptMs = 60_000;
@@ -36,7 +36,7 @@ export class Proofs {
   readonly keys: ProofKeys;
   readonly #knownByOf: KnownByOf;
   readonly #records: ExpiringCache<Proof | null>;
-  /** Of proofs there are only: what is made up cannot drive out another. */
+  /** Of existing proofs only, so that invented ids cannot displace one. */
   readonly #statements: ExpiringCache<Parts>;
 
   constructor(
@@ -65,7 +65,11 @@ export class Proofs {
     return this.#statements.get(id);
   }
 
-  /** Made anew. @throws ApiError as the interface does @param now ms since 1970 */
+  /**
+   * Made anew.
+   * @throws ApiError as the interface does
+   * @param now ms since 1970
+   */
   claims(workspace: Workspace, showing: Showing, now: number): Promise<ProofClaims> {
     const { service, reads } = this;
     const sources = { config: service.config, reads, knownByOf: this.#knownByOf };
@@ -137,7 +141,10 @@ export function proofRoutes(router: Router, proofs: Proofs): void {
     send(ctx, frame);
   });
 
-  /** @returns null: it was answered that it no longer stands @throws ApiError 404, 410 */
+  /**
+   * @returns null: the answer that it is gone was given
+   * @throws ApiError 404, 410
+   */
   async function standing(ctx: Context, id: string, isJson: boolean): Promise<Proof | null> {
     if (hsts) ctx.set("Strict-Transport-Security", "max-age=31536000");
     const proof = await proofs.find(id);

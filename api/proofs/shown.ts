@@ -8,7 +8,6 @@ export type Unit = "money" | "count" | "percent";
 
 export interface Shown {
   readonly values: readonly (number | null)[];
-  /** Of the last one. */
   readonly text: string;
 }
 
@@ -31,7 +30,6 @@ export function shownFigures(
   return { values, text: textOf(values.at(-1) ?? null, as, formatOf(unit, currency, decimals)) };
 }
 
-/** Text of another figure that is shown the same way. */
 export function formatOf(unit: Unit, currency: string, decimals: number): Format {
   if (unit === "percent") {
     const format = new Intl.NumberFormat("en", { maximumFractionDigits: decimals });
@@ -44,7 +42,7 @@ export function formatOf(unit: Unit, currency: string, decimals: number): Format
 
 type Format = (value: number) => string;
 
-/** Rates have two decimals in the interface; what is counted has none. */
+/** Rates have two decimals in the interface; counts have none. */
 const unitDecimals = { count: 0, percent: 2 } as const;
 
 const words = { exact: "", two_digits: "about ", at_least: "at least ", index: "" } as const;
@@ -70,12 +68,12 @@ export function rounded(value: bigint, as: Exclude<ShownAs, "index">): bigint {
     return divideRounded(value, step) * step;
   }
   const steps = [10n, 5n, 2n, 1n].map((step) => step * lead);
-  // Of what is below 0, "at least" is what is further below.
+  // Below 0, "at least" rounds away from 0.
   if (value < 0n) return -(steps.findLast((step) => step >= size) ?? size);
   return steps.find((step) => step <= size) ?? size;
 }
 
-/** The first value above 0 is 100, and what comes before it is nothing. */
+/** The first value above 0 is 100; earlier ones are null. */
 function indexOf(values: readonly (bigint | null)[]): (bigint | null)[] {
   const base = values.find((value) => value !== null && value > 0n) ?? null;
   const first = values.indexOf(base);

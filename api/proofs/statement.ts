@@ -1,4 +1,4 @@
-/** What a proof says: figures of the interface, shown as chosen, and how they are known. */
+/** The content of a proof: figures of the interface, shown as chosen, and how they are known. */
 import { z } from "zod";
 import type { ProofClaims } from "../../schemas/http/proofs.js";
 import { severalOf } from "../../schemas/http/several.js";
@@ -12,7 +12,6 @@ import { figures, periodOf } from "./figures.js";
 import type { KnownByOf } from "./known.js";
 import { shownFigures } from "./shown.js";
 
-/** What a proof shows, whether it is made already or only looked at. */
 export type Showing = Omit<Proof, "id" | "workspace" | "created_at" | "revoked_at" | "expires_at">;
 
 interface Sources {
@@ -21,7 +20,10 @@ interface Sources {
   readonly knownByOf: KnownByOf;
 }
 
-/** @throws ApiError as the calls of the interface do @param now ms since 1970 */
+/**
+ * @throws ApiError as the calls of the interface do
+ * @param now ms since 1970
+ */
 export async function claimsOf(
   { config, reads, knownByOf }: Sources,
   { id: workspace, base_currency: baseCurrency }: Workspace,
@@ -82,7 +84,7 @@ export async function claimsOf(
   };
 }
 
-/** Where the service is; no caller can choose it. */
+/** The address of the service, which no caller can choose. */
 export function issuerOf(
   { PUBLIC_URL }: Sources["config"],
   { origin }: Pick<Proof, "origin">,
@@ -93,7 +95,7 @@ export function issuerOf(
 const momentsOf = z.object({ at: z.string(), complete_to: z.string() });
 const providerFilter = severalOf(providerTokens);
 
-/** It was read by the interface already. */
+/** The interface has checked it already. */
 function providersIn(filter: string | undefined): ReadonlySet<string> | null {
   return filter === undefined ? null : new Set<string>(providerFilter.parse(filter));
 }

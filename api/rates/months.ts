@@ -13,9 +13,8 @@ import type { SummaryCompare } from "../summary/schema.js";
 import type { RatesQuery } from "./schema.js";
 
 /**
- * Those that begin in the days asked for; where none does, the one in which they end. Only the last
- * one may not be whole.
- *
+ * Those that begin in the given days; where none does, the one in which they end. Only the last one
+ * may not be whole.
  * @param firstAt see `readSeries`
  */
 export function readMonths(
@@ -34,7 +33,6 @@ export function isWhole({ start, to }: SeriesPart, { asOf }: Series): boolean {
 
 /**
  * As many months just before, or those of the year before; a running month up to the same time.
- *
  * @returns null where they would lie before 1970
  */
 export function comparedMonths(

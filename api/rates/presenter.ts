@@ -1,4 +1,4 @@
-/** Monthly rates from movements by month: of sums and ratios nothing is rounded in between. */
+/** Monthly rates from movements by month, with nothing rounded in between. */
 import { type MovementSeriesRow, beforeAll } from "../movement-series/query.js";
 import { percent, ratio, showMrr } from "../reading/amounts.js";
 import {
@@ -19,7 +19,7 @@ import type { MonthRates, RatesOfMonths } from "./schema.js";
 
 export interface RatesOf {
   readonly currency: string;
-  /** Whether the accounts of the sums are whole accounts. */
+  /** Whether the sums are of whole accounts. */
   readonly hasAccounts: boolean;
 }
 
@@ -108,7 +108,7 @@ function mrrChurn({ moved, start }: Month, basis: "gross" | "net"): Share | null
   return shareOf(lostIn(moved) - regained, start.mrr);
 }
 
-/** Of those months that have one. */
+/** Of the months that have one. */
 function meanOf(shares: readonly (Share | null)[]): Share | null {
   const known = shares.filter((share) => share !== null);
   if (known.length === 0) return null;

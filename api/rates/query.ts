@@ -6,12 +6,12 @@ import { movementRows, movementTimeSql } from "../reading/movements.js";
 import { type Query, fromSql, sumSettingsSql } from "../reading/query.js";
 import type { Series } from "../reading/series.js";
 
-/** Not a kind of movement: `accounts` is how many accounts had one that ended them, each once. */
+/** Not a kind of movement: `accounts` is how many accounts churned, each once. */
 export const churnedAccounts = "churned accounts";
 
 /**
- * In one statement, of one state of the table: rows as those of `movementSeriesQuery`. One that
- * churned twice in a month counts once, which no sum of movements says.
+ * In one statement, for one state of the table: rows as those of `movementSeriesQuery`. An account
+ * that churned twice in a month counts once, which no sum of movements shows.
  */
 export function ratesQuery(months: Series, cell: Omit<Cell, "hasWholeAccounts">): Query {
   const { asOf } = months;

@@ -1,4 +1,3 @@
-/** Reads recorded MRR movements. */
 import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
@@ -12,7 +11,6 @@ import {
 } from "./query.js";
 import type { RecordedMovementSort } from "./schema.js";
 
-/** Of all pages. */
 export async function readRecordedTotals(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,

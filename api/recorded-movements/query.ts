@@ -27,9 +27,8 @@ export interface RecordedMovementsWanted {
 }
 
 /**
- * The table lies in the order of accounts. So the time or the amount of the last row wanted is
- * looked for first, in a few columns of all rows; the rest is read of the rows up to it only.
- *
+ * The table lies in the order of accounts. So the time or the amount of the last wanted row is
+ * looked for first, in a few columns of all rows; the rest is read only for the rows up to it.
  * @param rowsMax fewer rows mean the end of the list
  */
 export function recordedMovementsQuery(
@@ -91,7 +90,7 @@ function conditionsSql({ cell, kind, account, from, to }: RecordedMovementsWante
     tenantSql,
     `at <= ${atSql}`,
     `recorded_at <= ${knownAtSql}`,
-    // What is taken back and comes again adds nothing on the way.
+    // Rows that cancel each other add nothing.
     "mrr != 0",
     cell.condition,
     kind !== undefined && "kind IN {kind:Array(String)}",

@@ -19,7 +19,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
     position: keyPosition,
     table: tables.recordedMovements,
     accountOf: (row: ExportRow) => row["account"],
-    // What is announced is recorded already.
+    // Announced movements are recorded already.
     reach: announcedLatest,
     momentsOf: ({ at = announcedLatest, known_at }: Moments) => ({ at, known_at }),
   };

@@ -1,6 +1,7 @@
 /**
  * The read part of a schema registry (docs/topics.md), open to everybody: schemas are published in
- * this project and hold no data. Ids of before a registry was introduced or changed are known, too.
+ * this project and hold no data. Ids from before a registry was introduced or changed are known,
+ * too.
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";
@@ -59,7 +60,7 @@ export function registryRoutes(
     await versionOf(subject, version);
     return [];
   });
-  // The same of all, asked with a subject or without.
+  // The same for all, with a subject or without.
   get("/config", () => ({ compatibilityLevel: compatibility }));
   get("/config/:subject", ({ subject }) => {
     topicOf(subject);
@@ -118,7 +119,7 @@ class RegistryError extends Error {
   }
 }
 
-/** A positive integer that is no larger than an id on the wire can be. */
+/** A positive integer no larger than an id on the wire can be. */
 const isId = /^[1-9]\d{0,9}$/;
 
 function send(ctx: Context, status: number, body: unknown): void {

@@ -1,4 +1,4 @@
-/** From rows to the answer, in whichever thread (`answers/answers.ts`). */
+/** Turns rows into the answer, in any thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { CellGroup } from "../../schemas/http/series.js";
@@ -9,7 +9,6 @@ import { type Series, tooLong } from "../reading/series.js";
 import { presentRevenue } from "./presenter.js";
 import type { ReportedRow, RevenueSumsRow } from "./query.js";
 
-/** Rows of `revenueQuery` and `reportedQuery`, as text. */
 export interface RevenueTexts {
   readonly series: Series;
   readonly groups: Groups | undefined;

@@ -1,4 +1,6 @@
-/** Revenue over time (`docs/metrics.md`), from sums in minor units: what is shown adds up. */
+/**
+ * Revenue over time (`docs/metrics.md`), from sums in minor units, so that shown figures add up.
+ */
 import type { GroupFields } from "../../schemas/http/series.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";

@@ -16,11 +16,10 @@ import {
   tenantSql,
 } from "../reading/query.js";
 
-/** What tells the cells of a series apart. */
 export interface RevenueCell {
   /** First day of the interval, `YYYY-MM-DD`. */
   readonly start: string;
-  /** Which group it belongs to; there only when the query asks for groups. */
+  /** Its group; present only when the query asks for groups. */
   readonly place?: string;
 }
 
@@ -34,7 +33,6 @@ export interface RevenueSumsRow extends RevenueCell {
   readonly sales: string;
 }
 
-/** Transactions that reported it. */
 export interface ReportedRow extends RevenueCell {
   readonly tax: string;
   readonly fee: string;
@@ -42,7 +40,7 @@ export interface ReportedRow extends RevenueCell {
 
 type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
 
-/** @param rowsMax one more is read, to say that there are more */
+/** @param rowsMax one more is read, to see whether there are more */
 export function revenueQuery(
   series: Series,
   cell: Rows,
@@ -102,7 +100,7 @@ function paramsOf({ asOf, from }: Series, cell: Rows): Query["params"] {
 }
 
 /**
- * A tax or a fee once reported is never unsaid, so the newest version that has one is the newest of
+ * A reported tax or fee is never withdrawn, so the newest version that has one is the newest of
  * all. Where no provider reports any, this reads two columns and finds nothing.
  */
 export function reportedQuery(series: Series, cell: Rows, groups: Groups | undefined): Query {

@@ -1,4 +1,4 @@
-/** What calls about sessions have in common: who it is, and the answer that begins one. */
+/** What calls about sessions share: the caller, and the answer that begins a session. */
 import type { Context } from "koa";
 import { mayCreateWorkspaces, setSession } from "../../http/auth.js";
 import { isFromForeignPage } from "../../http/cookies.js";
@@ -22,7 +22,7 @@ export async function answerNewSession(
   ctx.body = { status: "success", data: sessionView(config, begun) };
 }
 
-/** Whose session it is, on a route behind the right `self`. */
+/** On a route behind the right `self`. */
 export function sessionOf(ctx: Context): Session {
   const caller = callerOf(ctx);
   if (caller.kind !== "member") throw new Error("a route for sessions let another caller in");
@@ -30,8 +30,8 @@ export function sessionOf(ctx: Context): Session {
 }
 
 /**
- * For calls that begin a session: programs without one may make them, pages of others may not, or
- * they could sign somebody in as somebody else.
+ * For calls that begin a session. Programs without one may make them, but pages of other sites may
+ * not, or they could sign somebody in as somebody else.
  */
 export function refuseForeignPage(ctx: Context): void {
   if (!isFromForeignPage(ctx.req)) return;

@@ -26,7 +26,7 @@ import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";
 
 const begun = z.object({
   challenge: z.string(),
-  /** Null: somebody signs in, and their passkey will say who. */
+  /** Null: at sign-in, the passkey shows who it is. */
   member: z.string().nullable(),
   invitation: z.string().nullable(),
   name: z.string(),
@@ -36,7 +36,7 @@ type Begun = z.infer<typeof begun>;
 
 const path = "/v1/session/passkeys";
 
-/** Loaded with the first passkey: it is a tenth of what the service's start takes a processor. */
+/** Loaded on use: it would take a tenth of a start's processor time. */
 const loadWebAuthn = () => import("@simplewebauthn/server");
 
 export function passkeyRoutes(router: Router, service: Service): void {
@@ -66,7 +66,7 @@ export function passkeyRoutes(router: Router, service: Service): void {
     ctx.body = { status: "success", data: passkeyView(deleted) };
   });
 
-  /** For a passkey of who is signed in, or of somebody who joins by an invitation. */
+  /** For a passkey of a signed-in member, or of somebody who joins by an invitation. */
   router.post(`${path}/options`, json, async (ctx) => {
     const given = readJson(ctx, passkeyOptionsRequest);
     if (given.invitation === undefined) await self(ctx, async () => {});

@@ -1,17 +1,15 @@
-/** The identity providers of the settings, spoken to by openid-client. */
+/** The identity providers of the settings, by openid-client. */
 import { createRemoteJWKSet, jwtVerify } from "jose";
 import * as openid from "openid-client";
 import type { Config } from "../../config.js";
 import { z } from "zod";
 
-/** Who somebody is, as their provider says. */
 export interface Person {
   readonly issuer: string;
   readonly subject: string;
   readonly name: string;
   /** Only where the provider has verified it. */
   readonly email: string | null;
-  /** The provider's own session. */
   readonly sid: string | null;
   readonly idToken: string | null;
 }
@@ -27,11 +25,17 @@ export interface IdentityProvider {
   readonly label: string;
   /** @returns where to send the browser */
   begin(redirectUri: string, checks: Checks): Promise<URL>;
-  /** @param url the callback as it was called. @throws when anything about it is wrong */
+  /**
+   * @param url the callback as it was called.
+   * @throws when anything about it is wrong
+   */
   finish(url: URL, checks: Checks): Promise<Person>;
   /** Where the provider ends its own session; null: it cannot. */
   signOutUrl(idToken: string, returnTo: string): Promise<URL | null>;
-  /** Null: it sends none. @throws when the token is not one of the provider's */
+  /**
+   * Null: it sends none.
+   * @throws when the token is not one of the provider's
+   */
   readonly readLogoutToken: ((token: string) => Promise<LogoutToken>) | null;
 }
 
@@ -80,7 +84,7 @@ function openIdProvider(
   let method = 0;
   let found: Promise<openid.Configuration> | undefined;
 
-  /** Asked for once; a provider that was away is asked again by the next sign-in. */
+  /** Discovered once; after a failure the next sign-in tries again. */
   function discovered(): Promise<openid.Configuration> {
     found ??= openid
       .discovery(new URL(issuer), client.id, undefined, methods[method], {
@@ -158,7 +162,7 @@ function openIdProvider(
   };
 }
 
-/** Some providers put no more than the subject into the ID token; the rest is asked for. */
+/** Some providers put only the subject into the ID token; the rest is requested. */
 async function claimsOf(
   configuration: openid.Configuration,
   tokens: Awaited<ReturnType<typeof openid.authorizationCodeGrant>>,
@@ -193,7 +197,7 @@ const logoutShape = z
   })
   .refine(({ sub, sid }) => sub !== undefined || sid !== undefined);
 
-/** Plain OAuth 2: who somebody is has to be asked of its API. */
+/** Plain OAuth 2: its API must be asked who somebody is. */
 function gitHub(config: Config, client: Client): IdentityProvider {
   const { GITHUB_URL: site, GITHUB_API_URL: api } = config;
   const configuration = new openid.Configuration(
@@ -245,7 +249,7 @@ function gitHub(config: Config, client: Client): IdentityProvider {
       const email = emails.find(({ primary, verified }) => primary && verified)?.email ?? null;
       return {
         issuer: site,
-        // The number: a login can be given to somebody else.
+        // The number, because a login can be given to somebody else.
         subject: String(user.id),
         name: user.name ?? user.login,
         email,

@@ -24,7 +24,7 @@ export async function sessionRoutes(router: Router, service: Service): Promise<v
   const providers = identityProviders(config);
   const hashSubject = await subjectHasher(postgres, vault);
   const self = requireRight(service, "self");
-  // Before the sign-in by the name of a provider: none is called that.
+  // Before the sign-in by the name of a provider, none of which has these names.
   signOutRoutes(router, service, providers, hashSubject);
   signInRoutes(router, service, providers, hashSubject);
   passkeyRoutes(router, service);
@@ -53,7 +53,7 @@ export async function sessionRoutes(router: Router, service: Service): Promise<v
     await answerNewSession(ctx, service, opened.token);
   });
 
-  // A POST, though it changes nothing: a token in an address would get into logs.
+  // A POST, although it changes nothing: a token in an address would get into logs.
   router.post(`${path}/invitation`, jsonBody(), async (ctx) => {
     refuseForeignPage(ctx);
     refuseParameters(ctx);

@@ -1,4 +1,4 @@
-/** What a sign-in that is under way has to remember: in a cookie only this service can read. */
+/** The state of a sign-in under way, in a cookie that only this service can read. */
 import type { Context } from "koa";
 import type { z } from "zod";
 import { readCookie, setCookie } from "../../http/cookies.js";
@@ -19,7 +19,10 @@ export class SealedCookie<Value> {
     setCookie(ctx, this.name, sealed.toString("base64url"), secondsMax);
   }
 
-  /** Takes the cookie away, too. @returns null when there is none, or it is too old */
+  /**
+   * Removes the cookie, too.
+   * @returns null when there is none, or it is too old
+   */
   take(ctx: Context, now: Date): Value | null {
     const text = readCookie(ctx.req, this.name);
     if (text === undefined) return null;
@@ -40,5 +43,5 @@ export class SealedCookie<Value> {
   }
 }
 
-/** How long its contents count, and how long what must not be used twice is remembered. */
+/** How long its contents are valid, and single-use values are remembered. */
 export const sealedCookieMsMax = secondsMax * 1000;

@@ -29,7 +29,7 @@ const begun = z.object({
   verifier: z.string(),
   returnTo: z.string(),
   invitation: z.string().nullable(),
-  /** The member who adds this way of signing in to those they have. */
+  /** The member who adds this way of signing in to their others. */
   member: z.string().nullable(),
 });
 type Begun = z.infer<typeof begun>;
@@ -107,7 +107,7 @@ export function signInRoutes(
   });
 }
 
-/** What people see is a page, not JSON. */
+/** People see a page, not JSON. */
 async function asPage(service: Service, ctx: Context, run: () => Promise<void>): Promise<void> {
   try {
     await run();
@@ -138,10 +138,10 @@ function redirectUri(ctx: Context, { name }: IdentityProvider): string {
   return `${originOf(ctx.req)}/auth/${name}/callback`;
 }
 
-/** @throws ApiError 400: it may lead nowhere but into the dashboard */
+/** @throws ApiError 400 unless it leads into the dashboard */
 function ownPath(text: string): string {
   const base = "http://own.invalid";
-  // Parsed as a browser would: backslashes and line breaks have led elsewhere before.
+  // Parsed as a browser would, because backslashes and line breaks could lead to other sites.
   const url = text.startsWith("/") && URL.canParse(text, base) ? new URL(text, base) : null;
   if (url === null || url.origin !== base) {
     throw malformed("return_to_foreign", "return_to must be a path of the dashboard.", "return_to");
@@ -156,7 +156,10 @@ function isState(ctx: Context, expected: string): boolean {
   return given.length === 1 && mine.length === theirs.length && timingSafeEqual(mine, theirs);
 }
 
-/** @throws ApiError 400 for what the provider or the browser got wrong, 503 when it is away */
+/**
+ * @throws ApiError 400 for a mistake of the provider or the browser, 503 when the provider is
+ *   unavailable
+ */
 async function finished(provider: IdentityProvider, url: URL, held: Begun): Promise<Person> {
   try {
     return await provider.finish(url, held);

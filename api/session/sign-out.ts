@@ -1,4 +1,4 @@
-/** Ends of sessions: here, at the identity provider, and when the provider says so. */
+/** Ends of sessions: here, at the identity provider, and on the provider's request. */
 import type Router from "@koa/router";
 import { requireRight } from "../../http/auth.js";
 import { readBytes, requireContentType } from "../../http/body.js";
@@ -18,7 +18,7 @@ import { sessionOf } from "./answers.js";
 import { providerOf } from "./sign-in.js";
 
 const formBytesMax = 64 * 1024;
-/** Longer than a logout token counts, so that none is taken twice. */
+/** Longer than a logout token is valid, so that none is accepted twice. */
 const tokenIdKeptMs = 60 * 60 * 1000;
 
 export function signOutRoutes(

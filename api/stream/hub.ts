@@ -1,6 +1,6 @@
 /**
  * One tail of the transactions topic for all sockets of this process. Each new version is decoded
- * once and written as text once; the sockets of its workspace and environment that want it get it.
+ * and written as text once, for the sockets of its workspace and environment that want it.
  */
 import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import type { LogRecord, Subscription } from "../../stores/log/log.js";
@@ -10,17 +10,16 @@ import { type TransactionRecord, topics, transactionCodec } from "../../schemas/
 import type { Cursors } from "../reading/cursors.js";
 import { presentTransactionRecord } from "../transactions/presenter.js";
 
-/** Who receives, and which versions. */
 export interface Listener {
   readonly tenant: string;
   wants(record: TransactionRecord): boolean;
   /** Must not wait: a slow one is dropped by its owner. */
   take(text: string): void;
-  /** A message could not be made: its reader must come again and go on from its cursor. */
+  /** A message could not be made: its reader must reconnect and continue from its cursor. */
   lose(): void;
 }
 
-/** Characters of messages; well under what a socket may have buffered. */
+/** Characters of messages; well below what a socket may have buffered. */
 const lengthPerTurnMax = 64 * 1024;
 
 /** By partition, the offset of the first record not seen yet. */
@@ -54,12 +53,12 @@ export class Hub {
     return { hub, tail };
   }
 
-  /** How far the live stream is; what was read up to here from the log needs no tail. */
+  /** How far the live stream is; earlier records are read from the log. */
   get next(): Place {
     return this.#next;
   }
 
-  /** From now on the listener gets what lies at `next` and later. */
+  /** The listener gets what lies at `next` and later. */
   join(listener: Listener): void {
     const sameTenant = this.#listeners.get(listener.tenant);
     if (sameTenant) sameTenant.add(listener);
@@ -80,7 +79,7 @@ export class Hub {
     return this.cursors.write(streamScope(workspace, environment), place.map(String));
   }
 
-  /** @param after where a reader of this message goes on */
+  /** @param after where a reader of this message continues */
   async messageText(record: TransactionRecord, after: Place): Promise<string> {
     const { workspace, environment } = record;
     const catalogue = await this.catalogues.of(workspace, environment);
@@ -119,8 +118,8 @@ export class Hub {
   }
 
   /**
-   * What is sent leaves the process between two turns of the event loop only: without a turn, a
-   * burst would fill the buffers of the quickest readers and make them look slow.
+   * Data leaves the process only between two turns of the event loop: without a turn, a burst would
+   * fill the buffers of the fastest readers and make them look slow.
    */
   async #letSocketsWrite(length: number): Promise<void> {
     this.#lengthSinceTurn += length;
@@ -139,7 +138,6 @@ export function tenantOf(workspace: string, environment: string): string {
   return `${workspace}\n${environment}`;
 }
 
-/** What a cursor of the stream is bound to. */
 export function streamScope(workspace: string, environment: string): readonly string[] {
   return ["stream", workspace, environment];
 }

@@ -10,7 +10,7 @@ import type { Subscriber } from "./subscriber.js";
 import type { Caller } from "../../http/state.js";
 
 const everyMs = 1_000;
-/** One part of the sockets after the other: thousands at once would hold up all else. */
+/** In parts, because thousands at once would hold up all else. */
 const pingEachAfter = 15;
 /** At a stop: how long peers may take to answer the close. */
 const goodbyeMsMax = 1_000;
@@ -18,14 +18,14 @@ const goodbyeMsMax = 1_000;
 interface Open {
   readonly subscriber: Subscriber;
   readonly webSocket: WebSocket;
-  /** As sent: what proves that the key is still good. */
+  /** The original request, which proves that the key is still valid. */
   readonly request: Pick<IncomingMessage, "headers" | "method" | "url">;
   readonly caller: Caller;
   readonly access: Access;
 }
 
 interface Kept extends Open {
-  /** In which second of `pingEachAfter` it is pinged. */
+  /** The second of `pingEachAfter` in which it is pinged. */
   readonly turn: number;
 }
 
@@ -69,7 +69,7 @@ export class OpenSockets {
     });
   }
 
-  /** Reports every peer that this process stops, and waits for them a moment. */
+  /** Announces the stop to every peer, and waits a moment for them. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const farewells = this.#all().map(async ({ subscriber, webSocket }) => {
@@ -92,7 +92,7 @@ export class OpenSockets {
     }
   }
 
-  /** A key revoked, a session ended, a member removed: their sockets close. */
+  /** Closes the sockets of revoked keys, ended sessions and removed members. */
   async #checkCallers(): Promise<void> {
     for (const ofKey of this.#open.values()) {
       // A session may have sockets of several workspaces.

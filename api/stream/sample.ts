@@ -1,7 +1,7 @@
 /**
- * At most so many messages a second. What is left out is counted in the next one that is sent, and
- * the last one is never left out: a reader always ends with what is newest, and so with a cursor
- * from which nothing is missing.
+ * At most so many messages a second. What is left out is counted in the next message, and the last
+ * one is never left out: a reader always ends with the newest, and with a cursor from which nothing
+ * is missing.
  */
 export class Sample {
   #sent = 0;

@@ -1,6 +1,6 @@
 /**
- * `GET /v1/events/stream`: the live stream (`spec.md` 4.6, `definitions.md`, Stream). Who may open
- * it is decided while the call is still HTTP, so a refusal is an HTTP answer in the envelope.
+ * `GET /v1/events/stream`: the live stream (`spec.md` 4.6, `definitions.md`, Stream). Access is
+ * decided while the call is still HTTP, so a refusal is an HTTP answer in the envelope.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -21,7 +21,7 @@ import { Hub, streamScope } from "./hub.js";
 import { OpenSockets } from "./open-sockets.js";
 import { Subscriber, streamPath } from "./subscriber.js";
 
-/** Clients have nothing to say; a longer message closes the socket with 1009. */
+/** Clients send nothing; a longer message closes the socket with 1009. */
 const clientMessageBytesMax = 4_096;
 
 export async function openStream(
@@ -36,11 +36,11 @@ export async function openStream(
   const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
   const begins = new WeakMap<IncomingMessage, string>();
   server.on("headers", (headers, request) => {
-    // As every answer has.
+    // As on every answer.
     headers.push(`X-Request-Id: ${requestIdOf(request, service.config)}`);
     headers.push(`X-Cursor: ${begins.get(request)}`);
   });
-  // A handshake the library cannot accept; its own answer would not be our envelope.
+  // A handshake the library cannot accept; its own answer would lack our envelope.
   server.on("wsClientError", (error, socket, request) => {
     refuseRaw(socket, noHandshake(error.message), service, request);
   });
@@ -78,7 +78,10 @@ export async function openStream(
   }
 }
 
-/** Reports the version that is spoken here, as RFC 6455, 4.4 has it. @param why a whole sentence */
+/**
+ * Names the version that is spoken here (RFC 6455, 4.4).
+ * @param why a whole sentence
+ */
 function noHandshake(why: string): ApiError {
   const message = `No WebSocket handshake: ${why.replace(/\.$/, "")}.`;
   return new ApiError(400, "invalid_request", "handshake_malformed", message, {

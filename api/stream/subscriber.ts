@@ -1,7 +1,7 @@
 /**
- * One open socket: first what it missed, read from the log, then the live stream, without a gap
- * and without anything twice. Close codes: 1001 stopping, 1008 key no longer good, 1011 come
- * again, 4408 reads too slowly, 4410 cursor too old (`definitions.md`, Stream).
+ * One open socket: first what it missed, read from the log, then the live stream, without a gap or
+ * repeat. Close codes: 1001 stopping, 1008 key no longer valid, 1011 reconnect, 4408 reads too
+ * slowly, 4410 cursor too old (`definitions.md`, Stream).
  */
 import type { WebSocket } from "ws";
 import type { Access } from "../../workspaces/keys.js";
@@ -17,7 +17,7 @@ export const streamPath = "/v1/events/stream";
 const readRecordsMax = 500;
 /** How long a peer may take to answer a close before its connection is cut. */
 const closeMsMax = 5_000;
-/** The tail of this process may be behind the one that made the cursor; it is awaited. */
+/** The tail of this process may be behind the one that made the cursor, so it waits. */
 const tailPauseMs = 20;
 
 export class Subscriber implements Listener {

@@ -1,4 +1,4 @@
-/** From rows to the answer, in whichever thread (`answers/answers.ts`). */
+/** Turns rows into the answer, in any thread (`answers/answers.ts`). */
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Presented } from "../exports/send.js";

@@ -15,9 +15,8 @@ export interface MovementKindRow {
 }
 
 /**
- * In one statement: of what is booked between two, one would know and the other not, and the days
- * between the moments would lose what happened before them.
- *
+ * In one statement: if something were booked between two, only one would have it, and the days
+ * between the moments would lose what happened before.
  * @param since ms since 1970, the moment before
  */
 export function movementKindsQuery(

@@ -1,4 +1,4 @@
-/** The time a summary is about, and the one it is compared with. Pure. */
+/** The time of a summary, and the one it is compared with. Pure. */
 import type { SummaryCompare, SummaryQuery } from "./schema.js";
 import { summaryDays } from "./schema.js";
 import { malformed } from "../../schemas/http/errors.js";
@@ -12,11 +12,10 @@ export interface Period {
   readonly since: number;
   /** ms since 1970: where it ends, at most `at` */
   readonly until: number;
-  /** The last moment that is before the period: its balance is what rates are of. */
+  /** The last moment before the period: rates are relative to its balance. */
   readonly before: number;
   /** As asked, and nothing after the period. */
   readonly asOf: AsOf;
-  /** Where days are asked for. */
   readonly series: Series | null;
 }
 
@@ -32,7 +31,7 @@ export function readPeriod(query: Days, asOf: AsOf, firstAt: number | null = nul
     query.from === undefined && query.to !== undefined && interval === undefined
       ? Math.max(0, query.to - summaryDays * dayMs)
       : query.from;
-  // Of days alone no interval is shown, and years are the fewest.
+  // For days alone no interval is shown, and years are the fewest.
   const series = readSeries({ from, to: query.to, interval: interval ?? "year" }, asOf, firstAt);
   return periodOf(series, asOf.at);
 }
@@ -63,7 +62,6 @@ export function checkComparison(
   );
 }
 
-/** The last days before a moment. */
 function rolling(asOf: AsOf): Period {
   const since = Math.max(0, asOf.at - summaryDays * dayMs);
   return { since, until: asOf.at, before: since, asOf, series: null };
@@ -71,7 +69,7 @@ function rolling(asOf: AsOf): Period {
 
 /**
  * @param query of the period that is compared
- * @returns null where it would lie before 1970, of which nothing is known
+ * @returns null where it would lie before 1970
  */
 export function comparedPeriod(
   period: Period,
@@ -96,7 +94,7 @@ export function comparedPeriod(
       : {
           from: monthsBefore(from, months),
           to: monthsBefore(to, months),
-          // As far into its days as the period itself is into its own.
+          // As far into its days as the period itself.
           at: monthsBefore(period.until, months),
         };
   if (earlier.from < 0) return null;

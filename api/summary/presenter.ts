@@ -8,11 +8,14 @@ import { mrrMinor, percent, ratio, showMrr } from "../reading/amounts.js";
 
 export interface SummaryOf {
   readonly currency: string;
-  /** Whether the accounts of the sums are whole accounts. */
+  /** Whether the sums are of whole accounts. */
   readonly hasAccounts: boolean;
 }
 
-/** @param now up to the end of the period @param then up to its beginning */
+/**
+ * @param now up to the end of the period
+ * @param then up to its beginning
+ */
 export function presentSummary(
   now: Sums,
   then: Sums,
@@ -31,7 +34,7 @@ export function presentSummary(
     mrr: showMrr(end.mrr, currency),
     arr: showMrr(end.mrr * 12n, currency),
     start_mrr: showMrr(start.mrr, currency),
-    // Of the balances as they are shown, so that the three add up.
+    // From shown balances, so that the three add up.
     net_new_mrr: toJsonNumber(netMinor, knownExponentOf(currency)),
     gross_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost, start.mrr, 2),
     net_revenue_churn_rate_pct: start.mrr === 0n ? null : percent(lost - regained, start.mrr, 2),

@@ -1,4 +1,3 @@
-/** Ledger entries of payments. */
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
 
@@ -33,7 +32,6 @@ ORDER BY ${inOrder}`,
   };
 }
 
-/** The entries recorded under one event. */
 export function eventEntriesQuery(
   tenant: Pick<PinnedAsOf, "workspace" | "environment">,
   eventId: string,
@@ -53,6 +51,6 @@ const columns = `entry, kind, provider, external_id, currency, country, original
   toUnixTimestamp64Milli(recorded_at) AS recorded_at_ms,
   toUnixTimestamp64Milli(booked_at) AS booked_at_ms, event_id`;
 
-/** One order for all rows: a country that comes to be known moves an entry under one fact. */
+/** One order for all rows, because a country that becomes known moves an entry under one fact. */
 const inOrder =
   "happened_at, recorded_at, fact_id, entry, external_id, kind, currency, country, amount";

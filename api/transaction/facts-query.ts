@@ -1,4 +1,4 @@
-/** Facts about money: of one event, or under the keys they are looked for by. */
+/** Facts about money: of one event, or under their keys. */
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, allOf, given, knownAtSql, tenantSql } from "../reading/query.js";
@@ -34,7 +34,7 @@ export interface LinkedFactRow extends Pick<MoneyFactRow, "fact"> {
   readonly provider: string;
 }
 
-/** The facts under the key of a purchase, whichever provider's. */
+/** The facts under the key of a purchase, of any provider. */
 export function factsOfPurchaseQuery(asOf: PinnedAsOf, key: string): Query {
   const { workspace, environment, knownAt } = asOf;
   return {

@@ -21,7 +21,7 @@ export async function factsOfPayment(
   const own = await under(clickhouse, scope, provider, [paymentKey(payment)]);
   const purchases = new Set(own.flatMap(({ body }) => tieOf(body)?.purchase ?? []));
   const linked = await under(clickhouse, scope, provider, [...purchases].map(purchaseKey));
-  // Under the key of a purchase lie its links to other payments, too.
+  // The key of a purchase has its links to other payments, too.
   const ofPurchase = linked.filter(({ body }) => "Purchase" in body || "Refund" in body);
   const all = new Map([...own, ...ofPurchase].map((fact) => [fact.fact_id, fact]));
   return [...all.values()].sort(byReceipt);

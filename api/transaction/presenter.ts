@@ -10,7 +10,6 @@ import { presentTransactionRow } from "../transactions/presenter.js";
 import type { TransactionRow } from "../transactions/listed-row.js";
 
 export interface ExplainedTransaction {
-  /** As the lists show it. */
   readonly shown: TransactionRow;
   /** Oldest first; never empty. */
   readonly versions: readonly VersionRow[];
@@ -48,8 +47,8 @@ export function presentExplained(
 }
 
 /**
- * Each fact stands with the first version that knows it, for a version knows all facts up to its
- * newest, in order of receipt; what came later and changed nothing with the last.
+ * Each fact stands with the first version that knows it: a version knows all facts up to its
+ * newest, in order of receipt. Later facts that changed nothing stand with the last.
  */
 function factsBehind(versions: readonly VersionRow[], facts: readonly Fact[]): Fact[][] {
   const behind: Fact[][] = versions.map(() => []);

@@ -42,10 +42,10 @@ export function transactionRoute(api: ReadApi): void {
   });
 }
 
-/** How often it is looked whether what explains a transaction is complete. */
+/** How often it checks whether the explanation is complete. */
 const lookEveryMs = 20;
 
-/** People see a transaction before its ledger is complete: what was listed is not denied here. */
+/** People see a transaction before its ledger is complete, so a listed one is waited for. */
 async function followed(
   service: Service,
   { workspace, environment }: Pick<AsOf, "workspace" | "environment">,

@@ -1,7 +1,6 @@
 /**
  * Which transactions a list may show, where its filters look at what versions may differ in: those
- * of which some version has all that is wanted. Whether the version that is shown has it, the
- * caller sees.
+ * with some version that passes. The caller checks whether the shown version does.
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { PinnedAsOf } from "../reading/pages.js";
@@ -18,23 +17,21 @@ import {
 } from "./query.js";
 import type { TransactionOrder } from "./schema.js";
 
-/** A version that has what is wanted; rows of one transaction follow each other. */
+/** A version that passes; rows of one transaction follow each other. */
 export interface CandidateRow {
   /** ms since 1970, as text */
   readonly timestamp_ms: string;
   readonly id: string;
 }
 
-/** There is something to look at. */
 export function hasCandidates(wanted: TransactionsWanted): boolean {
   return allOf(quickConditions(wanted), otherConditions(wanted)) !== "";
 }
 
 /**
  * Rows far apart are cheapest where the engine does not gather them into larger blocks first.
- *
  * @param rowsMax fewer rows mean the end of the list
- * @param isShort all of it is read anyhow: to keep an order meanwhile costs half as much again
+ * @param isShort all of it is read anyway, and keeping an order would cost half as much again
  */
 export function candidatesQuery(
   asOf: PinnedAsOf,
@@ -56,7 +53,7 @@ ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
   };
 }
 
-/** A version that has what is wanted, in an order by a column. */
+/** A version that passes, in an order by a column. */
 export interface OrderedRow extends CandidateRow {
   /** What it is ordered by: ms since 1970, or minor units of base currency; as text. */
   readonly key: string;
@@ -66,8 +63,8 @@ export interface OrderedRow extends CandidateRow {
 export type OrderPosition = Pick<OrderedRow, "key" | "id">;
 
 /**
- * The same in another order than that of the table: of an amount all of that time are read, though
- * no more of each than this.
+ * The same in another order than the table's: of an amount all of that time are read, but few
+ * columns.
  */
 export function orderedCandidatesQuery(
   asOf: PinnedAsOf,
@@ -98,13 +95,12 @@ ORDER BY toInt64(key) ${isFalling ? "DESC" : "ASC"}, id LIMIT {rows_max:UInt32}`
   };
 }
 
-/** Those that look at one column each. */
 function quickConditions(wanted: TransactionsWanted): string {
   const { ids, skus, isPast } = wanted;
   return allOf(
     ids !== undefined && "id IN {ids:Array(String)}",
     ...columnConditions(isPast ? { ...wanted, status: undefined } : wanted),
-    // Another provider may have the same id for what is wanted.
+    // Another provider may have the same id.
     skus?.isNot === false && "external_id IN {external_ids:Array(String)}",
   );
 }
@@ -124,5 +120,5 @@ function pastSql(statuses: NonNullable<TransactionsWanted["status"]>): string | 
     WHERE ${tenantSql} AND kind IN (${kinds.join(", ")}) AND happened_at <= ${atSql}))`;
 }
 
-/** How the ledger names the payment of a transaction; no provider token holds a colon. */
+/** The ledger's name of a transaction's payment; no provider token holds a colon. */
 const ledgerPaymentSql = "concat(provider, ':', payment)";

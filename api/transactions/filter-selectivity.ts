@@ -1,16 +1,16 @@
 /**
- * How many rows of a list had to be read for each that passed its filters, as earlier pages
- * reported: a guess at how to read the next page. What is shown does not depend on it.
+ * How many rows of a list were read for each that passed its filters, as earlier pages found: a
+ * guess at how to read the next page. It does not affect the answer.
  */
 import { LRUCache } from "lru-cache";
 
-/** Of a list nothing is known of: planning a read of so many is most of its price. */
+/** For an unknown list: planning a read of so many is most of its price. */
 const rowsFirst = 600;
-/** A read of more takes longer than to look for candidates, and then for their versions. */
+/** Reading more takes longer than looking for candidates, and then for their versions. */
 const rowsMax = 1_200;
-/** More than the filters let through the last time, here and there. */
+/** Some more than the filters let through the last time. */
 const spare = 1.25;
-/** What few rows passed may be what many pass by then. */
+/** After this, what few rows passed many may pass. */
 const keptMs = 10 * 60_000;
 const listsMax = 1_000;
 
@@ -40,7 +40,7 @@ export class PassingRows {
     return rows <= rowsMax ? rows : null;
   }
 
-  /** All of its rows were read at once: to find them no order need be kept. */
+  /** All of its rows were read at once, so no order need be kept. */
   isShort(list: string): boolean {
     return this.#lists.get(list)?.isShort ?? false;
   }

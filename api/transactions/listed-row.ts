@@ -1,6 +1,6 @@
 /**
- * A version of a transaction as the lists read it: what there is to show of it is in one column,
- * for sixteen take longer to open than to read.
+ * A version of a transaction as the lists read it: all that is shown is in one column, because
+ * opening sixteen takes longer than reading one.
  */
 
 export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
@@ -11,8 +11,8 @@ export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
 export const listedColumns = "toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, shown";
 
 /**
- * Each field by its name: V8 gives an object that is a spread with more added a map of its own, and
- * 600 rows took 4.7 ms instead of 0.3, on the thread that answers everybody.
+ * Each field by name: V8 gives an object made by a spread with additions a map of its own, and 600
+ * rows took 4.7 ms instead of 0.3, on the main thread.
  */
 export function transactionOf({ timestamp_ms, id, shown }: ListedRow): TransactionRow {
   const row: Shown = JSON.parse(shown);

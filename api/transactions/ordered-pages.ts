@@ -1,6 +1,6 @@
 /**
- * Reads transactions in another order than newest first. Versions of one may differ in its amount:
- * candidates are versions in the order of theirs, of which only the one that is shown counts.
+ * Reads transactions in another order than newest first. Versions may differ in amount, so
+ * candidates are versions in the order of their amounts, of which only the shown one counts.
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
@@ -31,7 +31,6 @@ export function readOrderedTransactions(
   return pageFrom(readsOf(list, after, { first: limit + 1, max: readVersionsMax }), limit);
 }
 
-/** All of them, read by read. */
 export async function* readAllOrderedTransactions(
   list: OrderedList,
 ): AsyncGenerator<TransactionRow[]> {
@@ -70,7 +69,7 @@ async function* readsOf(
   }
 }
 
-/** The version that counts of each, where it is wanted, by id. */
+/** By id: the version that counts, where it is wanted. */
 async function shownOf(
   { clickhouse, asOf, wanted }: OrderedList,
   candidates: readonly OrderedRow[],

@@ -17,14 +17,13 @@ import {
 } from "./query.js";
 import { asOfThen } from "./status-as-of.js";
 
-/** Most transactions have up to this many versions; those with more only cost a further read. */
+/** Most transactions have up to this many versions; those with more cost another read. */
 const versionsUsual = 3;
-/** A second version here and there, or one that shows otherwise, then costs no other read. */
+/** So that a second version here and there, or one that does not pass, costs no other read. */
 const candidatesSpare = 1.25;
-/** Transactions of one read: a filter few pass makes each read twice as long, up to this. */
+/** Transactions of one read: where few pass, each read is twice as long, up to this. */
 const readTransactionsMax = 2_000;
 
-/** All that are wanted, newest first, read by read. */
 export async function* readAllTransactions(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
@@ -34,7 +33,7 @@ export async function* readAllTransactions(
   yield* readsOf({ clickhouse, asOf, wanted }, null, { first: count, max: count }, false);
 }
 
-/** @returns null when only reading them all says how many there are */
+/** @returns null when only reading them all shows how many there are */
 export async function countTransactions(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
@@ -78,7 +77,6 @@ interface List {
 /**
  * Where many rows pass the filters, all of them are read in order and filtered here, which is one
  * statement instead of two to four.
- *
  * @param count transactions of the page, or a few more
  */
 async function* readsOfPage(
@@ -89,8 +87,7 @@ async function* readsOfPage(
 ): AsyncGenerator<TransactionRow[]> {
   const { asOf, wanted } = list;
   const name = listKey(asOf, wanted);
-  // As of the past the ledger is asked about each row.
-  // What one customer paid, or one id stands for, is never many.
+  // As of the past the ledger is asked about each row. One customer, or one id, never has many.
   const isFew = wanted.account !== undefined || wanted.ids !== undefined;
   const isFiltered = hasCandidates(wanted) && !wanted.isPast && !isFew;
   const rowsMax = isFiltered ? passing.rowsFor(name, count) : null;
@@ -111,7 +108,7 @@ async function* readsOfPage(
     reads += 1;
     yield rows;
   }
-  // Asked for more, there was none.
+  // It gave fewer than were wanted: there are no more.
   if (position === null && reads === 1) passing.learnShort(name);
 }
 
@@ -156,11 +153,9 @@ async function readInOrder(
 }
 
 /**
- * Looks for candidates first, and reads what there is to show of them at once: where few rows pass
- * a filter, every row that is read needlessly lies apart from the others and costs half a
- * millisecond.
- *
- * @param count how many transactions, or a few more; the version that is shown may not be wanted
+ * Looks for candidates first, and then reads what is shown of them at once: where few rows pass a
+ * filter, each row that is read needlessly lies apart from the others and costs half a millisecond.
+ * @param count how many transactions, or a few more, because the shown version may not pass
  */
 async function readCandidates(
   { clickhouse, asOf, wanted }: List,
@@ -180,7 +175,7 @@ async function readCandidates(
       candidates.set(row.id, last);
     }
     isEnd = rows.length < rowsMax;
-    // Several versions of each have it.
+    // Several versions of each pass.
     rowsMax = versionsUsual * (count - candidates.size);
   }
   if (candidates.size === 0) return { rows: [], last: null };

@@ -19,7 +19,7 @@ export function presentTransactionRow(row: TransactionRow, catalogue: Catalogue)
   return present(row, numbers, product);
 }
 
-/** The product's name is as it was when the version was published. */
+/** With the product's name as of publication. */
 export function presentTransactionRecord(
   record: TransactionRecord,
   product: CatalogueProduct,
@@ -70,5 +70,5 @@ function present(
   };
 }
 
-/** What the tables hold as text is one of few words; anything else is our own mistake. */
+/** The tables hold one of a few words; anything else is our own mistake. */
 const { shape } = transaction;

@@ -1,4 +1,3 @@
-/** Versions of transactions, newest first. */
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { inSql, skuSql } from "../reading/metric-filters.js";
@@ -17,16 +16,14 @@ import type { Several } from "../../schemas/http/several.js";
 import { listedColumns, type TransactionRow } from "./listed-row.js";
 import type { TransactionsQuery } from "./schema.js";
 
-/** Where a page ended: the row before which the next one begins. */
 export interface TransactionPosition {
   /** ms since 1970 */
   readonly timestamp: number;
   readonly id: string;
 }
 
-/** All that are given must hold, of the version that is shown; `to` itself is not included. */
+/** All that are given must hold for the shown version; `to` is exclusive. */
 export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> {
-  /** Of these ids only. */
   readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
   readonly skus?: Several | undefined;
@@ -36,10 +33,9 @@ export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> 
 type WantedName = "provider" | "from" | "to" | (typeof columnFilters)[number][0];
 
 /**
- * Of a list that filters by nothing versions may differ in. Rows of one id lie together, and the
- * first of them is the version known at `known_at`. That choice is left to the caller:
- * `LIMIT 1 BY` would make the engine sort half the table (312 ms against 18 ms of 3 million rows).
- *
+ * Of a list whose filters no versions differ in. Rows of one id lie together, and the first of them
+ * is the version known at `known_at`. The caller chooses it: `LIMIT 1 BY` would make the engine
+ * sort half the table (312 ms against 18 ms of 3 million rows).
  * @param rowsMax fewer rows mean the end of the list
  */
 export function transactionsQuery(
@@ -58,9 +54,9 @@ ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
 
 /**
  * All known versions of some transactions, of each the one that counts first. They are few and lie
- * anywhere: to read them in the order of the table would cost as much again, and so would looking
- * into its skip indexes. A transaction keeps its timestamp, so times and ids need no pairing, and
- * times alone say that a part of the table has none of them, before its ids are read.
+ * anywhere: reading them in the order of the table, or using its skip indexes, would cost as much
+ * again. A transaction keeps its timestamp, so times and ids need no pairing, and times alone rule
+ * out parts of the table before ids are read.
  */
 export function versionsQuery(
   asOf: PinnedAsOf,
@@ -79,7 +75,7 @@ SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
   };
 }
 
-/** What a page is about, but for what versions may differ in. */
+/** The conditions of a page on what versions do not differ in. */
 export function pageConditions(
   { from, to }: TransactionsWanted,
   after: TransactionPosition | null,
@@ -122,7 +118,7 @@ export function pageParams(
 }
 
 /**
- * Reading in order ends with the last row wanted, before a second thread was of use. Rows of one
+ * Reading in order ends with the last wanted row, before a second thread is of use. Rows of one
  * provider may lie behind all others.
  */
 function threadsSql({ provider }: TransactionsWanted): string {
@@ -135,8 +131,8 @@ export function ofProvider({ provider }: TransactionsWanted): string | false {
 }
 
 /**
- * `identity` keeps the engine from holding the receipt against each mark of the primary key, where
- * it comes too late to report anything: of 8 million rows, 16 of a page's 27 ms.
+ * `identity` keeps the engine from comparing the receipt with each mark of the primary key, where
+ * it comes too late to help: of 8 million rows, 16 of a page's 27 ms.
  */
 export const recordedSql = `identity(recorded_at) <= ${knownAtSql}`;
 const knownSql = allOf(tenantSql, `timestamp <= ${atSql}`, recordedSql);
@@ -146,20 +142,19 @@ export const transactionColumns = `toUnixTimestamp64Milli(timestamp) AS timestam
   base_currency, fx_rate, fx_date, refunded_amount, tax_amount, fee_amount, customer_country,
   type, status, account`;
 
-/** The table's own order backwards, so that reading stops with the last row wanted. */
+/** The table's own order backwards, so that reading stops with the last wanted row. */
 const newestFirst = "timestamp DESC, id DESC, recorded_at DESC, fact_id DESC, version DESC";
 
 /**
- * Said aloud, since by itself the engine reads times and ids of all rows before it looks at a
- * column few rows pass: 400 ms of 4 million rows, against 30 ms, which a skip index for each
- * column did not shorten.
+ * Explicit, because by itself the engine reads times and ids of all rows before a column that few
+ * rows pass: 400 ms of 4 million rows, against 30 ms. A skip index for each column did not help.
  */
 export function prewhere(...conditions: readonly (string | false)[]): string {
   const all = allOf(...conditions);
   return all === "" ? "" : `PREWHERE ${all}`;
 }
 
-/** The filters by one column, which versions of a transaction may differ in. */
+/** Filters on one column, which versions of a transaction may differ in. */
 const columnFilters = [
   ["account", "account"],
   ["type", "type"],
@@ -168,10 +163,9 @@ const columnFilters = [
   ["status", "status"],
 ] as const;
 
-/** Filters that take several values. */
 const severalFilters = ["provider", "type", "currency", "country", "status"] as const;
 
-/** @param sqlOf of a column: of a row, or of the version that is shown */
+/** @param sqlOf of a column: of a row, or of the shown version */
 export function columnConditions(
   wanted: TransactionsWanted,
   sqlOf: (column: string) => string = (column) => column,
@@ -187,7 +181,7 @@ export function columnConditions(
     .filter((condition) => condition !== "");
 }
 
-/** Whether the version that is shown, with its status as of `at`, is wanted. */
+/** Whether the shown version, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
   const { skus, ids } = wanted;
   return (
@@ -201,7 +195,6 @@ export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boole
   );
 }
 
-/** Those that are wanted, or any but those. */
 function severalIn(wanted: Several | readonly string[]): Several {
   return "isNot" in wanted ? wanted : { isNot: false, values: wanted };
 }
@@ -223,7 +216,6 @@ export function listKey(
 
 /**
  * How many transactions a list has: the version that counts of each is chosen, then filtered.
- *
  * @param wanted no status as of a past moment: the table does not have it
  */
 export function transactionCountQuery(asOf: PinnedAsOf, wanted: TransactionsWanted): Query {

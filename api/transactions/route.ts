@@ -38,7 +38,7 @@ export function transactionsRoute(api: ReadApi): void {
       ...query,
       ids: search === undefined ? undefined : await transactionsNamed(clickhouse, asOf, search),
       skus: product === undefined ? undefined : skusOf(product, catalogue),
-      // What is known may be of later than `at` only if `at` was asked for.
+      // Later facts can be known only if `at` was asked for.
       isPast: asOf.at < asOf.knownAt,
     };
     const present = (row: TransactionRow) => presentTransactionRow(row, catalogue);
@@ -65,7 +65,7 @@ export function transactionsRoute(api: ReadApi): void {
 
 type Position = TransactionPosition | OrderPosition;
 
-/** A cursor holds the order it is of; one that holds another place was made by another version. */
+/** A cursor holds the order it is of; one with another place was made by another version. */
 function newestBefore(position: Position | null): TransactionPosition | null {
   if (position !== null && "key" in position) throw cursorInvalid();
   return position;

@@ -16,7 +16,6 @@ import { transactionStatuses, transactionTypes } from "../../schemas/http/transa
 
 const newestFirst = "-timestamp";
 const transactionOrders = ["timestamp", "-normalized_amount", "normalized_amount"] as const;
-/** Another order than newest first. */
 export type TransactionOrder = (typeof transactionOrders)[number];
 
 export function orderOf({ sort }: Pick<TransactionsQuery, "sort">): TransactionOrder | null {

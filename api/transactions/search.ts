@@ -10,9 +10,8 @@ import { type LinkedFactRow, factsOfPurchaseQuery } from "../transaction/facts-q
 
 /**
  * The transactions of the payment with that id, of the payments of a purchase with it (an invoice,
- * an order, a checkout session), and of a lone refund with it, whichever provider calls it so.
- * Most of these ids are of no transaction.
- *
+ * an order, a checkout session), and of a lone refund with it, at any provider. Most of these ids
+ * belong to no transaction.
  * @param text the provider's id, or the id of a transaction
  */
 export async function transactionsNamed(

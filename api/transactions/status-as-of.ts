@@ -1,6 +1,6 @@
 /**
- * What a transaction looked like at a past moment: its refunds and disputes dated later are taken
- * out again, by what the ledger says happened when (`definitions.md`, Two clocks).
+ * What a transaction looked like at a past moment: later refunds and disputes are taken out again,
+ * by the times in the ledger (`definitions.md`, Two clocks).
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { grouped } from "../../runtime/grouped.js";
@@ -10,7 +10,7 @@ import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading
 import { rowsOf } from "../reading/reading.js";
 import type { TransactionRow } from "./listed-row.js";
 
-/** Rows as they were at `at`, though more is known. */
+/** Rows as they were at `at`, although more is known. */
 export async function asOfThen(
   clickhouse: Pick<ClickHouse, "rows">,
   asOf: PinnedAsOf,
@@ -22,20 +22,17 @@ export async function asOfThen(
   return rows.map((row) => transactionAsOf(row, byPayment.get(ledgerPayment(row)) ?? []));
 }
 
-/** How the ledger names the payment of a transaction. */
 export function ledgerPayment(row: Pick<TransactionRow, "provider" | "payment">): string {
   return `${row.provider}:${row.payment}`;
 }
 
 /**
- * What the ledger says was refunded and disputed of a payment up to `at`, in each currency: its
- * minor units as text, signed as in the ledger.
+ * What the ledger has as refunded and disputed of a payment up to `at`, in each currency: minor
+ * units as text, signed as in the ledger.
  */
 interface PaymentHistoryRow {
   readonly payment: string;
-  /**
-   * A payment whose sale was reported anew has rows in the currency it was reported in before, too.
-   */
+  /** A payment whose sale was reported anew has rows in its earlier currency, too. */
   readonly currency: string;
   readonly refunds_then: string;
   /** The same, in minor units of base. */

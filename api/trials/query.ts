@@ -30,13 +30,13 @@ export interface TrialsRow {
   readonly lost: string;
 }
 
-/** After every change there is, and every step (`schemas/fact-bounds.ts`). */
+/** After every possible change and step (`schemas/fact-bounds.ts`). */
 const never = "toDateTime64('2200-01-01', 3, 'UTC')";
 
 /**
- * One row for each month in which any began. Changes follow each other as `timeOf` orders them, and
- * a step comes true only before the next change (`stepsOf`). A subscription is one whatever
- * accounts it was reported under, so the ends that only say so are left out.
+ * One row for each month in which any began. Changes are ordered by `timeOf`, and a step comes true
+ * only before the next change (`stepsOf`). A subscription is one under whatever accounts, so ends
+ * of transfers are left out.
  */
 export function trialsQuery(
   { months, asOf }: Started,

@@ -1,4 +1,4 @@
-/** What a record of the log says that endpoints may want, in the JSON of the interface. */
+/** Events that endpoints may want, from records of the log, in the JSON of the interface. */
 import type { z } from "zod";
 import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
 import type { announced } from "../../schemas/http/webhooks.js";
@@ -20,7 +20,7 @@ import { presentTransactionRecord } from "../transactions/presenter.js";
 export interface LoggedEvent extends HappenedEvent {
   /** `webhook-id` */
   readonly message: string;
-  /** Those of one lane are sent one after the other. */
+  /** Events of one lane are sent one after another. */
   readonly lane: string;
   data(): unknown;
 }
@@ -53,7 +53,7 @@ function ofTransaction(record: TransactionRecord, catalogue: Catalogue): LoggedE
     },
     at: new Date(record.recorded_at),
     message: webhookMessageId("transaction", id, version.toString()),
-    // A guest's payment is nobody's.
+    // A guest has no account.
     lane: account === "" ? id : account,
     data: () => ({
       ...presentTransactionRecord(record, product),

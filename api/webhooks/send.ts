@@ -1,6 +1,6 @@
 /**
- * Sends what waits. One process calls an endpoint at a time, by a lease; each endpoint by itself,
- * so that a slow one delays no other. A call that was made and not noted is made again.
+ * Sends what waits. One process calls an endpoint at a time, by a lease; endpoints do not wait for
+ * each other. A call that was not noted is made again.
  */
 import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -29,7 +29,7 @@ import { noteFailed, noteTaken } from "../../workspaces/webhooks/outcomes.js";
 
 const lookEveryMs = 250;
 const calmLookEveryMs = 10_000;
-/** Taken at a time, so that what others note meanwhile is seen. */
+/** Few at a time, so that changes by others are seen. */
 const deliveriesAtOnce = 100;
 const forgetEveryMs = 60 * 60 * 1000;
 const forgottenAtOnce = 1_000;
@@ -60,18 +60,18 @@ async function forgetOld(postgres: Service["postgres"]): Promise<void> {
 class Sender {
   /** No further call begins. */
   readonly #stopping = new AbortController();
-  /** Calls that go on are cut short. */
+  /** Calls under way are cut short. */
   readonly #cutting = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
 
   constructor(private readonly service: Service) {
-    // Each call under way listens; how many there are has its own limits.
+    // Each call under way listens; their number is limited elsewhere.
     setMaxListeners(0, this.#cutting.signal, this.#stopping.signal);
   }
 
   async run(): Promise<void> {
     const { log, logger } = this.service;
-    // What other processes put in is not announced here.
+    // Other processes' new deliveries are not announced here.
     const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
     const lookout = new Lookout(deliveryNews, { everyMs: lookEveryMs, calmEveryMs });
     const { signal } = this.#stopping;
@@ -86,7 +86,9 @@ class Sender {
     await Promise.all(this.#running.values());
   }
 
-  /** What receivers are taking just now may be taken before it is sent again after the start. */
+  /**
+   * Waits a moment, so that what receivers are just accepting is not sent again after the start.
+   */
   async stop(): Promise<void> {
     this.#stopping.abort();
     const cut = setTimeout(() => this.#cutting.abort(), limits.openCallsMsMax);
@@ -117,7 +119,7 @@ class Sender {
       }
     };
     try {
-      // Alone, a process need not wait for the lease of the one before it, which was killed.
+      // Alone, a process need not wait for the lease of a killed predecessor.
       if (log.shared) await tryExclusively(postgres, `webhook ${id}`, work);
       else await work();
     } catch (err) {
@@ -127,10 +129,10 @@ class Sender {
     }
   }
 
-  /** Lanes beside each other, each in its order; after a failure nothing further is begun. */
+  /** Lanes side by side, each in order; after a failure nothing further begins. */
   async #sendSome(endpoint: ListedEndpoint, due: readonly Delivery[]): Promise<void> {
     const lanes = [...grouped(due, ({ lane }) => lane).values()];
-    // One that failed is asked by one call whether it is there again.
+    // A failing endpoint is tried by one call.
     const calls = endpoint.failures > 0 ? 1 : limits.webhookCallsMax;
     let hasFailed = false;
     const work = async (): Promise<void> => {
@@ -149,7 +151,7 @@ class Sender {
     await Promise.all(Array.from({ length: calls }, work));
   }
 
-  /** @returns why it was not taken */
+  /** @returns why it was not accepted */
   async #call(endpoint: Endpoint, delivery: Delivery): Promise<CallFailed | null> {
     const { config, postgres, vault, metrics } = this.service;
     const { body, message } = delivery;

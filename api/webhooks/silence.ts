@@ -20,7 +20,10 @@ export function watchSilence(service: Needs & Pick<Service, "releases">): void {
   releases.push("watch over silence", () => clearInterval(timer));
 }
 
-/** Each once: what is announced again is sent once. @param now ms since 1970 */
+/**
+ * Each once: a second announcement sends nothing.
+ * @param now ms since 1970
+ */
 export async function announceSilence(service: Needs, now: number): Promise<void> {
   const type = "integration.silent";
   const tenants = await service.postgres.query<Pick<Endpoint, "workspace" | "environment">>(
@@ -32,7 +35,7 @@ export async function announceSilence(service: Needs, now: number): Promise<void
     for (const one of await silentIntegrations(service.postgres, tenant, now)) {
       const { id: integration, provider, name, state, since } = one;
       const at = new Date(now);
-      // While calls are refused the last one is ever another: once a day.
+      // While calls are refused the last one changes all the time, so it is announced once a day.
       const id = `${integration} ${state} ${since.slice(0, "YYYY-MM-DD".length)}`;
       const data = { integration, provider, name, state, since };
       await announce(service, { ...tenant, type, id, subject: { provider }, at, data });

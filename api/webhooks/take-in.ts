@@ -1,6 +1,6 @@
 /**
- * The group `webhooks`: makes deliveries of what is published. It waits for no receiver, so it is
- * as quick for all; sending them is send.ts. A record that is read again makes the same deliveries.
+ * The group `webhooks`: makes deliveries of published messages. It waits for no receiver; send.ts
+ * sends them. A record that is read again makes the same deliveries.
  */
 import { limits } from "../../config.js";
 import { Pace } from "../../runtime/pace.js";
@@ -50,7 +50,7 @@ async function handle(
   const any = "SELECT 1 FROM webhook_endpoints WHERE disabled_at IS NULL LIMIT 1";
   if ((await postgres.query(any)).length === 0) return;
   const read = await Promise.all(records.map((record) => readEvent(record, catalogues)));
-  // Deliveries of older ones may be forgotten, and would be made a second time.
+  // Deliveries of older records may be forgotten, and would be made a second time.
   const since = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
   const events = read.filter((event) => event !== null).filter(({ at }) => at >= since);
   const workspaces = [...new Set(events.map(({ workspace }) => workspace))];

@@ -1,4 +1,4 @@
-/** The JSON of what changed, in numbers that add up as they are shown. */
+/** The JSON of what changed, rounded so that shown figures add up. */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { grouped } from "../../runtime/grouped.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
@@ -12,7 +12,6 @@ import { type Sums, balanceOf } from "../reading/movement-sums.js";
 import type { WhatChangedSum } from "./query.js";
 import type { WhatChangedAnswer, WhatChangedGroup, WhatChangedRow } from "./schema.js";
 
-/** What one group gained or lost. */
 export interface Change {
   readonly name: Omit<WhatChangedRow, "difference" | "kinds" | "movements">;
   /** Millionths, in the order of `movementKinds`. */
@@ -57,7 +56,7 @@ function sumOf(amounts: readonly bigint[]): bigint {
 
 /**
  * @param then all movements before `from`, `now` all before `to`
- * @param changes those shown, of `groups` there are
+ * @param changes the shown ones of `groups`
  */
 export function presentWhatChanged(
   { from, to }: { readonly from: number; readonly to: number },
@@ -75,7 +74,7 @@ export function presentWhatChanged(
     (kind) => (now.get(kind)?.mrr ?? 0n) - (then.get(kind)?.mrr ?? 0n),
   );
   const nets = changes.map(({ kinds }) => sumOf(kinds));
-  // What is left is that of the others, whose movements nobody reads one by one.
+  // The rest belongs to the others, whose movements are not read one by one.
   const shares = apportioned(total, [...nets, after - before - sumOf(nets)], unit);
   const money = (minor: bigint) => toJsonNumber(minor, exponent);
   const kindsOf = (net: bigint, parts: readonly bigint[]) => {

@@ -1,4 +1,4 @@
-/** Movements between two moments, added up by what they are grouped by. */
+/** Sums of movements between two moments, by group. */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementKinds } from "../../schemas/records/records.js";
 import { memberSql } from "../reading/groups.js";
@@ -25,7 +25,6 @@ export interface WhatChangedSum extends WhatChangedSums {
   readonly member: string;
   readonly provider: string;
   readonly movements: string;
-  /** How many groups there are. */
   readonly groups: string;
 }
 

@@ -26,7 +26,7 @@ export function whatChangedRoute(api: ReadApi): void {
     const clocks = await clocksOf(service, access);
     const {
       from,
-      // Not included itself, so that what happened at the newest moment counts.
+      // Exclusive, so that what happened at the newest moment counts.
       to = clocks.reach + 1,
       by = "account",
       known_at: knownAt = clocks.completeTo,

@@ -1,6 +1,6 @@
 /**
  * The accounts of a tenant in slices of bounded size, in the order of the tables' primary keys, so
- * that a statement over everything becomes many over little: memory stays level at any size.
+ * that memory stays level however large the tables are.
  */
 import { allEnded } from "../../runtime/all-settled.js";
 import { limits } from "../../config.js";
@@ -48,8 +48,7 @@ export async function* accountSlices(
 }
 
 /**
- * The workers take what comes next, each one item at a time. When one fails, the others end with
- * what they have, and then this rejects.
+ * Gives each worker the next item. When one fails, the others finish theirs, and then this rejects.
  */
 export async function eachOf<Item, Worker>(
   items: AsyncGenerator<Item>,
@@ -81,8 +80,8 @@ export interface SizedTenant extends Tenant {
 }
 
 /**
- * The same tenants in the same order, in groups whose changes and movements go in one statement:
- * to plan it costs the same for one that has few rows. One that has many is by itself.
+ * The same tenants in the same order, in groups that one statement covers, because planning a
+ * statement costs the same for few rows. A large tenant is a group by itself.
  */
 export async function tenantGroups(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -106,7 +105,6 @@ export async function tenantGroups(
   return [...chunksBySize(sized, rowsMax, ({ rows }) => Math.max(rows, rowsMax / tenantsMax))];
 }
 
-/** Of one group. */
 const tenantsMax = 200;
 
 /** Every workspace and environment the table has rows of. */

@@ -1,7 +1,7 @@
 /**
- * The audit: for each workspace and environment, whether the tables have what the state holds, and
- * whether what is recorded is what should be, row by row, in bounded slices with rests, so that it
- * can run beside booking. A repair may not.
+ * Compares the tables of each workspace and environment with the state, and each row with what
+ * follows from its sources. It works in bounded slices with rests, so that it can run beside
+ * booking. A repair may not.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -34,9 +34,9 @@ export interface AuditOptions {
   /** Null: every workspace. */
   readonly workspace: string | null;
   readonly repair: boolean;
-  /** The share of time it may take, up to 1: after a slice it rests accordingly. */
+  /** The share of time it may take, up to 1. */
   readonly shareMax: number;
-  /** Changes and movements in one statement; left out: `limits.auditSliceRows`. */
+  /** Changes and movements in one statement; default: `limits.auditSliceRows`. */
   readonly sliceRowsMax?: number;
   /** Aborted: it ends with an exception before the next slice. */
   readonly stop?: AbortSignal;
@@ -75,7 +75,7 @@ export async function audit(service: AuditService, options: AuditOptions): Promi
   return findings;
 }
 
-/** Of what movements are worked out from, the rows that no event reported: before the movements. */
+/** Ends that no event reported and that movements follow from. Checked before the movements. */
 export async function endedFinding(
   { clickhouse, watermark }: Pick<AuditService, "clickhouse" | "watermark">,
   options: Pick<AuditOptions, "repair" | "shareMax" | "stop">,
@@ -100,7 +100,7 @@ async function movementsFinding(
   const { clickhouse, watermark } = service;
   let finding = emptyFinding(tenant, "mrr_movements");
   const slices = accountSlices(clickhouse, tenant, options.sliceRowsMax);
-  // Beside booking one statement at a time is enough; else one for each of two cores.
+  // Beside booking one statement at a time is enough; otherwise one for each of two cores.
   const paces = Array.from({ length: options.shareMax < 1 ? 1 : 2 }, () => new Pace(options));
   await eachOf(slices, paces, async (slice, pace) => {
     const found = await auditSlice(clickhouse, slice, () => watermark.completeTo());
@@ -193,7 +193,6 @@ function tenantOf({ workspace, environment }: Tenant): Tenant {
   return { workspace, environment };
 }
 
-/** With what the state says of the same table. */
 function plusHeld(finding: AuditFinding, held: readonly HeldFinding[]): AuditFinding {
   const same = held.find(
     ({ workspace, environment, table }) =>
@@ -204,7 +203,6 @@ function plusHeld(finding: AuditFinding, held: readonly HeldFinding[]): AuditFin
   return same === undefined ? finding : plus(finding, { ...same, amount: "0" });
 }
 
-/** Of decimal texts this service wrote itself. */
 function decimalSum(one: string, other: string): string {
   const [a, b] = [parseDecimal(one), parseDecimal(other)];
   if (a === null || b === null) throw new Error(`not decimals: ${one}, ${other}`);

@@ -1,4 +1,7 @@
-/** What the ledger should be minus what it is, by slices of payments, and the rows that mend it. */
+/**
+ * Compares the ledger with what it should be, by slices of payments, and makes the rows that repair
+ * it.
+ */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { findingOf, type SliceFinding } from "./movements.js";
 import { isoTime, ledgerIn, type PaymentSlice } from "./money.js";
@@ -17,7 +20,6 @@ type Measure = (typeof measures)[number];
 
 /** As ClickHouse writes them. */
 type Dimensions = Readonly<Record<(typeof ledgerDimensions)[number], string>>;
-/** A row to insert: the difference itself. */
 type Difference = Dimensions & Readonly<Record<Measure, bigint>>;
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Payments as they are audited: in the order of the tables' primary keys, a bounded number of facts
- * at a time. Ledger and versions are a function of the facts received up to a moment, so up to
- * `knownTo` they can be audited while booking goes on.
+ * Payments in the order of the tables' primary keys, a bounded number of facts at a time. Ledger
+ * and versions are a function of the facts received up to a moment, so up to `knownTo` they can be
+ * audited while booking goes on.
  */
 import { clickhouseTime, fromClickhouseTime, matching } from "../../stores/clickhouse/rows.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
@@ -88,7 +88,7 @@ export async function paymentsIn(
   }));
 }
 
-/** By key; of one that is there twice the first receipt, as booking counts it. */
+/** By key. Of a fact that is stored twice the first receipt counts, as in booking. */
 async function readFacts(
   clickhouse: Pick<ClickHouse, "rows">,
   condition: string,
@@ -126,12 +126,10 @@ function factsIn(slice: PaymentSlice): string {
   );
 }
 
-/** As `ledger` names a payment. */
 function named(provider: string, payment: string): string {
   return literal(`${provider}:${payment}`);
 }
 
-/** ISO 8601 of a time as ClickHouse writes it. */
 export function isoTime(text: string): string {
   return new Date(fromClickhouseTime(text)).toISOString();
 }

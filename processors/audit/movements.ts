@@ -43,8 +43,8 @@ export async function auditSlice(
   let differences = differenceOf(view);
   if (differences.length > 0) {
     const settled = clickhouseTime(await settledTo());
-    // Twice: an account whose booking fell between the two tables' reading in the first look has a
-    // change recorded later in the second.
+    // Twice: an account that was booked between reading the two tables has a later change in the
+    // second look, and is left out.
     for (let look = 0; look < 2 && differences.length > 0; look += 1) {
       differences = settledDifferences(await viewOf(clickhouse, inside), settled);
     }
@@ -67,8 +67,8 @@ function settledDifferences(view: MovementsView, settledTo: string): RecordedRow
 }
 
 /**
- * @returns whether all that is recorded of these tenants is what should be; false, too, where
- *   something is being booked right now
+ * @returns whether all that is recorded of these tenants is right; false, too, where something is
+ *   being booked right now
  */
 export async function areAllRight(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -80,7 +80,7 @@ export async function areAllRight(
 
 /**
  * Inserts *should be minus is* for the accounts of a slice, each row under the event it belongs to.
- * Repeated, it finds nothing to do. Nothing may be booking.
+ * May be repeated. Nothing may be booking.
  */
 export async function repairSlice(clickhouse: ClickHouse, slice: AccountSlice): Promise<void> {
   const view = await viewOf(clickhouse, inSlice(slice));

@@ -1,6 +1,6 @@
 /**
- * Makes all rows of the tables again that follow from the state: what is missing is added, what is
- * wrong is taken back by a difference. Interrupted, it is simply run again. Nothing may be booking.
+ * Makes all rows of the tables again from the state: adds what is missing, and corrects what is
+ * wrong by a difference. If interrupted, it is run again. Nothing may be booking.
  */
 import { accountSlices, eachOf, movementTables, type Tenant, tenantsOf } from "./account-slices.js";
 import { endedFinding, moneyFindings } from "./audit.js";
@@ -9,10 +9,8 @@ import { compareWithState, type StateService } from "./state.js";
 
 type Report = (line: string) => void;
 
-/** Beside nothing else: without rests. */
 const options = { repair: true, shareMax: 1 };
 const noRest = async (): Promise<void> => {};
-/** A line each few seconds. */
 const slicesPerLine = 10;
 
 /** @param workspace null: every workspace */
@@ -29,7 +27,6 @@ export async function rebuild(
   await rebuildMoney(service, workspace, report);
 }
 
-/** Every movement as the changes say, slice by slice. */
 export async function rebuildMovements(
   service: Pick<StateService, "clickhouse" | "watermark">,
   workspace: string | null,

@@ -1,7 +1,7 @@
 /**
- * Audits beside booking: every night, and whenever one is asked for (`/v1/manage/audits`). One at a
- * time, among all processes, in small slices with rests, so that booking hardly notices. It only
- * reports; repairing is a command for when nothing is booking (`docs/operating.md`).
+ * Audits beside booking, every night and whenever one is asked for (`/v1/manage/audits`): one at a
+ * time among all processes, in small slices with rests. It only reports; repairing is a command
+ * (`docs/operating.md`).
  */
 import { schedule } from "node-cron";
 import {
@@ -26,9 +26,9 @@ import { audit } from "./audit.js";
 /** The same while booking goes on: a tenth of a second of one connection. */
 const auditSliceRowsBesideBooking = 5_000;
 
-/** UTC; quiet hours for most, and after the day's quotes. One audit, again when it failed. */
+/** UTC, after the day's quotes. The later hours repeat an audit that failed. */
 const nightTimes = "30 3-8 * * *";
-/** What was asked for since then is this night's. */
+/** An audit that was asked for since then counts as this night's. */
 const nightBeginsMs = 3 * 60 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
 const lookEveryMs = 2_000;
@@ -51,7 +51,7 @@ export function keepAudits(service: Service): void {
     while (!signal.aborted) {
       try {
         if (await hasAudits(postgres)) {
-          // One at a time among all processes: what runs while nobody is at it has lost its own.
+          // An audit that is marked as running while nobody holds the lease lost its process.
           await tryExclusively(postgres, "audit", async () => {
             await resumeAudits(postgres);
             const asked = await takeAudit(postgres, new Date());
@@ -73,7 +73,7 @@ export function keepAudits(service: Service): void {
   });
 }
 
-/** Every process asks, each by its own clock: one audit a night comes of it that does not fail. */
+/** Every process asks by its own clock; only one audit a night follows. */
 export async function askForTheNight(
   { logger, postgres }: Pick<Service, "logger" | "postgres">,
   now: Date,

@@ -1,7 +1,7 @@
 /**
- * Compares the tables with what the state holds: facts about money, subscription changes and sides
- * of churns, from which all other figures follow. Sums of hashes are compared first, and single
- * rows only where the sums differ, so that a check reads each table once.
+ * Compares the tables with the state: facts about money, subscription changes and sides of churns,
+ * from which all other figures follow. Sums of hashes are compared first, and single rows only
+ * where the sums differ, so that a check reads each table once.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -47,15 +47,14 @@ export interface StateOptions {
 /** What was found in one table, for one workspace and environment. */
 export interface HeldFinding extends Tenant {
   readonly table: HeldTable;
-  /** Rows that were compared. */
   rows: number;
   differences: number;
   readonly examples: AuditExample[];
 }
 
 /**
- * The tables whose rows the state holds: which columns name a row, how many of them the primary key
- * begins with, and when it was received.
+ * The tables whose rows the state holds: the columns that name a row, how many of them begin the
+ * primary key, and when it was received.
  */
 const heldTables = {
   money_facts: {
@@ -76,7 +75,6 @@ const heldTables = {
 } as const;
 type HeldTable = keyof typeof heldTables;
 
-/** A row that a table should have. */
 interface Held extends Tenant {
   readonly table: HeldTable;
   readonly provider: string;
@@ -84,16 +82,13 @@ interface Held extends Tenant {
   readonly identity: readonly string[];
   /** As ClickHouse writes times. */
   readonly receivedAt: string;
-  /** Whom or what it is about. */
   readonly subject: string;
   readonly source: { readonly fact: Fact } | { readonly change: Change } | { readonly side: Side };
 }
 
-/** Rows are summed up in so many groups by their hash. */
 const groupsCount = 2 ** 16;
-/** Rows that are looked for, and inserted, in one statement. */
+/** Rows that one statement looks for or inserts. */
 const rowsAtOnce = 1_000;
-/** Values between two rests. */
 const valuesAtOnce = 500;
 /** How long rows that were booked a moment ago may take to be written. */
 const settleMsMax = 60_000;
@@ -150,7 +145,6 @@ function exampleOf({ subject, receivedAt }: Held): AuditExample {
   return { subject, at, what: "missing; the state has it", amount: null };
 }
 
-/** Those received up to then, some at a time. */
 async function* heldRows(
   { log, state }: StateService,
   { workspace }: StateOptions,
@@ -188,7 +182,7 @@ function* rowsOf(key: string, value: Buffer): Generator<Held> {
   }
 }
 
-/** A fact lies under each of its keys: only the row of the list it was found in. */
+/** A fact lies under each of its keys, but only the row of this list is compared. */
 function* heldFact(list: string, fact: Fact): Generator<Held> {
   const { workspace, environment, provider } = fact;
   const receivedAt = clickhouseTime(fact.received_at);
@@ -286,7 +280,7 @@ class Sums {
   }
 }
 
-/** Those that no table has; where it is asked for, they are inserted. */
+/** @returns those that no table has. A repair inserts them. */
 async function missingRows(
   { clickhouse, watermark }: StateService,
   { repair }: StateOptions,
@@ -298,7 +292,7 @@ async function missingRows(
     await insertHeld(clickhouse, missing);
     return missing;
   }
-  // What was booked meanwhile, of an event received long ago, may not be written yet.
+  // A row that was booked a moment ago may not be written yet.
   return (await isWritten(watermark)) ? notStored(clickhouse, missing) : [];
 }
 

@@ -1,4 +1,4 @@
-/** Whether every subscription that went to another account was ended under the one before. */
+/** Checks that every subscription that went to another account was ended under the one before. */
 import { findingOf, type SliceFinding } from "./movements.js";
 import { type Tenant, tenantSql } from "./account-slices.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
@@ -17,13 +17,12 @@ import { isoTime } from "./money.js";
 import type { Change } from "../../schemas/subscriptions/change.js";
 import { inAccounts } from "../book/subscriptions/change.js";
 
-/** Changes of which an audit holds two hashes of each subscription: 40 bytes. */
+/** An audit holds two hashes of each subscription: 40 bytes. */
 const auditHashedRows = 10_000_000;
 
 /**
- * Subscriptions of a tenant that have several accounts, in lists to be audited one by one. They are
- * found by hashes: to group all subscriptions by name would hold all of their names, and a stretch
- * of them at a time is a look at all for each.
+ * Subscriptions of a tenant that have several accounts, in lists. They are found by hashes, because
+ * grouping all subscriptions by name would hold all of their names.
  */
 export async function* sharedSlices(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -40,7 +39,7 @@ export async function* sharedSlices(
     for (const some of chunksBySize(found, limits.auditSliceRows, () => 1)) {
       const hashes = some.map(({ hash }) => hash).join(", ");
       const named = sharedSql(`${tenantSql(tenant)} AND ${hashSql} IN (${hashes})`);
-      // Two names may have one hash; only those with several accounts come.
+      // Two names may share a hash; only those with several accounts remain.
       yield* partsOfShared(await clickhouse.rows<Shared>(named));
     }
   }
@@ -50,7 +49,7 @@ const hashSql = "sipHash64(provider, subscription)";
 
 /**
  * @param settledTo asked only when an end is missing; ms since 1970 up to which everything is
- *   booked. What was reported later is being booked right now.
+ *   booked. What was reported later is left out.
  */
 export async function missingEnds(
   clickhouse: Pick<ClickHouse, "rows">,
@@ -85,7 +84,7 @@ function partsOfShared(shared: readonly Shared[]): Iterable<Shared[]> {
 }
 
 /**
- * The ends there should be of these subscriptions, and those of them that are not there.
+ * The ends that these subscriptions should have, and those that are missing.
  * @param knownTo ms since 1970; null: of all changes
  */
 async function endsOf(

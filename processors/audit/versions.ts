@@ -1,7 +1,7 @@
 /**
- * Whether what is known of each transaction, as of every moment something was recorded about it,
- * is the document that follows from the facts known then. Not which rows are there: a row written
- * while less was known stays, and is outranked (`migrations/clickhouse/0001_schema.sql`).
+ * Checks that each transaction, as of every moment something was recorded about it, is the document
+ * that follows from the facts known then. A row that was written while less was known may stay,
+ * because it is outranked (`migrations/clickhouse/0001_schema.sql`).
  */
 import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
@@ -24,13 +24,13 @@ const documentColumns =
 type Row = ReturnType<typeof versionRows>[number];
 type Stored = Pick<Row, "id" | "recorded_at" | "fact_id" | "version">;
 
-/** What is known as of `recorded_at` and should not be. */
 interface Difference {
   readonly payment: string;
   readonly recorded_at: string;
-  /** The fields that are not as they should be. */
   readonly what: string;
-  /** To insert, so that it outranks; null where nothing should be known: nothing mends that. */
+  /**
+   * The row that outranks the wrong one; null where nothing should be known, which no row can mend.
+   */
   readonly row: Row | null;
 }
 

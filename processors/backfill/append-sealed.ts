@@ -12,14 +12,14 @@ import { rawEventCodec, type RawEventMeta, topics } from "../../schemas/records/
 import { type HashAccount, rawKey } from "../../stores/vault/account-hash.js";
 
 /**
- * The key is of another mode than the integration: its events would go to the other environment.
+ * The key is of the other mode than the integration: its events would go to the other environment.
  */
 export class WrongMode extends Error {
   override readonly name = "WrongMode";
 }
 
 /**
- * Resolves when they are durable. They are received now: nobody knew before what it reports.
+ * Resolves when they are durable. Their receipt is now.
  * @throws WrongMode, LogUnavailable
  */
 export async function takeHistory(

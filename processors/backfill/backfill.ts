@@ -1,7 +1,7 @@
 /**
- * Runs backfills: reads a provider's lists page by page, each object as a raw event on the same way
- * as a webhook's, and then compares what the provider lists with what is booked. Where a crash cuts
- * it short it goes on at the page it was at; a page read twice changes nothing.
+ * Runs backfills: reads a provider's lists page by page, appends each object as a raw event like a
+ * webhook's, and then compares what the provider lists with what is booked. After a crash it
+ * continues with the same page; a page read twice changes nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import {
@@ -36,11 +36,13 @@ import { KnownIds } from "./known-ids.js";
 import { type ExportList, exportList, readLines } from "./read-lines.js";
 import { readPage } from "./read-page.js";
 
-/** Records of a backfill that may wait at each step; live events queue behind at most these. */
+/** Records of a backfill that may wait at each step, which live events then queue behind. */
 const backfillAheadRecordsMax = 300;
-/** Tries of a page that fails by neither the provider nor a store; then the backfill fails. */
+/**
+ * A page may fail so often for reasons other than the provider or a store; then the backfill fails.
+ */
 export const backfillTriesMax = 5;
-/** The pause of a backfill whose API cannot be had, doubling up to this. */
+/** While an API is unavailable the pause doubles up to this. */
 const backfillPauseMsMax = 5 * 60 * 1000;
 
 export type BackfillingService = Service & {
@@ -52,12 +54,12 @@ export type BackfillingService = Service & {
 const lookEveryMs = 500;
 const calmLookEveryMs = 10_000;
 const pauseMsFirst = 2_000;
-/** How long booking is waited for before other backfills are looked at. */
+/** How long it waits for booking before it looks at other backfills. */
 const turnMsMax = 1_000;
-/** A look asks the log three times, which over Kafka are calls. */
+/** A look asks the log three times, which are calls over Kafka. */
 const turnLookEveryMs = 100;
 
-/** Works until `stopping`; one page of one backfill at a time. */
+/** Works until `stopping`, one page of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
   const calmEveryMs = service.log.shared ? lookEveryMs : calmLookEveryMs;
@@ -82,18 +84,17 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
   }
 }
 
-/** Of each backfill that runs. */
+/** What a process remembers of each running backfill. */
 interface Memory {
-  /** ms of its next pause */
   readonly pauses: Map<string, number>;
-  /** The list and position it was last sent back from. */
+  /** The list and position from which it was last restarted. */
   readonly startedAgain: Map<string, string>;
-  /** Of the page it is at, those that failed by neither the provider nor a store. */
+  /** Tries of its current page that failed for reasons other than the provider or a store. */
   readonly tries: Map<string, number>;
   readonly ids: KnownIds;
 }
 
-/** @throws the error again where a store is away: the same page later is right */
+/** @throws the error again where a store is unavailable, because the same page succeeds later */
 async function afterFailure(
   { logger, postgres, stopping }: BackfillingService,
   backfill: LeasedBackfill,
@@ -133,7 +134,7 @@ async function moveOn(
     tries.delete(id);
     if (outcome.step.state !== "reading") startedAgain.delete(id);
     if (outcome.step.state === "done" || outcome.step.state === "different") {
-      // What was missing may have been read.
+      // Missing payments may have been read, so the months are compared again.
       await repeatReconciliations(postgres, backfill.integration, backfill.from, now);
     }
     return moveBackfill(postgres, backfill, { ...outcome.step, restUntil: now }, now);
@@ -146,18 +147,20 @@ async function moveOn(
   }
   const ms = problem === null ? lookEveryMs : nextPause(pauses, id);
   const restUntil = new Date(now.getTime() + ms);
-  // What waits keeps the time of its last page: the comparison begins when that is booked.
+  // It keeps the time of its last page, because the comparison waits until that is booked.
   await moveBackfill(postgres, backfill, { ...backfill, problem, restUntil }, backfill.updatedAt);
 }
 
-/** ms; of each pause after the other twice as much. */
+/** ms; each pause is twice as long as the one before. */
 export function nextPause(pauses: Map<string, number>, of: string, first = pauseMsFirst): number {
   const ms = pauses.get(of) ?? first;
   pauses.set(of, Math.min(ms * 2, backfillPauseMsMax));
   return ms;
 }
 
-/** A page further; or it stops, for good or for now (`problem` null: others come first). */
+/**
+ * It goes on to the next page, or stops for now or for good (`problem` null: others come first).
+ */
 type Outcome =
   | { readonly step: Omit<BackfillStep, "restUntil"> }
   | Unread
@@ -196,8 +199,8 @@ async function stepOf(
     return { step: nextStep(backfill, comparing(lists), read, { comparison }) };
   }
 
-  // 3. Durable as raw events; then the position may move. A crash between the two reads the page
-  //    again, with the same event ids.
+  // 3. Append them; only then may the position move. After a crash between the two the page is read
+  // again, with the same event ids.
   try {
     await takeHistory(service, provider, integration, read.events, backfill.source);
   } catch (error) {
@@ -210,9 +213,9 @@ async function stepOf(
 }
 
 /**
- * A page is asked for by the last object of the one before; once that was deleted (Stripe's
- * products can be), there is no such page. The list is read again: what is known changes nothing.
- * @returns null where it was sent back from there before, or something else is wrong
+ * A page is asked for by the last object of the one before. If that was deleted (as Stripe's
+ * products can be), there is no such page, and the list is read again.
+ * @returns null where it was restarted from there before, or something else is wrong
  */
 function fromItsStart(
   backfill: Backfill,
@@ -228,7 +231,7 @@ function fromItsStart(
   return { step: { state, list, comparison, ...anew, ...listBegun() } };
 }
 
-/** Live events wait behind few of history; what was read is booked before it is compared. */
+/** Live events wait behind few of history, and what was read is booked before it is compared. */
 async function isItsTurn(
   service: BackfillingService,
   backfill: Backfill,
@@ -248,7 +251,7 @@ async function isReady(
   { state, after, updatedAt }: Backfill,
   { ofEach }: AnyList,
 ): Promise<boolean> {
-  // What was read before is booked, where it is looked up there.
+  // What was read before must be booked where ids are looked up in the books.
   const looksUp = state === "comparing" || ofEach !== undefined;
   if (looksUp && after === null && (await watermark.completeTo()) <= updatedAt.getTime()) {
     return false;
@@ -261,7 +264,7 @@ async function isReady(
   return [normalized, completed, booked].every((behind) => behind <= backfillAheadRecordsMax);
 }
 
-/** Of a list that is asked about each id `after` is an id when its last page was read. */
+/** In a list that is asked about each id, `after` is an id whose last page was read. */
 async function pageOf(
   service: BackfillingService,
   backfill: Backfill,
@@ -284,7 +287,6 @@ async function pageOf(
 
 type Progress = Partial<Pick<BackfillStep, "counts" | "comparison">>;
 
-/** The next page, else the next list, else the next state. */
 function nextStep(
   backfill: Backfill,
   lists: readonly AnyList[],
@@ -311,7 +313,6 @@ function listBegun() {
   return { listSince: new Date(), through: null };
 }
 
-/** Lists that say what was paid. */
 function comparing(lists: readonly AnyList[]): AnyList[] {
   return lists.filter(({ reportsPayments }) => reportsPayments);
 }

@@ -13,7 +13,7 @@ interface Booked {
   readonly refunded_amount: string;
 }
 
-/** @returns the comparison so far, with these payments added */
+/** @returns the comparison with these payments added */
 export async function comparePage(
   { clickhouse }: { readonly clickhouse: Pick<ClickHouse, "rows"> },
   { comparison }: Pick<Backfill, "comparison">,
@@ -26,7 +26,7 @@ export async function comparePage(
     const month = new Date(at).toISOString().slice(0, 7);
     const known = months.get(nameOf({ month, currency })) ?? { ...nothing, month, currency };
     const found = booked.get(payment);
-    // Booked in another currency is not booked as the provider lists it.
+    // A payment booked in another currency does not count as booked.
     const same = found !== undefined && found.original_currency === currency;
     months.set(nameOf(known), {
       ...known,
@@ -47,13 +47,13 @@ export function isSame({ listed, booked }: ComparedMonth): boolean {
   );
 }
 
-/** Some list whole seconds of what a webhook dated more finely. */
+/** Some providers list whole seconds where a webhook has a finer time. */
 const listedToMs = 1_000;
 
 const zero = { count: 0, amount: "0", refunded: "0" };
 const nothing = { listed: zero, booked: zero };
 
-/** The newest version of each by the provider's id of it, looked for where it is dated. */
+/** The newest version of each payment, looked for where it is dated. */
 async function bookedOf(
   clickhouse: Pick<ClickHouse, "rows">,
   { workspace, environment, provider }: Integration,

@@ -1,6 +1,6 @@
 /**
- * What a provider is asked about that lists nothing by itself: the ids that are booked, and those
- * that a person uploaded, in the order of their bytes.
+ * The ids about which a provider without lists is asked: those that are booked and those that a
+ * person uploaded, in the order of their bytes.
  */
 import { LRUCache } from "lru-cache";
 import type { BookedKind } from "../../providers/backfill.js";
@@ -15,13 +15,11 @@ interface Stores {
   readonly postgres: Postgres;
 }
 
-/** Looked up at once: a look goes through all that is booked of the workspace. */
+/** A look goes through all that is booked of the workspace, so many ids are taken at once. */
 const idsAtOnce = 1_000;
-/** Backfills whose next ids are remembered. */
 const backfillsMax = 100;
 
 export class KnownIds {
-  /** By backfill, state and list, in order. */
   readonly #next = new LRUCache<string, readonly string[]>({ max: backfillsMax });
 
   /** @returns the next id after `after`; null when there are no more */
@@ -40,14 +38,15 @@ export class KnownIds {
       bookedIds(stores.clickhouse, integration, kinds, after),
       uploadedIds(stores.postgres, id, after, idsAtOnce),
     ]);
-    // Each may go on behind its last: only the first of both together are sure to be all.
+    // Either list may go on behind its last id, so only the first of both together are certain to
+    // be all.
     const all = [...new Set([...booked, ...uploaded])].sort(compare).slice(0, idsAtOnce);
     this.#next.set(name, all);
     return all[0] ?? null;
   }
 }
 
-/** Of each kind of thing, where our books name it by the provider's id. */
+/** The column of our tables that has the provider's id. */
 const columnsOf: Readonly<Record<BookedKind, string>> = {
   subscription: "SELECT subscription AS id FROM subscription_changes WHERE ",
   one_time_payment: "SELECT payment AS id FROM transactions WHERE type = 'one_time' AND ",

@@ -1,8 +1,7 @@
 /**
  * Fetches payments that no event reports. When a purchase (an invoice) has no payment an hour after
- * its event, the provider's API is asked, where there is a key; what it answers are raw events of
- * history on the same way and with the same ids as a backfill's, so that neither a later webhook
- * nor a backfill changes anything.
+ * its event, the provider's API is asked. Its answers become raw events with the same ids as a
+ * backfill's, so that neither a later webhook nor a backfill changes anything.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { tryExclusively } from "../../stores/postgres/leases.js";
@@ -18,24 +17,23 @@ import type { BackfillingService } from "./backfill.js";
 import { clockSkewMsMax } from "./read-page.js";
 
 const lookEveryMs = 60_000;
-/** What is older is a backfill's: so long Stripe itself keeps events. */
+/** Older ones are left to backfills: Stripe itself keeps events this long. */
 const lookBackMs = 30 * 24 * 60 * 60 * 1000;
 const eventsAtOnce = 200;
-/** Then the other integrations have their turn. */
+/** Looks at one integration before the others have their turn. */
 const looksAtOnce = 5;
-/** All questions about one purchase, of which there are a few rounds. */
+/** All questions about one purchase together. */
 const lookupMsMax = 60_000;
 const roundsMax = 4;
-/** An API that refuses is asked again then: somebody may have given the key more rights. */
+/** Somebody may give the key more rights, so an API that refused is asked again. */
 const refusedRestMs = 60 * 60 * 1000;
 
-/** How far one integration was looked through, in the memory of the process. */
 interface Progress {
   readonly credentials: string;
   /** ms since 1970, by receipt */
   to: number;
   restUntil: number;
-  /** The purchase its API refused to report on; the second time it is passed over. */
+  /** The purchase that its API refused to report on; the second time it is passed over. */
   refused: string | null;
 }
 export type LookupMemory = Map<string, Progress>;
@@ -46,7 +44,7 @@ export async function runPaymentLookups(service: BackfillingService): Promise<vo
   const memory: LookupMemory = new Map();
   const failures = new LogThrottle();
   while (!stopping.aborted) {
-    // Rejects when stopping: that is the end of the loop.
+    // Rejects when stopping, which ends the loop.
     await pause(lookEveryMs, undefined, { signal: stopping }).catch(() => undefined);
     if (stopping.aborted) return;
     try {
@@ -75,7 +73,7 @@ export async function fetchMissingPayments(
   for (const id of memory.keys()) {
     if (!ids.some((row) => row.id === id)) memory.delete(id);
   }
-  // What is not booked yet may be the payment.
+  // A payment that is not booked yet may be the missing one.
   const to = Math.min(now - unpaidAfterMs, await watermark.completeTo());
   for (const { id } of ids) {
     const integration = await integrations.byId(id);
@@ -87,7 +85,7 @@ export async function fetchMissingPayments(
   }
 }
 
-/** New credentials begin anew: they may be allowed what the old ones were not. */
+/** New credentials begin anew, because they may allow more. */
 function progressOf(memory: LookupMemory, { id, credentials }: Integration, now: number): Progress {
   const text = JSON.stringify(credentials[0]);
   const known = memory.get(id);
@@ -137,7 +135,6 @@ async function lookThrough(
   }
 }
 
-/** Why a purchase stays without its payment for now. */
 interface Unanswered {
   readonly isRefused: boolean;
   readonly detail: string;

@@ -6,7 +6,6 @@ import type { Vault } from "../../stores/vault/vault.js";
 import type { Backfill } from "../../workspaces/history/backfills.js";
 import { linesAfter, placeText } from "../../workspaces/history/export-lines.js";
 
-/** Each is up to three events. */
 const linesOfPage = 100;
 
 export interface ExportList {
@@ -25,7 +24,7 @@ export async function readLines(
   list: ExportList,
   { id, after, coversTo, createdAt }: Backfill,
 ): Promise<HistoryPage> {
-  // One more, which says what follows the last.
+  // One more line, because whether a period ended depends on the next one.
   const lines = await linesAfter(stores, id, after, linesOfPage + 1);
   const page = lines.slice(0, linesOfPage);
   const asOf = (coversTo ?? createdAt).getTime();

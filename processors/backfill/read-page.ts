@@ -1,4 +1,3 @@
-/** Reads one page of a list of a provider's API, for whatever it is read for. */
 import { withDeadline } from "../../runtime/deadline.js";
 import { askJson, type Unread } from "../../providers/api/ask-json.js";
 import type { ProviderApis } from "../../providers/api/provider-api.js";
@@ -6,10 +5,10 @@ import type { HistoryList, HistoryPage, Span } from "../../providers/backfill.js
 import type { Provider } from "../../providers/provider.js";
 import type { Integration } from "../../workspaces/integrations.js";
 
-/** One answer with a page of history, and all tries for it; less than the lease of a backfill. */
+/** One page with all its tries; less than the lease of a backfill. */
 const answerMsMax = 30_000;
 const pageMsMax = 90_000;
-/** What a page shows is dated so much before it was asked for: a provider's clock may differ. */
+/** What a page shows is dated this much earlier, because a provider's clock may differ. */
 export const clockSkewMsMax = 60_000;
 
 export interface ReadList {
@@ -25,7 +24,7 @@ export async function readPage(
   { provider, integration, list, span }: ReadList,
   after: string | null,
 ): Promise<HistoryPage | Unread> {
-  // What changes while the page is under way is reported by a webhook, which must be the newer.
+  // A webhook about a change during the call must count as the newer one.
   const asOf = Date.now() - clockSkewMsMax;
   const [credentials] = integration.credentials;
   const path = list.path(span, after, credentials);

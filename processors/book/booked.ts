@@ -1,4 +1,4 @@
-/** What a batch comes to: rows of the tables, and messages on the public topics. */
+/** What a batch makes: rows of the tables, and messages on the public topics. */
 import type { NewRecord } from "../../stores/log/log.js";
 import type { Fact, Topic } from "../../schemas/records/records.js";
 import { bookedAtColumn } from "../../schemas/booked-at.js";
@@ -10,7 +10,7 @@ import { sideColumns } from "./subscriptions/pools.js";
 
 /**
  * The columns of the tables that booking writes, in the order in which a batch is written: a repair
- * that sees a payment's ledger sees its facts.
+ * that sees a payment's ledger then also sees its facts.
  */
 export const bookedTables = {
   transactions: `${versionColumns}, ${bookedAtColumn}`,
@@ -26,17 +26,16 @@ export const bookedTableNames = Object.keys(bookedTables).filter(
   (name): name is BookedTable => name in bookedTables,
 );
 
-/** Objects by column name. */
 export type BookedRows = Partial<Record<BookedTable, readonly object[]>>;
 
 export interface Message extends NewRecord {
   readonly topic: Topic;
   /**
-   * ms since 1970: it may wait so long for a newer one with its key, which then takes its place;
-   * left out: not at all.
+   * ms since 1970: until then a newer message with its key takes its place; left out: it is sent at
+   * once.
    */
   readonly waitsUntil?: number;
-  /** The event it is about, to be listed where it can never be published; left out: none is. */
+  /** The event to list as a reject if the message can never be published. */
   readonly about?: PublishedEvent;
 }
 
@@ -50,7 +49,6 @@ export interface PublishedEvent extends Pick<
   | "received_at"
   | "partition"
 > {
-  /** Where the raw event lies. */
   readonly offset: string;
 }
 
@@ -64,6 +62,6 @@ export function publishedEvent(fact: Fact): PublishedEvent {
 export interface Booked {
   readonly rows: BookedRows;
   readonly messages: readonly Message[];
-  /** Facts that are known by the same receipt: their raw events are replayed, not redelivered. */
+  /** Facts known by the same receipt: their raw events are replayed, not delivered again. */
   readonly again: readonly Fact[];
 }

@@ -1,7 +1,7 @@
 /**
- * Books facts. All facts of a book (a provider of a workspace and environment) come to one
- * partition, and a partition has one bookkeeper: it reads what is known, works out what follows and
- * commits it with the rows and messages that come of it, in one transaction of the state.
+ * Books facts. All facts of a book (a provider of a workspace and environment) lie in one
+ * partition, and a partition has one bookkeeper. It reads what is known, works out what follows,
+ * and commits it with its rows and messages in one transaction of the state.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
@@ -40,7 +40,7 @@ export interface BookingService {
   readonly state: State;
   /** Called for each batch once its changes are published. */
   readonly booked?: (figures: "transactions" | "mrr", batch: readonly Fact[]) => void;
-  /** Called for a message that cannot be published by itself, though no store is away. */
+  /** Called for a message that cannot be published although all stores are available. */
   readonly unpublished?: (message: Message, error: unknown) => Promise<void>;
 }
 
@@ -53,7 +53,10 @@ export class Bookkeeper {
     this.#writer = new TableWriter(service);
   }
 
-  /** @param records of one partition. @returns what is still to be finished */
+  /**
+   * @param records of one partition
+   * @returns what is still to be finished
+   */
   async handle(records: readonly LogRecord[]): Promise<Left | undefined> {
     const [first] = records;
     if (first === undefined) return undefined;
@@ -64,13 +67,13 @@ export class Bookkeeper {
     try {
       return await (await opening).book(records);
     } catch (error) {
-      // What it keeps in memory may not be what is stored.
+      // What is in memory may differ from what is stored.
       this.#books.delete(partition);
       throw error;
     }
   }
 
-  /** Somebody waits for what is shown, or for all of what is written. */
+  /** Called when somebody waits for what is shown, or for all that is written. */
   hurry(what: "shown" | "all"): void {
     this.#writer.hurry(what);
   }
@@ -80,17 +83,17 @@ export class Bookkeeper {
     if (this.#writer.failure !== null) throw this.#writer.failure;
   }
 
-  /** From now on rows are written as soon as they can be. */
+  /** Rows are written as soon as they can be from now on. */
   hasten(): void {
     this.#writer.hasten();
   }
 
-  /** As `hasten`; who waits for rows that cannot be written now is told so. */
+  /** As `hasten`; whoever waits for rows that cannot be written now gets an error. */
   stop(): void {
     this.#writer.stop();
   }
 
-  /** To be called when no batch is handled any more. */
+  /** To be called once no batch is handled any more. */
   async close(): Promise<void> {
     for (const opening of this.#books.values()) {
       await opening.then((books) => books.close()).catch(() => undefined);
@@ -99,7 +102,6 @@ export class Bookkeeper {
   }
 }
 
-/** The books of one partition. */
 class PartitionBooks {
   readonly #kept: KeptLists;
   readonly #publisher: Publisher;
@@ -144,7 +146,7 @@ class PartitionBooks {
       );
       this.#offset = 0n;
     }
-    // What those before may not have published.
+    // Earlier owners may not have published these.
     for (const { sequence, value } of await this.owned.unpublished()) {
       await this.#publisher.publish(sequence, readMessages(value)).now;
     }
@@ -153,7 +155,7 @@ class PartitionBooks {
   async book(records: readonly LogRecord[]): Promise<Left> {
     const { state } = this.service;
     while ((await state.queuedBytes()) > limits.outboxBytesMax) await pause(roomEveryMs);
-    // What lies under other keys is of earlier versions, which booked it.
+    // Records under other keys are of earlier versions, which booked them.
     const fresh = records.filter(({ key, offset }) => isBookKey(key) && offset >= this.#offset);
     const last = records.at(-1);
     if (last === undefined || last.offset < this.#offset) return this.#left();
@@ -172,8 +174,9 @@ class PartitionBooks {
   }
 
   /**
-   * Facts that came from a log with other partitions may lie where their book does not: they are
-   * appended again, to its own partition. @returns the others
+   * Facts from a log with other partitions may lie in a partition that their book does not. They
+   * are appended again to its own.
+   * @returns the others
    */
   async #sortOut(records: readonly LogRecord[]): Promise<LogRecord[]> {
     const { log } = this.service;
@@ -187,7 +190,7 @@ class PartitionBooks {
 
   /**
    * @param found what is to be stored with it
-   * @param end of the batch; where something of it has to be repaired, the offset stays
+   * @param end of the batch; where something has to be repaired, the offset stays
    * @returns facts that came again
    */
   async #book(
@@ -196,7 +199,7 @@ class PartitionBooks {
     end: bigint,
   ): Promise<Fact[]> {
     const { skus, booked } = this.service;
-    // Names come first: a payment may be the first to mention its SKU.
+    // Names first: a payment may be the first to mention its SKU.
     await skus.name(batch.flatMap(skuNamed));
     const lists = new Lists(this.owned, this.#kept);
     const now = Date.now();
@@ -235,7 +238,7 @@ class PartitionBooks {
     return this.#sequence;
   }
 
-  /** What may be missing in the tables is inserted, once all that is queued is there. */
+  /** Inserts what may be missing in the tables, once all that is queued is written. */
   async #repair(facts: readonly Fact[]): Promise<void> {
     await Promise.all(rowLanes.map((lane) => this.#written(lane)));
     await repairTables(this.service, new Lists(this.owned, this.#kept), facts);
@@ -251,14 +254,12 @@ class PartitionBooks {
     return { shown, finished: finished.then(() => undefined) };
   }
 
-  /** What is published need not be published again. */
   async close(): Promise<void> {
     this.#publisher.close();
     await this.#commit({ values: new Map() });
   }
 }
 
-/** How often a full outbox is looked at. */
 const roomEveryMs = 100;
 
 function skuNamed({ workspace, environment, provider, happened_at: at, body }: Fact): NamedSku[] {
@@ -271,10 +272,9 @@ function about(batch: readonly Fact[], matter: "money" | "subscriptions"): Fact[
   return batch.filter(({ body }) => matterOf(body) === matter);
 }
 
-/** Rows written as text before others get their turn. */
+/** Rows written as text before other work gets its turn. */
 const rowsAtOnce = 100;
 
-/** Of several parts of a batch, by lane. */
 async function rowsText(parts: readonly BookedRows[]): Promise<Map<RowLane, RowsText>> {
   const lanes = new Map<RowLane, RowsText>();
   for (const table of bookedTableNames) {

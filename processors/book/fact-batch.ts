@@ -1,10 +1,9 @@
-/** A batch of the facts topic as facts, each once. */
 import { type Fact, factRecords } from "../../schemas/records/records.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { SkuName } from "../../workspaces/catalogue/skus.js";
 import { mapInTurns } from "../../runtime/in-turns.js";
 
-/** In log order; a fact that was published twice is included once: as first reported. */
+/** In log order. A fact that was published twice is included once, as first reported. */
 export async function readFacts(records: readonly LogRecord[]): Promise<Fact[]> {
   const facts = new Map<string, Fact>();
   for (const fact of await mapInTurns(records, ({ value }) => factRecords.decode(value))) {
@@ -13,7 +12,6 @@ export async function readFacts(records: readonly LogRecord[]): Promise<Fact[]> 
   return [...facts.values()];
 }
 
-/** Those that are named, each once. */
 export function skusOf(
   { workspace, environment, provider }: Omit<SkuName, "externalId">,
   sold: readonly { readonly external_id: string }[],

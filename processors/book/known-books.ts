@@ -1,7 +1,7 @@
 /**
- * Which books (a provider of a workspace and environment) the state holds. One that it meets for
- * the first time may be in the tables already: after a restore, or when the state was lost. Then
- * what booking needs of it is read from there, once.
+ * Which books (a provider of a workspace and environment) the state holds. A book that is new to it
+ * may be in the tables already: after a restore, or when the state was lost. Then what booking
+ * needs is read from there, once.
  */
 import { LRUCache } from "lru-cache";
 import { matching } from "../../stores/clickhouse/rows.js";
@@ -30,13 +30,11 @@ interface Stores {
   readonly logger: Logger;
 }
 
-/** Stores some values at once. */
 type Commit = (values: ReadonlyMap<string, Buffer>) => Promise<unknown>;
 
-/** Of a look at a table. */
 const pageRows = 10_000;
 const booksKeptMax = 10_000;
-/** Holds no items: that the list is there says that the book is known. */
+/** Its lists have no items: that one exists says that the book is known. */
 const books: Kind<Book> = {
   letter: "b",
   encode: (book) => Buffer.from(JSON.stringify(book)),
@@ -59,13 +57,13 @@ export class KnownBooks {
     return new KnownBooks(stores, owned, stored === undefined ? 0n : BigInt(stored.toString()));
   }
 
-  /** What lay on the topic when a book was read from the tables may be there in part. */
+  /** Facts that lay on the topic when a book was read from the tables may be there in part. */
   isDoubtful(offset: bigint): boolean {
     return offset < this.doubtfulBelow;
   }
 
   /**
-   * To be called before facts are booked: afterwards the state has all that was known of them.
+   * To be called before facts are booked.
    * @returns what is to be stored with them
    */
   async find(facts: readonly Fact[], commit: Commit): Promise<ReadonlyMap<string, Buffer>> {
@@ -92,7 +90,7 @@ export class KnownBooks {
     return values;
   }
 
-  /** Lists as if none were stored: what is read from the tables is all of them. */
+  /** Lists as if none were stored, because the tables have all of them. */
   #blank(): Lists {
     return new Lists({ read: async () => new Map() }, new KeptLists());
   }

@@ -1,6 +1,6 @@
 /**
- * Publishes what a commit queued, commit after commit: what people watch waits for no table. After
- * a crash what may not have been published is published again, with the same ids and versions.
+ * Publishes what each commit queued, in order and without waiting for any table. After a crash,
+ * messages that may not have been published are published again, with the same ids and versions.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
@@ -20,27 +20,23 @@ export function writeMessages(messages: readonly Message[]): Buffer {
   return Buffer.from(JSON.stringify(texts));
 }
 
-/** None of them waits any more. */
 export function readMessages(stored: Buffer): Message[] {
-  // They were written by `writeMessages`.
   const texts: (Omit<Message, "value"> & { readonly value: string })[] = JSON.parse(
     stored.toString(),
   );
   return texts.map((text) => ({ ...text, value: Buffer.from(text.value, "base64") }));
 }
 
-/** A transaction: only these wait. */
 interface Waiting {
   readonly message: Message;
-  /** Aborted when a newer one takes its place. */
+  /** Aborted when a newer message takes its place. */
   readonly newer: AbortController;
 }
 
 export class Publisher {
   #turn: Promise<void> = Promise.resolve();
-  /** Messages that wait, by key. */
   readonly #waiting = new Map<string, Waiting>();
-  /** Commits that are not published, or not all of them. */
+  /** Commits that are not wholly published. */
   readonly #open = new Set<bigint>();
   readonly #running = new Set<Promise<void>>();
   #last = 0n;
@@ -49,11 +45,10 @@ export class Publisher {
   constructor(
     private readonly log: Pick<Log, "append">,
     private readonly logger: Logger,
-    /** Takes a message that cannot be published, though no store is away; the others go on. */
+    /** Takes a message that cannot be published although all stores are available. */
     private readonly refuse: (message: Message, error: unknown) => Promise<void>,
   ) {}
 
-  /** All commits up to this one are published. */
   get published(): bigint {
     let published = this.#last;
     for (const sequence of this.#open) if (sequence <= published) published = sequence - 1n;
@@ -61,7 +56,7 @@ export class Publisher {
   }
 
   /**
-   * To be called commit after commit.
+   * To be called commit by commit.
    * @returns `now` resolves when all is published that need not wait
    */
   publish(sequence: bigint, messages: readonly Message[]): { readonly now: Promise<void> } {
@@ -74,7 +69,7 @@ export class Publisher {
     const later = newest.filter(waits).map((message) => this.#hold(message));
     const all = Promise.all([now, ...later]).then(() => void this.#open.delete(sequence));
     this.#running.add(all);
-    // Who waits for it is told of a failure; until then it must not count as unhandled.
+    // Whoever waits for it gets the failure; until then it must not count as unhandled.
     all.then(
       () => this.#running.delete(all),
       () => undefined,
@@ -82,7 +77,7 @@ export class Publisher {
     return { now };
   }
 
-  /** Resolves when all that was given until now is published. */
+  /** Resolves when all that was given so far is published. */
   async settled(): Promise<void> {
     await Promise.all(this.#running);
   }
@@ -91,7 +86,7 @@ export class Publisher {
     this.#stopping.abort();
   }
 
-  /** Of one that waited, which is not published then: this one is the first instead. */
+  /** If the message that waited was the first of its transaction, this one is the first instead. */
   #inPlace(message: Message): Message {
     const older = this.#waiting.get(message.key);
     if (older === undefined) return message;
@@ -121,7 +116,7 @@ export class Publisher {
     for (const [, some] of grouped(messages, ({ topic }) => topic)) await this.#appendSome(some);
   }
 
-  /** Of one topic. What fails together is tried one by one. */
+  /** Appends to one topic. If that fails, each message is tried alone. */
   async #appendSome(messages: readonly Message[]): Promise<void> {
     try {
       await this.#untilAnswered(messages);
@@ -145,7 +140,10 @@ export class Publisher {
     });
   }
 
-  /** While a store is away, or until this process ends: then the next one publishes them. */
+  /**
+   * Tries again while a store is unavailable, or until this process ends and the next one publishes
+   * them.
+   */
   async #again(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopping;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax)) {

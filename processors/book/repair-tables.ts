@@ -1,7 +1,7 @@
 /**
- * Brings the tables to what the state says of the payments and accounts that some facts are about:
- * for a replay, which makes rows that were lost again, and for facts that an earlier state may have
- * booked in part. What is there is compared, so it may be repeated.
+ * Brings the tables to what the state says of the payments and accounts of some facts: in a replay,
+ * which restores lost rows, and for facts that an earlier state may have booked in part. It
+ * compares first, so it may be repeated.
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
@@ -25,7 +25,7 @@ interface Stores {
   readonly log: Pick<Log, "shared">;
 }
 
-/** @param facts that are booked. Nothing else may be booking the same. */
+/** @param facts that are booked. Nothing else may book them meanwhile. */
 export async function repairTables(
   { clickhouse, log }: Stores,
   lists: Lists,

@@ -1,8 +1,8 @@
 /**
- * Appends what the outbox holds to ClickHouse, in sealed batches at a pace: an insert costs the
- * engine much the same whatever its size, so rows are collected. A batch that may have been written
- * before a crash is written again with its token, which the engine recognizes. Until ClickHouse
- * answers it is tried again, and the outbox grows.
+ * Appends the outbox to ClickHouse, in sealed batches at a pace, because an insert costs the engine
+ * much the same whatever its size. A batch that may have been written before a crash is written
+ * again with its token, which the engine recognizes. While ClickHouse does not answer, the outbox
+ * grows.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
@@ -25,7 +25,7 @@ import {
 } from "../../stores/state/state.js";
 import { type BookedTable, bookedTableNames, bookedTables } from "./booked.js";
 
-/** Where one process does everything: those who ask for figures hurry the lanes. */
+/** Where one process does everything: whoever asks for figures hurries the lanes. */
 const pacesAlone: Readonly<Record<RowLane, PaceOptions>> = {
   shown: { shareMax: 1 / 40, restMsMax: 2_000 },
   rest: { shareMax: 1 / 20, hurriedShareMax: 1 / 4, restMsMax: 3_000 },
@@ -35,13 +35,12 @@ const pacesBesideOthers: Readonly<Record<RowLane, PaceOptions>> = {
   shown: { shareMax: 1 / 10, restMsMax: 150 },
   rest: { ...pacesAlone.rest, restMsMax: 2_000 },
 };
-/** Of one batch: one block to the engine. */
+/** One batch is one block to the engine. */
 const batchBytesMax = 8 * 1024 * 1024;
-/** Characters; no row has as many. */
+/** Characters; no row is as long. */
 const blockLengthMax = 16 * 1024 * 1024;
 const firstPauseMs = 100;
 
-/** Rows of a commit as text, by table. */
 export type RowsText = Partial<Record<BookedTable, string>>;
 
 export class TableWriter {
@@ -55,13 +54,13 @@ export class TableWriter {
 
   /**
    * Resolves when all that a partition queued in a lane up to this commit is written.
-   * @throws Fenced: another writes it
+   * @throws Fenced: another process owns the partition
    */
   written(lane: RowLane, owned: OwnedPartition, sequence: bigint): Promise<void> {
     return this.#lanes[lane].written(owned, sequence);
   }
 
-  /** Somebody waits for what is shown, or for all of what is written. */
+  /** Called when somebody waits for what is shown, or for all that is written. */
   hurry(what: "shown" | "all"): void {
     this.#lanes.shown.pace.hurry();
     if (what === "all") this.#lanes.rest.pace.hurry();
@@ -72,17 +71,17 @@ export class TableWriter {
     return this.#lanes.shown.failure ?? this.#lanes.rest.failure;
   }
 
-  /** From now on rows are written as soon as they can be. */
+  /** Rows are written as soon as they can be from now on. */
   hasten(): void {
     for (const { pace } of Object.values(this.#lanes)) pace.close();
   }
 
-  /** As `hasten`, and who waits for rows that cannot be written now is told so. */
+  /** As `hasten`, and whoever waits for rows that cannot be written now gets an error. */
   stop(): void {
     for (const lane of Object.values(this.#lanes)) lane.stop();
   }
 
-  /** What is still queued is written after the next start. */
+  /** The next start writes what is still queued. */
   async close(): Promise<void> {
     this.hasten();
     await Promise.all(Object.values(this.#lanes).map((lane) => lane.close()));
@@ -155,7 +154,7 @@ class LaneWriter {
     await this.#running;
   }
 
-  /** Ends in the same turn in which it finds nobody waiting: who comes then begins it anew. */
+  /** Ends in the same turn in which it finds nobody waiting, so a later caller starts it again. */
   async #run(): Promise<void> {
     this.#isRunning = true;
     const { signal } = this.#stopping;
@@ -168,7 +167,7 @@ class LaneWriter {
         try {
           await this.#writeNext();
           this.failure = null;
-          // After a store was away, what was queued meanwhile follows at once.
+          // After an outage, what was queued meanwhile follows at once.
           if (pauseMs === 0) this.pace.ended(performance.now() - began);
           pauseMs = 0;
         } catch (error) {
@@ -197,7 +196,7 @@ class LaneWriter {
   }
 
   async #writeNext(): Promise<void> {
-    // What is asked for from now on may have been queued after the look.
+    // A later request may have been queued after the look.
     const asked = new Set(this.#waiting);
     const batch = await this.stores.state.seal(this.lane, batchBytesMax);
     if (batch === null) {
@@ -212,7 +211,7 @@ class LaneWriter {
     await this.#refuseLost(this.#waiting.filter(({ owned }) => !written.has(owned.partition)));
   }
 
-  /** What another process has taken is written there. */
+  /** Partitions that another process has taken are written there. */
   async #refuseLost(waiting: Iterable<Waiter>): Promise<void> {
     for (const [owned, waiters] of grouped(waiting, (waiter) => waiter.owned)) {
       if (await owned.isHeld()) continue;
@@ -239,7 +238,7 @@ async function appendBatch(clickhouse: ClickHouse, batch: SealedBatch): Promise<
         structure: bookedTables[table],
         rows: some,
         token: `${batch.token}-${(part += 1)}`,
-        // Repeated, these take each other's place.
+        // These rows replace each other when repeated.
         mayBeThere: batch.isAgain && table !== "rejects",
       });
     }
@@ -262,13 +261,12 @@ export function writeRows(rows: RowsText): Buffer {
 }
 
 export function readRows(value: Buffer): RowsText {
-  // It was written by `writeRows`.
   const rows: RowsText = JSON.parse(value.toString());
   const { mrr_movements: movements } = rows;
   return movements === undefined ? rows : { ...rows, mrr_movements: withInterval(movements) };
 }
 
-/** Movements that a version before queued have no interval, which stands before `booked_at`. */
+/** Movements queued by an earlier version have no interval, which stands before `booked_at`. */
 function withInterval(movements: string): string {
   const fields = movements.slice(0, movements.indexOf("\n")).split("\t").length;
   if (fields === movementFields) return movements;

@@ -1,7 +1,7 @@
 /**
- * Adds optional data of the provider's API to booked events: names of products, fees. It delays
- * nothing: what it adds counts as received when the API answered, and facts equal to the booked
- * ones are left out.
+ * Adds optional data of the provider's API to booked events, such as product names and fees. It
+ * delays nothing: what it adds counts as received when the API answered, and facts equal to the
+ * booked ones are left out.
  */
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import {
@@ -43,7 +43,7 @@ async function enrichOptionalEvent(service: EnrichingService, record: LogRecord)
   await receive(service, opened, booked, answered);
 }
 
-/** There is nobody to ask, or nothing left to ask: the booked facts stay as they are. */
+/** Nobody can be asked, or nothing is left to ask: the booked facts stay as they are. */
 function saysNothing({ answers, trouble, refusal }: Answered, booked: Answers): boolean {
   return trouble === null && refusal === null && answers.size === booked.size;
 }
@@ -94,11 +94,11 @@ async function publishAdded(
 
 interface Added {
   readonly facts: readonly Fact[];
-  /** Of the event; null: nothing can be read of it. */
+  /** Null: nothing of the event can be read. */
   readonly environment: Environment | null;
 }
 
-/** Facts that say something else than those booked, under ids of their own. */
+/** Facts that differ from the booked ones, under ids of their own. */
 async function added(
   service: EnrichingService,
   opened: Opened,
@@ -127,7 +127,7 @@ function sayingOf(fact: Fact): string {
   return factCodec.toText({ ...fact, fact_id: "" });
 }
 
-/** Without what the replay of the event changes. */
+/** Without what a replay of the event changes. */
 function contentOf(fact: Fact): string {
   return sayingOf({ ...fact, partition: 0, offset: 0n, received_at: 0, quote: null });
 }

@@ -1,7 +1,7 @@
 /**
  * Completes events that cannot be decoded without an answer of their provider's API. Several run at
- * a time, each for `enrichmentMsMax` at most. An event without an answer by then becomes a
- * reject, which is replayed when the API answers again.
+ * a time, each for `enrichmentMsMax` at most. An event without an answer by then becomes a reject,
+ * replayed when the API answers again.
  */
 import { withDeadline } from "../../runtime/deadline.js";
 import type { Service } from "../../service.js";
@@ -24,7 +24,7 @@ const enrichmentMsMax = 30_000;
 export type EnrichingService = NormalizingService &
   Pick<Service, "integrations" | "watermark"> & {
     readonly stopping: AbortSignal;
-    /** The API of this provider answered all that was asked for an event of this workspace. */
+    /** Called when this provider's API answered all questions for an event of this workspace. */
     readonly answered: (workspace: string, provider: string) => void;
   };
 
@@ -36,12 +36,12 @@ export async function completeEvents(
   // events.
   const raws = rawRecords(records, "complete");
   for await (const outcomes of groupsAsCompleted(completions(service, raws))) {
-    // 2. Keep whom the events name and publish, as normalizing does.
+    // 2. Keep the customers and publish, as normalizing does.
     await keepCustomers(service, outcomes);
     await publishOutcomes(service, outcomes);
     await recheckRejects(service, outcomes);
 
-    // 3. Record the outcomes; the journal leaves out events that still waited.
+    // 3. Record the outcomes; the journal has left these events out.
     const rows = outcomes.map(rawEventRow).filter((row) => row !== null);
     await insertRawEvents(service.clickhouse, rows);
   }
@@ -107,7 +107,7 @@ async function outcomeOf(
   return { kind: "rejected", record, event, step: "complete", reason, detail };
 }
 
-/** @throws when the process stops meanwhile: then the batch is asked again after the next start */
+/** @throws when the process stops: the batch is asked again after the next start */
 export async function ask(
   service: EnrichingService,
   opened: Opened,

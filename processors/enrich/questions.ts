@@ -1,6 +1,6 @@
 /**
- * Questions an adapter leaves to the provider's API, and their answers, round by round until none
- * is open (`providers/provider.ts`, asks).
+ * Asks the provider's API what an adapter needs, round by round until no question is open
+ * (`providers/provider.ts`, asks).
  */
 import { parseJsonText } from "../../schemas/json.js";
 import { absentFreshMsMax } from "../../providers/api/fresh-answers.js";
@@ -14,19 +14,18 @@ import type { Opened } from "../normalize/outcome.js";
 
 export type Importance = Question["importance"];
 
-/** What came of all questions of one event. */
 export interface Answered {
   /** JSON text by path; null: the API has no such thing. */
   readonly answers: ReadonlyMap<string, string | null>;
-  /** It may be answered later: why it was not, for a person. */
+  /** Why an answer is missing that may come later, for a person. */
   readonly trouble: string | null;
-  /** The API will not answer this with these credentials. */
+  /** Why the API will not answer with these credentials. */
   readonly refusal: string | null;
 }
 
 /**
  * @param signal ends the asking; what is open then is trouble
- * @throws when kept objects the answers name cannot be read
+ * @throws when kept objects that the answers name cannot be read
  */
 export async function askAll(
   { apis, postgres }: Pick<NormalizingService, "apis" | "postgres">,
@@ -67,7 +66,7 @@ export function parsedAnswers(
   const parsed = new Map<string, unknown>();
   for (const [path, text] of answers) {
     const read = text === null ? null : parseJsonText(text);
-    // What is no JSON, or is too deep, is as if it had not been answered: nothing is read from it.
+    // An answer that is no JSON, or too deep, counts as missing.
     if (read === null || read.ok) parsed.set(path, read === null ? null : read.value);
   }
   return parsed;
@@ -78,8 +77,8 @@ export function asksNeeded(opened: Opened): boolean {
 }
 
 /**
- * Whether the integration has credentials, as they are now, that allow questions; or had them once,
- * and what was answered then is kept: a replay reads it again.
+ * Whether the integration's credentials allow questions; or once did, and the answers are kept for
+ * a replay.
  */
 export async function mayBeAnswered(
   { integrations, answersKept }: Pick<NormalizingService, "integrations" | "answersKept">,
@@ -93,7 +92,7 @@ export async function mayBeAnswered(
 }
 
 /**
- * Whether asking could bring something not published recently.
+ * Whether asking could bring something that was not published recently.
  * @param environment of the event; an answer of the API may have decided it
  */
 export function hasNewQuestions(
@@ -122,7 +121,6 @@ export function answeredForAll(opened: Opened, answers: ReadonlyMap<string, unkn
     });
 }
 
-/** Each path once. */
 function questionsOf(
   { provider, event, body, known }: Opened,
   answers: ReadonlyMap<string, unknown>,

@@ -1,7 +1,7 @@
 /**
- * What answers of providers' APIs report the same to all events (a product's name), and was handed
- * on lately: until it is old no other event waits for it. Each environment is told by itself,
- * since one integration may have events of both (`providers/provider.ts`, reportsBothEnvironments).
+ * Answers of providers' APIs that are the same for all events (a product's name) and were published
+ * recently: no other event waits for them. Kept by environment, since one integration may have
+ * events of both (`providers/provider.ts`, reportsBothEnvironments).
  */
 import { LRUCache } from "lru-cache";
 import type { Question } from "../../providers/provider.js";

@@ -1,4 +1,4 @@
-/** Bulk is normalized a little at a time, after what others sent is booked (stores/log/bulk.ts). */
+/** Normalizes bulk a little at a time, behind what others sent (stores/log/bulk.ts). */
 import { setTimeout as pause } from "node:timers/promises";
 import { bulkPartition } from "../../stores/log/bulk.js";
 import type { LogRecord } from "../../stores/log/log.js";
@@ -11,9 +11,9 @@ import type { NormalizingService } from "./normalizing-service.js";
 
 /** A slow machine books as many in about a quarter of a second. */
 const recordsAtOnce = 250;
-/** Facts that may wait to be booked when the next are added. */
+/** Facts that may wait for booking when the next ones are added. */
 const factsWaitingMax = 500;
-/** Then it goes on: others may be many for hours, and a store may be away. */
+/** After this it goes on, because others may be busy for hours, and a store may be unavailable. */
 const waitMsMax = 1_000;
 const lookEveryMs = 20;
 

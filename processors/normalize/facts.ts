@@ -1,6 +1,6 @@
 /**
- * From what an adapter read to facts ready for booking: ids, hashed accounts, the base currency
- * and the quote by which amounts will be converted. Pure: everything it needs is given.
+ * Turns what an adapter read into facts ready for booking: ids, hashed accounts, base currency and
+ * quote. Pure.
  */
 import {
   type ConversionBounds,
@@ -15,7 +15,6 @@ import type { Fact, FactBody, RawEventMeta } from "../../schemas/records/records
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { DecodedFact } from "../../providers/provider.js";
 
-/** The facts, or why the event cannot be booked. */
 export type Completed =
   | { readonly outcome: "facts"; readonly facts: Fact[] }
   | {
@@ -26,7 +25,7 @@ export type Completed =
       readonly missingRate?: MissingRate;
     };
 
-/** No quote is known: ask for that day's list and try again when it is there. */
+/** No quote is known: that day's list is fetched, and the event is tried again. */
 export interface MissingRate {
   readonly currency: string;
   readonly at: number;
@@ -34,7 +33,6 @@ export interface MissingRate {
 
 export interface Completion extends ConversionBounds {
   readonly meta: RawEventMeta;
-  /** Where the raw event lies. */
   readonly position: { readonly partition: number; readonly offset: bigint };
   readonly baseCurrency: string;
   readonly hashAccount: (account: string) => string;
@@ -68,7 +66,7 @@ export function completeFacts(decoded: readonly DecodedFact[], by: Completion): 
 }
 
 /**
- * Where the customers of an event are, each account once: a payment's country also decides where an
+ * Where the customers of an event are, each account once. A payment's country also decides where an
  * account's MRR counts, and money and subscriptions are booked from facts of their own.
  */
 function customersIn(facts: readonly Fact[]): Fact[] {
@@ -95,21 +93,20 @@ function buyerIn(body: FactBody): {
 }
 
 /**
- * What a fact lies under on the log: its book, so that all that has to be known together comes to
- * one writer (docs/architecture.md). Hashed, since a sender chose how long a name is.
+ * The key of a fact on the log: its book, so that all that has to be known together has one writer
+ * (docs/architecture.md). Hashed, because a sender chose its length.
  */
 export function factKey({ workspace, environment, provider }: Fact, hash: HashAccount): string {
   return `${bookPrefix}${hash(workspace, environment, provider, "book")}`;
 }
 
-/** Facts of versions before lie under other keys. */
+/** Facts of earlier versions have other keys. */
 export function isBookKey(key: string): boolean {
   return key.startsWith(bookPrefix);
 }
 
 const bookPrefix = "book:";
 
-/** What a fact is about. */
 export type Matter = "money" | "names" | "subscriptions";
 
 export function matterOf(body: FactBody): Matter {
@@ -118,7 +115,7 @@ export function matterOf(body: FactBody): Matter {
   return isOther ? "subscriptions" : "money";
 }
 
-/** What a fact is about; money is looked up by these in `money_facts`. */
+/** What a fact is about; `money_facts` has these as keys. */
 export function subjects(body: FactBody): string[] {
   if ("Payment" in body) return [paymentKey(body.Payment.payment)];
   if ("Purchase" in body) return [purchaseKey(body.Purchase.purchase)];
@@ -137,8 +134,8 @@ export function subjects(body: FactBody): string[] {
 }
 
 /**
- * A refund that names no sale is a transaction of its own. What numbers refunds may number sales
- * too, so it is not the sale of its own id.
+ * A refund that names no sale is a transaction of its own. Refunds and sales may share numbers, so
+ * it gets a prefix.
  */
 function unnamed(refund: string): string {
   return `refund:${refund}`;
@@ -148,7 +145,7 @@ function skuKey(externalId: string): string {
   return `sku:${externalId}`;
 }
 
-/** A key of `money_facts` with all that distinguishes it, as one text. */
+/** A key of `money_facts` as one text. */
 export function nameOf(
   { workspace, environment, provider }: Pick<Fact, "workspace" | "environment" | "provider">,
   key: string,
@@ -156,7 +153,7 @@ export function nameOf(
   return JSON.stringify([workspace, environment, provider, key]);
 }
 
-/** With hashed accounts, and of what is announced only what lies within the bounds of facts. */
+/** With hashed accounts, and without announcements beyond the bounds of facts. */
 function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   const hashed = (account: string | null) => (account === null ? null : hash(account));
   if ("Payment" in body) {

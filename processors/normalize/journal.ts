@@ -1,6 +1,6 @@
 /**
- * Keeps the journal: one row for each raw event, where it lies and what became of it. A consumer
- * of its own, in large, unhurried batches: it explains figures and must not delay them.
+ * Keeps the journal: one row for each raw event, where it lies and what became of it. A consumer of
+ * its own, in large batches, because it explains figures and must not delay them.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord } from "../../stores/log/log.js";
@@ -10,7 +10,6 @@ import { insertRawEvents, type RawEventRow, rawEventRow } from "./raw-events.js"
 import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";
 
-/** A repeat of the batch replaces its rows. */
 export async function keepJournal(
   service: NormalizingService,
   records: readonly LogRecord[],
@@ -20,15 +19,15 @@ export async function keepJournal(
   for (const record of records) {
     const known = service.recent.get(record);
     const row = known === undefined ? rawEventRow(await readRaw(service, record)) : known;
-    // What waits for its provider's API is written when that is done (enrich-required.ts).
+    // An event that waits for its provider's API is written when that is done (enrich-required.ts).
     if (row !== null) rows.push(row);
   }
   await insertRawEvents(service.clickhouse, rows);
-  // Not earlier: if it is read again, an event may have another outcome than the published one.
+  // Not earlier: if an event is read again, its outcome may differ from the published one.
   service.recent.forget(records);
 }
 
-/** What `normalize` has done need not be done again here. */
+/** Outcomes that `normalize` has found need not be found again. */
 async function untilNormalized(
   { log, recent, stopping }: Pick<NormalizingService, "log" | "recent" | "stopping">,
   records: readonly LogRecord[],
@@ -42,6 +41,6 @@ async function untilNormalized(
   }
 }
 
-/** Then these are read once more: nothing may hold up the journal for long. */
+/** Then these are read once more, so that nothing holds up the journal for long. */
 const waitMsMax = 10_000;
 const pollMs = 50;

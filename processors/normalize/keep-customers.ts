@@ -7,20 +7,21 @@ import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";
 
 /**
- * May be repeated: what is known is not written again.
+ * May be repeated.
  * @throws PostgresUnavailable, and the batch is tried again
  */
 export async function keepCustomers(
   { customers, logger }: Pick<NormalizingService, "customers" | "logger">,
   outcomes: readonly Outcome[],
 ): Promise<void> {
-  const told = outcomes.flatMap((outcome) => ("customers" in outcome ? outcome.customers : []));
+  const reported = outcomes.flatMap((outcome) => ("customers" in outcome ? outcome.customers : []));
   try {
-    await customers.keep(told);
+    await customers.keep(reported);
   } catch (error) {
     if (isStoreAway(error)) throw error;
-    // Our own mistake: it costs a name, and no booking. The message may quote what was written.
+    // Our own mistake costs a name, not a booking. The message may quote personal data, so it is
+    // left out.
     const { name, code } = Object(error);
-    logger.error({ error: name, code, customers: told.length }, "customers were not kept");
+    logger.error({ error: name, code, customers: reported.length }, "customers were not kept");
   }
 }

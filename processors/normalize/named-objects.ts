@@ -1,6 +1,6 @@
 /**
- * Objects an event, or an answer of its provider's API, only names: reported whole by others before
- * (`providers/provider.ts`, KeptObject).
+ * Objects that an event, or an answer of its provider's API, names without their content, because
+ * other events reported them whole (`providers/provider.ts`, KeptObject).
  */
 import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
 import type { KeptObject, Provider } from "../../providers/provider.js";
@@ -10,7 +10,7 @@ import type { Opened } from "./outcome.js";
 
 type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
 
-/** What the event names without telling it may have been reported by an earlier one. */
+/** Reads them from what earlier events reported. */
 export async function keptFor(
   service: KeepingService,
   provider: Provider | null,
@@ -22,7 +22,7 @@ export async function keptFor(
   return needed.length === 0 ? new Map() : recallObjects(service.postgres, event, needed);
 }
 
-/** With the kept objects that only the answers name, beside those the body names itself. */
+/** Adds the kept objects that only the answers name. */
 export async function withNamed(
   { postgres }: Pick<KeepingService, "postgres">,
   opened: Opened,
@@ -36,7 +36,7 @@ export async function withNamed(
   return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
 }
 
-/** What later events need, as the answers report it; also where there is nobody to ask. */
+/** Keeps what later events need of the answers. */
 export async function keepAnswered(
   service: KeepingService,
   { provider, event, body, known }: Opened,
@@ -45,10 +45,7 @@ export async function keepAnswered(
   await keep(service, event, provider?.keepsAnswered?.(body, { ...known, answers }) ?? []);
 }
 
-/**
- * When it fails, some may be kept all the same, of which nobody would hear: coming again they are
- * no news.
- */
+/** After a failure some may be kept without notice, so news of them is reported anyway. */
 async function keep(
   { postgres, keptNews }: KeepingService,
   event: RawEventMeta,

@@ -1,6 +1,6 @@
 /**
- * Normalizes raw events into facts. Stateless: nothing here depends on another event. The steps
- * below are the whole of it; each may be repeated at any time.
+ * Normalizes raw events into facts. Nothing here depends on another event, and each step below may
+ * be repeated at any time.
  */
 import type { LogRecord } from "../../stores/log/log.js";
 import { Slices } from "../yield-to-event-loop.js";
@@ -11,7 +11,7 @@ import { readRaw } from "./read-raw.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Outcome } from "./outcome.js";
 
-/** About 10 ms of work; then the calls to this process get their turn. */
+/** About 10 ms of work; then calls to this process get their turn. */
 const recordsAtOnce = 25;
 
 export async function normalize(
@@ -27,11 +27,11 @@ export async function normalize(
     outcomes.push(await readRaw(service, record));
   }
 
-  // 2. Keep whom the events name: one statement where anybody is new, none where nobody is. Before
-  //    the facts, so that they are published once, however long Postgres is away.
+  // 2. Keep the customers. Before the facts, so that these are published once, however long
+  // Postgres is unavailable.
   await keepCustomers(service, outcomes);
 
-  // 3. Publish; from here all of it is durable.
+  // 3. Publish; from here on all of it is durable.
   await publishOutcomes(service, outcomes);
   await recheckRejects(service, outcomes);
   service.recent.keep(outcomes);

@@ -1,4 +1,3 @@
-/** What normalizing needs of the service. */
 import type { Customers } from "../../workspaces/customers/customers.js";
 import type { ProviderApis } from "../../providers/api/provider-api.js";
 import type { Service } from "../../service.js";
@@ -15,20 +14,19 @@ export type NormalizingService = Pick<
   readonly watermark: Pick<Watermark, "callsInFlight" | "hurry">;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly baseCurrencyOf: (workspace: string) => Promise<string | null>;
-  /** Only its memory is looked at here; asking is left to groups of their own. */
+  /** Only its memory is used here; asking is left to other groups. */
   readonly apis: ProviderApis;
-  /** Whether answers are kept for the workspace, by whatever credentials. */
+  /** Whether answers are kept for the workspace, whatever the credentials. */
   readonly answersKept: (workspace: string) => Promise<boolean>;
-  /** What need not be asked for again. */
+  /** Answers that need not be asked for again. */
   readonly reported: RecentlyPublished;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
   /** Something arrived that earlier events of the workspace may have lacked. */
   readonly keptNews: (workspace: string) => void;
-  /** A rate that an event was rejected for is known by now. */
+  /** A rate is known for which an event was rejected. */
   readonly ratesKnown: () => void;
   readonly hashAccount: HashAccount;
-  /** Whom events name, for members. */
   readonly customers: Customers;
   readonly stopping: AbortSignal;
 };

@@ -1,13 +1,12 @@
-/** What reading one raw record comes to. */
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Known, Provider } from "../../providers/provider.js";
-import type { ToldCustomer } from "../../workspaces/customers/customers.js";
+import type { ReportedCustomer } from "../../workspaces/customers/customers.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
 import type { MissingRate } from "./facts.js";
 
 interface Seen {
   readonly record: LogRecord;
-  /** What the endpoint wrote; blank where the record cannot even be read. */
+  /** As the endpoint wrote it; blank where the record cannot be read. */
   readonly event: RawEventMeta;
 }
 
@@ -25,25 +24,23 @@ export type Outcome =
       readonly kind: "facts";
       readonly facts: readonly Fact[];
       readonly asksOptional: boolean;
-      /** Whom it names. */
-      readonly customers: readonly ToldCustomer[];
+      readonly customers: readonly ReportedCustomer[];
     })
   | (Seen & {
       readonly kind: "ignored";
       readonly reason: string;
-      readonly customers: readonly ToldCustomer[];
+      readonly customers: readonly ReportedCustomer[];
     })
-  /** The provider's API must be asked first (see enrich-required.ts). */
+  /** The provider's API must be asked first (enrich-required.ts). */
   | (Seen & { readonly kind: "asking" })
   | Rejected;
 
-/** An event whose seal holds, ready to be decoded. */
+/** An event with an intact seal, ready to be decoded. */
 export interface Opened extends Seen {
   readonly kind: "opened";
   readonly baseCurrency: string;
   /** Null for events of the ingest endpoint, which ask nothing. */
   readonly provider: Provider | null;
   readonly body: unknown;
-  /** Without answers. */
   readonly known: Known;
 }

@@ -21,14 +21,14 @@ export async function publishOutcomes(
   service: Publishing,
   outcomes: readonly Outcome[],
 ): Promise<void> {
-  // 1. From here the facts are durable; a crash now only repeats this batch.
+  // 1. From here on the facts are durable; a crash only repeats this batch.
   await publishFacts(
     service,
     outcomes.flatMap((outcome) => (outcome.kind === "facts" ? outcome.facts : [])),
   );
 
-  // 2. Events the provider must be asked about wait on a topic of their own and delay nothing.
-  // After the facts: what enrichment adds may not be published before them.
+  // 2. Events whose provider must be asked wait on a topic of their own. After the facts, because
+  // what enrichment adds must not be published before them.
   const incomplete = outcomes.flatMap((outcome) => {
     const step = stepOf(outcome);
     return step === null ? [] : [incompleteRecord(outcome, step)];

@@ -1,4 +1,3 @@
-/** What became of each raw event: one row for each record of the raw topic. */
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { partsOf } from "../../stores/clickhouse/sql-text.js";
 import { appendsOf } from "../../stores/clickhouse/tab-separated.js";
@@ -29,10 +28,10 @@ export async function insertRawEvents(
 
 export type RawEventRow = NonNullable<ReturnType<typeof rawEventRow>>;
 
-/** Null while it waits for its provider's API: nothing became of it yet. */
+/** Null while it waits for its provider's API. */
 export function rawEventRow({ record, event, ...outcome }: Outcome) {
   if (outcome.kind === "asking") return null;
-  // That of its facts: the provider's API alone may report it (Google's test purchases).
+  // That of its facts, because only the provider's API may report it (Google's test purchases).
   const [fact] = outcome.kind === "facts" ? outcome.facts : [];
   return {
     workspace: event.workspace,

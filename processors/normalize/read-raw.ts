@@ -1,6 +1,7 @@
 /**
- * One raw record: the seal, the adapter, the rates. Bad data is an outcome, never an exception.
- * `openRaw`, then questions to the provider's API if the adapter has any, then `conclude`.
+ * Reads one raw record: the seal, the adapter, the rates. Bad data is an outcome, never an
+ * exception. `openRaw`, then questions to the provider's API if the adapter has any, then
+ * `conclude`.
  */
 import { parseBody } from "../../http/webhook-body.js";
 import type { LogRecord } from "../../stores/log/log.js";
@@ -16,7 +17,7 @@ import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
 import type { NormalizingService } from "./normalizing-service.js";
 import type { Rejected, Outcome, Opened } from "./outcome.js";
 
-/** @throws when the world fails (a database, the rates): the whole batch is tried again */
+/** @throws when a store is unavailable: the whole batch is tried again */
 export async function readRaw(service: NormalizingService, record: LogRecord): Promise<Outcome> {
   const opened = await openRaw(service, record);
   if (opened.kind === "rejected") return opened;
@@ -54,7 +55,7 @@ export async function openRaw(
     return rejected("decode", "provider_unknown", detail);
   }
   const json = parseBody(provider ?? {}, bytes);
-  // The endpoint has read it: only a rule that became stricter since can fail here.
+  // The endpoint has read it, so only a rule that became stricter since can fail here.
   if (!json.ok) return rejected("decode", json.code, json.message);
   if (contradictsIntegration(provider, event, json.value)) {
     const detail = `The integration is of the ${event.environment} environment, the event is not.`;
@@ -72,7 +73,7 @@ export async function openRaw(
   return { kind: "opened", record, event, baseCurrency, provider, body: json.value, known };
 }
 
-/** Of webhooks: a backfill ends at the first object of the other environment. */
+/** Only webhooks: a backfill ends at the first object of the other environment. */
 function contradictsIntegration(
   provider: Provider | null,
   { environment, form }: RawEventMeta,
@@ -103,7 +104,7 @@ export async function conclude(
   if (decoded.outcome === "ignored") {
     return { kind: "ignored", record, event, reason: decoded.why, customers };
   }
-  // Decided at first receipt: for what waited as a reject, later integrations do not matter.
+  // Decided at first receipt: an integration that was connected later does not matter.
   const isMirrored = mirrorsAt(service, event, firstReceivedAt(event));
   if (await isMirrored(decoded.mirrorOf)) {
     return { kind: "ignored", record, event, reason: "mirrored", customers: [] };
@@ -128,14 +129,13 @@ export async function conclude(
   return { kind: "facts", record, event, facts: completed.facts, asksOptional, customers };
 }
 
-/** The provider's own flag decides, where only its answers report it (`definitions.md`). */
+/** The provider's own flag decides, even where only its answers report it (`definitions.md`). */
 function inEnvironment(event: RawEventMeta, sandbox: boolean | undefined): RawEventMeta {
   return sandbox === undefined ? event : { ...event, environment: sandbox ? "test" : "live" };
 }
 
 interface Reading {
   readonly decoded: Decoded;
-  /** Whom it names. */
   readonly named: readonly NamedCustomer[];
 }
 
@@ -151,7 +151,7 @@ function decodeOpened(
       const decoded = provider.decode(body, all);
       return { decoded, named: namedIn(decoded, () => provider.customers?.(body, all) ?? []) };
     } catch (error) {
-      // Our own mistake, and one event's: thrown on, it would keep everybody's from being read.
+      // Our own mistake with one event: if it were thrown, no event could be read.
       const { event_id: eventId, native_type: type } = event;
       const about = { err: error, provider: event.provider, eventId, type };
       service.logger.error(about, "an adapter failed");

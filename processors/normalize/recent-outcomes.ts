@@ -1,11 +1,10 @@
-/** Outcomes that were normalized a moment ago, for the journal that follows. */
 import type { LogRecord } from "../../stores/log/log.js";
 import { type RawEventRow, rawEventRow } from "./raw-events.js";
 import type { Outcome } from "./outcome.js";
 
 /**
- * What the journal has yet to write of events that were normalized; without it they are read
- * again. Null: an event that waits for its provider's API.
+ * Outcomes that the journal has yet to write, so that it need not read the events again. Null: the
+ * event waits for its provider's API.
  */
 export class RecentOutcomes {
   readonly #rows = new Map<string, RawEventRow | null>();
@@ -29,7 +28,7 @@ export class RecentOutcomes {
   }
 }
 
-/** Half a kB each. The journal falls so far behind when a full topic is worked off. */
+/** Half a kB each. The journal falls this far behind when a full topic is worked off. */
 const rowsKeptMax = 50_000;
 
 function placeOf({ partition, offset }: LogRecord): string {

@@ -14,10 +14,9 @@ import type { BookedPayment, Evidence } from "./compare-month.js";
 type Reading = Pick<ClickHouse, "rows">;
 type Of = Pick<Integration, "id" | "workspace" | "environment" | "provider">;
 
-/** Also beside the month: a provider and we may date a payment on either side of its end. */
+/** Beside the month, too: a provider and we may date a payment on either side of its end. */
 const dayMs = 24 * 60 * 60 * 1000;
 const idsAtOnce = 1_000;
-/** Events that were not booked are looked through, the newest first. */
 const unbookedMax = 1_000;
 
 interface Row {
@@ -35,8 +34,8 @@ interface Row {
 }
 
 /**
- * The newest version of each transaction of the provider, in and around the month: a day at a time,
- * so that no answer is long.
+ * The newest version of each transaction of the provider, in and around the month, read day by day
+ * to keep answers short.
  * @returns null: there are more than can be compared
  */
 export async function bookedAround(
@@ -90,7 +89,7 @@ async function bookedOn(
   }));
 }
 
-/** Which of these events came by the integration: a workspace may have several of a provider. */
+/** The events that came by the integration: a workspace may have several of a provider. */
 export async function eventsOf(
   clickhouse: Reading,
   { id: integration, workspace, environment }: Of,
@@ -109,7 +108,7 @@ export async function eventsOf(
   return own;
 }
 
-/** Of these payments, those that an event of the integration names which came and is not booked. */
+/** The payments that an event of the integration names which was not booked. */
 export async function unbookedOf(
   service: Pick<Service, "clickhouse" | "log" | "vault">,
   provider: Provider,

@@ -1,6 +1,6 @@
 /**
- * Fees and taxes of the payments that both sides have, where the provider's list says them. They
- * stand beside the score and not in it: a payment can be whole while its fee is not known yet.
+ * Fees and taxes of the payments that both sides have, where the provider's list has them. They do
+ * not count for the score, because a fee may be known later than its payment.
  */
 import { limits } from "../../config.js";
 import { inTurns } from "../../runtime/in-turns.js";
@@ -20,7 +20,7 @@ interface Sums {
   differing: number;
 }
 
-/** @param listedSince what was booked since then is newer than the list, and left to time */
+/** @param listedSince what was booked since then is newer than the list, and left out */
 export async function comparedCosts(
   pairs: readonly Pair[],
   listedSince: number,

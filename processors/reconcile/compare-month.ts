@@ -1,7 +1,6 @@
 /**
- * Compares what a provider lists of one month with what is booked of it: pairs of payments, then a
- * row with a reason for each pair that differs. Pure: what is known of them is given. Others take
- * their turns in between.
+ * Compares what a provider lists of one month with what is booked: pairs of payments, then a row
+ * with a reason for each pair that differs. Pure. It yields in between.
  */
 import { limits } from "../../config.js";
 import type { ListedPayment, Span } from "../../providers/backfill.js";
@@ -21,36 +20,34 @@ import { unpaidAfterMs } from "../../workspaces/unpaid-purchases.js";
 /** The newest version of a transaction; minor units. */
 export interface BookedPayment extends ListedPayment {
   readonly transaction: string;
-  /** What caused the version. */
+  /** The event that caused the version. */
   readonly event: string;
-  /** When that was received, ms since 1970. */
+  /** When that event was received, ms since 1970. */
   readonly recordedAt: number;
-  /** Of money that was returned, while nobody said what for. */
+  /** Returned money without a known sale. */
   readonly isRefundAlone: boolean;
 }
 
-/** At least one of them. */
+/** At least one of them is there. */
 export interface Pair {
   readonly listed: ListedPayment | null;
   readonly booked: BookedPayment | null;
 }
 
-/** What explains a difference. */
 export interface Evidence {
   /** When the first page of the list was asked for, ms since 1970. */
   readonly listedSince: number;
   /** When the integration's first webhook call was taken; null: none came. */
   readonly webhooksSince: number | null;
-  /** Spans whose history was read. */
   readonly read: readonly Span[];
-  /** What became of events that name a payment and were not booked, by payment. */
+  /** The outcome of events that were not booked, by the payment they name. */
   readonly unbooked: ReadonlyMap<string, "rejected" | "mirrored">;
-  /** Whether the provider's list can have a payment of this name at all. */
+  /** Whether the provider's list can have a payment of this name. */
   readonly canBeListed: (payment: string) => boolean;
 }
 
 /**
- * By the provider's id of the payment, each once; what both sides have, or either has in the month.
+ * By the provider's id of the payment: what both sides have, or either has in the month.
  * @param month ms since 1970; the end is exclusive
  */
 export async function pairsOf(
@@ -128,7 +125,7 @@ export async function monthReport(
   };
 }
 
-/** What cannot be compared yet, or never can, speaks neither for nor against the figures. */
+/** What cannot be compared yet, or never can, counts neither for nor against the score. */
 const uncounted: ReadonlySet<DifferenceReason> = new Set(["told_later", "not_listed"]);
 
 function reasonOf({ listed, booked }: Pair, evidence: Evidence): DifferenceReason {
@@ -183,14 +180,13 @@ function sizeOf({ listed, booked }: Difference): number {
 type Money = Pick<ListedPayment, "amount" | "refunded">;
 const nothing: Money = { amount: 0n, refunded: 0n };
 
-/** Of one currency. */
 class Totals {
   readonly listed = new Sums();
   readonly booked = new Sums();
   agreed = 0n;
   compared = 0n;
 
-  /** What both sides have agrees; the more of the two was compared. */
+  /** The smaller amount agrees; the larger was compared. */
   compare(one: Money, other: Money): void {
     for (const name of ["amount", "refunded"] as const) {
       const isLess = one[name] < other[name];
@@ -217,7 +213,7 @@ class Sums {
   }
 }
 
-/** Of several currencies, the smallest units count alike. */
+/** The smallest units of several currencies count alike. */
 function scoreView(agreed: bigint, compared: bigint) {
   const score_pct = scorePct(agreed, compared);
   return { agreed_minor: toJsonMinor(agreed), compared_minor: toJsonMinor(compared), score_pct };

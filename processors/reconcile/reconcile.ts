@@ -1,6 +1,6 @@
 /**
- * Compares one month of an integration with the provider's list. What they list is read from their
- * API, page by page; what is booked, from the transactions in ClickHouse. Nothing is changed.
+ * Compares one month of an integration with the provider's list, read page by page from its API.
+ * Changes nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
@@ -18,7 +18,7 @@ import { bookedAround, eventsOf, unbookedOf } from "./booked.js";
 import { comparedCosts } from "./compare-costs.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
 
-/** How long it is waited until all is booked that was received while the list was read. */
+/** How long it waits until all is booked that was received while the list was read. */
 const bookedMsMax = 60_000;
 const lookEveryMs = 100;
 
@@ -47,7 +47,7 @@ export async function reconcileMonth(
     return { for: "now", problem: "What was received is not booked yet." };
   }
 
-  // 2. Ours: what came by another integration of the provider is not in this one's list.
+  // 2. Ours, without what came by another integration of the provider.
   const booked = await bookedAround(service.clickhouse, integration, span);
   if (booked === null) return tooMany;
   const paired = await pairsOf(listed.values(), booked, span);
@@ -78,7 +78,7 @@ function spanOf(month: string): Span {
   return { from, to: startOfMonth(from, 1) };
 }
 
-/** By their ids: an object may be on two pages. */
+/** By id, because an object may be on two pages. */
 async function listedIn(
   service: BackfillingService,
   provider: Provider,

@@ -1,6 +1,6 @@
 /**
- * Compares months with providers' lists: those of the last months every night, spread over it, and
- * whatever is asked for (`…/reconciliation`). One month at a time, among all processes.
+ * Compares months with providers' lists: the last months every night, and others on demand
+ * (`…/reconciliation`). One month at a time among all processes.
  */
 import { schedule } from "node-cron";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
@@ -22,24 +22,26 @@ import {
 import { type BackfillingService, nextPause } from "../backfill/backfill.js";
 import { reconcileMonth } from "./reconcile.js";
 
-/** UTC; again where it failed. What was compared since the first hour is this night's. */
+/**
+ * UTC; the later hours repeat what failed. What was compared since the first counts as this
+ * night's.
+ */
 const nightTimes = "15 1-4 * * *";
 const nightBeginsMs = 60 * 60 * 1000;
 const dayMs = 24 * 60 * 60 * 1000;
-/** Integrations begin one after the other, over so long. */
+/** Integrations begin one after another over this time. */
 const spreadMs = 3 * 60 * 60 * 1000;
-/** Refunds and disputes of older months are found when somebody asks for them. */
+/** Older months are compared on demand. */
 const nightlyMonths = 3;
 const lookEveryMs = 500;
 const calmLookEveryMs = 30_000;
 
-/** Works until `stopping`. */
 export async function runReconciliations(service: BackfillingService): Promise<void> {
   const { log, logger, postgres, stopping } = service;
   const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
   const lookout = new Lookout(reconciliationNews, { everyMs: lookEveryMs, calmEveryMs });
   gauges(service);
-  /** ms of the next one, of each month whose list cannot be had now. */
+  /** By month whose list is unavailable: ms of the next pause. */
   const pauses = new Map<string, number>();
   const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
     timezone: "UTC",
@@ -64,7 +66,7 @@ export async function runReconciliations(service: BackfillingService): Promise<v
   await night.stop();
 }
 
-/** One that is stopped begins anew at the next start. */
+/** A comparison that is stopped begins anew at the next start. */
 async function compare(
   service: BackfillingService,
   due: DueReconciliation,
@@ -100,7 +102,7 @@ async function compare(
   }
 }
 
-/** To the webhooks of the workspace: once, until the figures are others. */
+/** Sent to the workspace's webhooks once, until the figures change. */
 async function announceDifferences(
   service: BackfillingService,
   { integration: id, month }: DueReconciliation,
@@ -122,7 +124,7 @@ async function announceDifferences(
   });
 }
 
-/** Of every integration whose provider can be asked. Every process asks, each by its own clock. */
+/** Every process asks for every integration, by its own clock. */
 export async function askForTheNight(
   {
     integrations,
@@ -156,7 +158,6 @@ export async function askForTheNight(
   }
 }
 
-/** Of the last twelve months. */
 function gauges({ metrics, postgres }: BackfillingService): void {
   const scores = new ExpiringCache({
     ttlMs: scoresFreshMs,
@@ -186,5 +187,5 @@ function gauges({ metrics, postgres }: BackfillingService): void {
   );
 }
 
-/** Three gauges of one scrape share it. */
+/** Three gauges of one scrape share the scores. */
 const scoresFreshMs = 5_000;

@@ -1,12 +1,12 @@
 /**
  * Rejects that wait for a provider's API, by workspace and provider. One of them is tried now and
- * then; all are replayed once the API has answered anything since the last try. The pause doubles
- * as long as some are left, so that a dead API costs a try every few minutes and nothing more.
+ * then; all are replayed once the API has answered since the last try. The pause doubles while some
+ * are left, so that a dead API costs little.
  */
 import { replayAll, replayRejects, type ReplayService } from "../../workspaces/rejects/replay.js";
 
 const reason = "enrichment_unavailable";
-/** Those that decoding made without asking wait for something else. */
+/** Rejects that decoding made without asking wait for something else. */
 const steps = ["complete", "enrich"];
 const pauseMsFirst = 2_000;
 const pauseMsMax = 10 * 60 * 1000;
@@ -18,7 +18,7 @@ interface Wait {
   answered: boolean;
 }
 
-/** Open rejects of one provider in one workspace, of which `newest` is one. */
+/** Open rejects of one provider in one workspace; `newest` is one of them. */
 interface Waiting {
   readonly workspace: string;
   readonly provider: string;
@@ -35,7 +35,10 @@ export class WaitingForApis {
     if (wait !== undefined) wait.answered = true;
   }
 
-  /** To be called often: most calls find nothing to do. @returns whether any wait */
+  /**
+   * To be called often: most calls find nothing to do.
+   * @returns whether any wait
+   */
   async replay(): Promise<boolean> {
     const rows = await this.service.clickhouse.rows<Waiting>(
       `SELECT workspace, provider, argMax(event_id, received_at) AS newest FROM rejects FINAL
@@ -45,7 +48,7 @@ export class WaitingForApis {
     );
     const open = new Set(rows.map(({ workspace, provider }) => nameOf(workspace, provider)));
     for (const [name, wait] of this.#waits) {
-      // Kept through one pause more: what was just tried is open again only after its answer.
+      // Kept through one more pause: what was just tried is open again only after its answer.
       if (!open.has(name) && wait.nextAt < Date.now()) this.#waits.delete(name);
     }
     for (const row of rows) await this.#replayOf(row);

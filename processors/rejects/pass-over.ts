@@ -1,7 +1,7 @@
 /**
- * What becomes of a record that its consumer fails on by itself (stores/log/suspects.ts): the raw
- * event behind it is a reject, `internal_error`, and all others go on. Nothing that is booked of it
- * is taken back; a replay books what is missing.
+ * A record on which its consumer fails by itself (stores/log/suspects.ts): its raw event becomes a
+ * reject, `internal_error`, and all others go on. What is booked of it stays; a replay books what
+ * is missing.
  */
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Message } from "../book/booked.js";
@@ -19,7 +19,7 @@ import type { Rejected } from "../normalize/outcome.js";
 type PassingService = Pick<Service, "clickhouse" | "log" | "logger" | "metrics"> &
   Pick<NormalizingService, "recent">;
 
-/** @throws while a store is away */
+/** @throws while a store is unavailable */
 export async function passOver(
   service: PassingService,
   group: string,
@@ -33,7 +33,7 @@ export async function passOver(
     await recordRejects(service, [rejected]);
   } catch (cause) {
     if (isStoreAway(cause)) throw cause;
-    // The event itself cannot be listed: its place can.
+    // The event cannot be listed, but its place can.
     const event = { ...unreadable(behind.record), workspace: behind.event.workspace };
     await recordRejects(service, [{ ...rejected, event }]);
   }
@@ -47,7 +47,7 @@ export async function passOver(
   );
 }
 
-/** The event behind a message that cannot be published: a replay publishes it again. */
+/** The event behind a message that cannot be published; a replay publishes it again. */
 export async function passOverMessage(
   service: Pick<Service, "clickhouse" | "log" | "logger" | "metrics">,
   { topic, about }: Message,
@@ -68,7 +68,6 @@ const detail =
   "The service failed on this event alone: its log line with this event's id has the reason. " +
   "Replay it with the version that mends it.";
 
-/** Null: the record cannot be read. */
 function eventBehind(record: LogRecord): Pick<RejectedEvent, "record" | "event"> | null {
   try {
     if (record.topic === topics.facts) {
@@ -81,7 +80,6 @@ function eventBehind(record: LogRecord): Pick<RejectedEvent, "record" | "event">
   }
 }
 
-/** Of a record of the raw topic, or of the one of incomplete events. */
 function rawBehind(record: LogRecord): Pick<Rejected, "record" | "event"> | null {
   if (record.topic === topics.raw) {
     const raw = readRawEvent(record.value);
@@ -92,20 +90,20 @@ function rawBehind(record: LogRecord): Pick<Rejected, "record" | "event"> | null
   return raw && { record: { ...record, topic: topics.raw, partition, offset }, event: raw.meta };
 }
 
-/** What became of it, as far as that can be written; the list of rejects has it all the same. */
+/** Writes the outcome as far as possible; the list of rejects has it in any case. */
 async function journal(
   { clickhouse, logger, recent }: PassingService,
   record: LogRecord,
   group: string,
 ): Promise<void> {
-  // What the provider's API adds to is booked, and stands in the journal as that.
+  // An event to which the API only adds is booked, and the journal says so.
   if (group === groups.enrich) return;
   try {
     const behind = rawBehind(record);
     if (behind === null) return;
     const why = { step: group, reason: "internal_error", detail };
     const outcome = { ...behind, kind: "rejected" as const, ...why };
-    // The journal comes to it by itself, and would fail on it as well.
+    // The journal will read it, and would fail on it, too.
     if (group === groups.normalize) return recent.keep([outcome]);
     const row = rawEventRow(outcome);
     if (row !== null) await insertRawEvents(clickhouse, [row]);

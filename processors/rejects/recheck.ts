@@ -1,13 +1,11 @@
 /**
- * Rechecks rejects that were just listed. When missing data arrives, the listed rejects that wait
- * for it are replayed. Data that arrived after an event was read and before its reject was listed
- * would be missed, so a new reject is checked once more.
+ * Rechecks rejects that were just listed. Data that arrives replays the listed rejects that wait
+ * for it; what arrived between reading an event and listing its reject would be missed.
  */
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { NormalizingService } from "../normalize/normalizing-service.js";
 import type { Outcome, Rejected } from "../normalize/outcome.js";
 
-/** @param outcomes whose rejects are listed */
 export async function recheckRejects(
   service: NormalizingService,
   outcomes: readonly Outcome[],
@@ -19,7 +17,7 @@ export async function recheckRejects(
     if (outcome.step !== "decode" || outcome.reason !== "enrichment_unavailable") continue;
     const opened = await openRaw(service, outcome.record);
     if (opened.kind === "rejected") continue;
-    // Its questions were asked, or there is nobody to ask: what it is without answers counts.
+    // Its questions were asked, or nobody can be asked: its outcome without answers counts.
     const again = await conclude(service, opened, new Map());
     if (again.kind === "facts") service.keptNews(outcome.event.workspace);
   }

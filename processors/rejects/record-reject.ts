@@ -1,13 +1,10 @@
-/** A reject as its topic and its table hold it. */
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { insertRejects, type RejectRow } from "../../workspaces/rejects/rejects.js";
 import type { Service } from "../../service.js";
 import { type Fact, type Reject, rejectCodec, topics } from "../../schemas/records/records.js";
 
-/** Why an event is not booked, or not all of it. */
 export interface RejectedEvent {
-  /** Where the raw event lies. */
   readonly record: Pick<LogRecord, "partition" | "offset">;
   readonly event: Pick<
     Fact,
@@ -20,7 +17,7 @@ export interface RejectedEvent {
   readonly detail: string;
 }
 
-/** Listed, and reported on the topic. May be repeated: the rows are the same again. */
+/** Lists them and publishes them on their topic. May be repeated. */
 export async function recordRejects(
   { clickhouse, log }: Pick<Service, "clickhouse" | "log">,
   rejects: readonly RejectedEvent[],
@@ -30,7 +27,6 @@ export async function recordRejects(
   await insertRejects(clickhouse, rejects.map(rejectRow));
 }
 
-/** For its topic. */
 export function rejectMessage(rejected: RejectedEvent) {
   const { event_id: key } = rejected.event;
   return { topic: topics.rejected, key, value: rejectCodec.encode(rejectOf(rejected)) };

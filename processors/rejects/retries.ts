@@ -1,7 +1,7 @@
 /**
- * Replays rejects by themselves: what waits for a rate at a new edition, for an object (a discount)
- * when one is reported, for a provider's API when it answers again or other credentials were
- * entered. Replayed ones that were booked are resolved.
+ * Replays rejects without being asked: those that wait for a rate at a new edition, for an object
+ * (a discount) when one is reported, for a provider's API when it answers again or other
+ * credentials were entered. Resolves those that were booked.
  */
 import { replayOwed } from "../../workspaces/rejects/credential-replays.js";
 import { tryExclusively } from "../../stores/postgres/leases.js";
@@ -16,13 +16,13 @@ const waitsForRate = "fx_rate_missing";
 const waitsForObject = "enrichment_unavailable";
 const settleEveryMs = 2_000;
 const calmSettleEveryMs = 30_000;
-/** Workspaces that wait for their replay; beyond it the newest are dropped, with a warning. */
+/** Workspaces that wait for their replay; beyond it new ones are dropped, with a warning. */
 const workspacesWaitingMax = 10_000;
 
 export interface RejectsUpkeep {
   /** What its events lacked may have been reported now; replayed within `settleEveryMs`. */
   replaySoon(workspace: string): void;
-  /** A rate that an event was rejected for is known by now. */
+  /** A rate is known for which an event was rejected. */
   ratesKnown(): void;
   /** This provider's API answered for an event of this workspace. */
   answered(workspace: string, provider: string): void;
@@ -34,8 +34,8 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
   const lookout = new Lookout(rejectNews, { everyMs: settleEveryMs, calmEveryMs });
   const replayable = new Set<string>();
   const waitingForApis = new WaitingForApis(service);
-  // A process may have been killed after data arrived and before the rejects that waited for it
-  // were replayed. So at a start all data counts as new.
+  // A process may have been killed between the arrival of data and the replay, so at a start all
+  // data counts as new.
   let newRates = true;
   let isFirst = true;
   const stopListening = service.rates.onEdition(() => {
@@ -67,7 +67,7 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
     if (await settleReplayed(service)) lookout.found();
   }
 
-  /** Who is told more meanwhile has its turn the next time: others wait for theirs, too. */
+  /** If more is left, it waits for the next turn, so that others get theirs. */
   async function replayRequested(): Promise<void> {
     const reported = new Set(replayable);
     replayable.clear();
@@ -128,7 +128,7 @@ async function workspacesWaiting(service: Service, reason: string): Promise<stri
 
 /**
  * A replayed reject is resolved once all that was received until its replay is normalized and it
- * has not been rejected again, which would have opened it again.
+ * has not been rejected again.
  * @returns whether there are any
  */
 async function settleReplayed({

@@ -74,7 +74,6 @@ interface OpenOptions {
   readonly logUse?: LogUse | undefined;
   /** The process is to stop: what was not begun yet is not opened any more. */
   readonly stopping?: AbortSignal | undefined;
-  /** Hears what is opened next. */
   readonly onStep?: (step: StartStep) => void;
 }
 
@@ -220,7 +219,6 @@ function openSecrets(
   return { vaultKey, adminToken, made: [], nextVaultKey: null };
 }
 
-/** What opening any backend needs. */
 type Opening = Pick<OpenOptions, "logger" | "releases" | "stopping"> & { readonly config: Config };
 
 async function openLog(

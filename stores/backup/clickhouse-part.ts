@@ -4,9 +4,8 @@ import { tableFileEnding } from "../clickhouse/table-files.js";
 import type { ClickHouse } from "../clickhouse/clickhouse.js";
 
 /**
- * Every table but `migrations`, what follows from facts before the facts: copied one after the
- * other, a fact may then be there without what follows from it, as after a crash, and not the
- * other way round.
+ * Every table but `migrations`. What follows from facts comes before the facts: a copied fact may
+ * then lack what follows from it, as after a crash, but never the other way round.
  */
 export const clickhouseTables = [
   "mrr_movements",
@@ -36,7 +35,6 @@ export async function writeRows(
   }
 }
 
-/** Takes the place of all rows there are. */
 export async function readRows(clickhouse: ClickHouse, folder: string): Promise<void> {
   for (const table of clickhouseTables) {
     await clickhouse.write(`TRUNCATE TABLE ${table}`);
@@ -44,7 +42,6 @@ export async function readRows(clickhouse: ClickHouse, folder: string): Promise<
   }
 }
 
-/** The tables that hold rows. */
 export async function tablesWithRows(clickhouse: ClickHouse): Promise<string[]> {
   const found: string[] = [];
   for (const table of clickhouseTables) {

@@ -1,4 +1,4 @@
-/** The folder with backups: each in one of its own, which has its name only once it is whole. */
+/** The folder with backups. Each has a folder of its own, which gets its name once it is whole. */
 import { realpathSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
@@ -11,8 +11,8 @@ const partialEnding = ".partial";
 const namePattern = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/;
 
 /**
- * Hands an empty folder to `write`, and gives it its name when that resolves; when it rejects, or
- * the disk is full, nothing is left. One backup into a folder at a time.
+ * Gives an empty folder to `write`, and its name when that resolves; when it rejects, or the disk
+ * is full, nothing is left. One backup into a folder at a time.
  * @param keep how many whole backups stay, this one and the newest before it; null: all
  * @returns the path of the new backup
  */
@@ -47,7 +47,7 @@ export async function addBackup(
 }
 
 /**
- * Of two installations one would remove the backups of the other (`keep`), and either would be
+ * Two installations in one folder would remove each other's backups (`keep`), and one could be
  * restored for the other.
  * @throws BackupRefused when a backup in the folder is of another one
  */
@@ -65,8 +65,8 @@ export async function refuseAmongOthers(to: string, installation: string): Promi
 }
 
 /**
- * A backup that is lost with what it is a backup of is none, and the engines take every file in
- * their folders for one of theirs.
+ * A backup inside the data folder would be lost with it, and the engines take every file in their
+ * folders for their own.
  * @throws BackupRefused when `to`, its symbolic links followed, lies in the data folder
  */
 export function refuseInside(to: string, dataFolder: string): void {
@@ -77,7 +77,7 @@ export function refuseInside(to: string, dataFolder: string): void {
   );
 }
 
-/** Of a path whose last parts may have yet to be made. */
+/** The last parts of the path may not exist yet. */
 function realPath(path: string): string {
   const whole = resolve(path);
   try {
@@ -88,7 +88,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The path of the newest backup in it; undefined: it is no folder of backups. */
+/** @returns the path of the newest backup; undefined: it is no folder of backups */
 export async function newestBackupIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder).catch(() => []);
   const newest = names
@@ -98,7 +98,6 @@ export async function newestBackupIn(folder: string): Promise<string | undefined
   return newest === undefined ? undefined : join(folder, newest);
 }
 
-/** What a crash left, and what it left to be removed. */
 async function removePartial(root: string): Promise<void> {
   for (const name of await readdir(root)) {
     const whole = name.endsWith(partialEnding) ? name.slice(0, -partialEnding.length) : "";
@@ -107,13 +106,13 @@ async function removePartial(root: string): Promise<void> {
 }
 
 /**
- * What a clock that was ahead has dated after the one just made is not counted, and stays: the
- * others would be taken for older, the newest of all among them.
+ * Backups dated later than the one just made, by a clock that was ahead, are not counted and stay:
+ * otherwise newer ones would be removed as older.
  */
 async function keepNewest(root: string, keep: number, made: string): Promise<void> {
   const names = (await readdir(root)).filter((name) => namePattern.test(name) && name <= made);
   for (const name of names.sort().slice(0, -keep)) {
-    // Renamed first: half removed it must not look whole.
+    // Renamed first, because half removed it must not look whole.
     const partial = join(root, `${name}${partialEnding}`);
     await rename(join(root, name), partial);
     await rm(partial, { recursive: true });

@@ -1,12 +1,10 @@
 /**
- * The log in a backup: the records of each partition in files, in order.
- *
- * Topics that are kept (raw events, rejects, the public ones) come back with the same partitions
- * and offsets, because explanations and cursors name them. Of the topics between two steps only
- * what some group has yet to handle is copied; it is appended anew, by its keys.
- *
- * A file is a run of frames: offset (8 bytes), length of the key (4), length of the value (4),
- * key, value; numbers big-endian. Its name is the offset of its first record.
+ * The log in a backup: the records of each partition in files, in order. Topics that are kept (raw
+ * events, rejects, the public ones) come back with the same partitions and offsets, because
+ * explanations and cursors refer to them. Of the topics between two steps only what some group has
+ * yet to handle is copied, and appended anew by its keys. A file is a run of frames: offset (8
+ * bytes), length of the key (4), length of the value (4), key, value; numbers big-endian. Its name
+ * is the offset of its first record.
  */
 import assert from "node:assert";
 import { createHash } from "node:crypto";
@@ -21,15 +19,14 @@ import { type Log, type LogRecord, LogUnreadable } from "../log/log.js";
 import { groupsByTopic } from "../watermark/watermark.js";
 import type { BackupFile, Manifest, TopicPart } from "./manifest.js";
 
-/** How long a backup waits for the next records of a log that cannot be read. */
+/** How long a backup waits for a log that cannot be read. */
 const backupPatienceMsMax = 60_000;
 
-/** Between two steps: nothing reads what every group has handled. */
+/** Topics between two steps: nothing reads what every group has handled. */
 const passing: ReadonlySet<Topic> = new Set([topics.incomplete, topics.facts]);
 
 export type GroupOffsets = ReadonlyMap<Topic, Readonly<Record<string, bigint[]>>>;
 
-/** Where every consumer group stands. */
 export async function groupOffsets(log: Log): Promise<GroupOffsets> {
   const offsets = new Map<Topic, Record<string, bigint[]>>();
   for (const [topic, group] of groupsByTopic) {
@@ -40,7 +37,7 @@ export async function groupOffsets(log: Log): Promise<GroupOffsets> {
   return offsets;
 }
 
-/** Which records a backup takes: up to the ends there are now. */
+/** Which records a backup takes: up to the present ends. */
 export async function cutTopics(log: Log, offsets: GroupOffsets): Promise<Manifest["topics"]> {
   const cut = async (topic: Topic): Promise<TopicPart> => {
     const groups = offsets.get(topic) ?? {};
@@ -53,7 +50,7 @@ export async function cutTopics(log: Log, offsets: GroupOffsets): Promise<Manife
     });
     return { partitions, groups };
   };
-  // What follows from a record before the record.
+  // What follows from a record comes before the record.
   return {
     [topics.movements]: await cut(topics.movements),
     [topics.transactions]: await cut(topics.transactions),
@@ -86,7 +83,7 @@ export async function writeTopics(
   return files;
 }
 
-/** @returns the file, on disk, and the first record that it no longer took */
+/** @returns the file, on disk, and the first record that did not fit */
 async function writeFile(path: string, first: LogRecord, others: AsyncIterator<LogRecord>) {
   const hash = createHash("sha256");
   let [bytes, next]: [number, IteratorResult<LogRecord>] = [0, { value: first }];
@@ -103,7 +100,7 @@ async function writeFile(path: string, first: LogRecord, others: AsyncIterator<L
   return { file: { bytes, sha256: hash.digest("hex") }, next };
 }
 
-/** Goes on where an earlier try ended. */
+/** Continues where an earlier try ended. */
 export async function readTopics(
   log: Log,
   { topics: cut, files }: Manifest,
@@ -124,7 +121,7 @@ export async function readTopics(
   }
 }
 
-/** What an interrupted try appended is appended again: booking takes it out. */
+/** What an interrupted try appended is appended again; booking ignores the repeat. */
 async function appendFile(log: Log, topic: Topic, path: string): Promise<void> {
   for (const frames of inBatches(await framesIn(path))) await log.append(topic, frames);
 }
@@ -142,7 +139,7 @@ async function placeFiles(
     for (const run of inBatches(await framesIn(join(folder, path)))) {
       const [first] = run;
       assert(first);
-      // Of what lay before a gap retention had left nothing when the backup was made.
+      // Before a gap, retention had left nothing when the backup was made.
       if (first.offset !== next) await log.begin(topic, number, first.offset);
       next = first.offset + BigInt(run.length);
       const left = run.filter(({ offset }) => offset >= ended);
@@ -168,7 +165,8 @@ async function* recordsOf(
 }
 
 /**
- * To be called below the end. @returns no records only where retention took them away meanwhile
+ * To be called below the end.
+ * @returns no records only where retention removed them meanwhile
  * @throws LogUnreadable
  */
 async function readFrom(log: Log, topic: Topic, partition: number, offset: bigint) {
@@ -180,7 +178,7 @@ async function readFrom(log: Log, topic: Topic, partition: number, offset: bigin
   throw new LogUnreadable(`${topic}, ${partition} gives nothing from ${offset} on`);
 }
 
-/** What holds a log up for a while, such as a quota, must not end a backup of hours. */
+/** A short trouble of the log, such as a quota, must not end a backup of hours. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   const until = performance.now() + backupPatienceMsMax;
   for (;;) {
@@ -218,7 +216,7 @@ function frameOf({ offset, key, value }: Frame): Buffer {
   return Buffer.concat([head, keyBytes, value]);
 }
 
-/** Whole in memory: a file has up to `backupFileBytesMax` and its last record. */
+/** Whole in memory: a file has up to `backupFileBytesMax` and one more record. */
 async function framesIn(path: string): Promise<Frame[]> {
   const bytes = await readFile(path);
   const frames: Frame[] = [];
@@ -236,7 +234,7 @@ async function framesIn(path: string): Promise<Frame[]> {
   return frames;
 }
 
-/** Runs without a gap, of a size one commit takes. */
+/** Runs without a gap that one commit can take. */
 function inBatches(frames: readonly Frame[]): Frame[][] {
   const batches: Frame[][] = [];
   for (const frame of frames) {

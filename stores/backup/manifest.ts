@@ -1,6 +1,6 @@
 /**
- * What a backup says about itself, written last: a folder without a whole manifest is no backup.
- * Every file is named in it with its length and SHA-256.
+ * What a backup says about itself, written last: a folder without a whole manifest is no backup. It
+ * has the length and SHA-256 of every file.
  */
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -39,11 +39,9 @@ const file = z.object({
 const manifest = z.object({
   format: z.literal(formatNumber),
   made_at: z.iso.datetime(),
-  /** Of the service. */
   version: z.string(),
-  /** Which one was backed up. */
   installation: z.string(),
-  /** The fingerprint of the vault key its secrets are sealed under. */
+  /** The fingerprint of the vault key that sealed its secrets. */
   vault_key_id: z.string(),
   /** `name checksum` of each migration, in order. */
   migrations: z.object({ postgres: z.array(z.string()), clickhouse: z.array(z.string()) }),
@@ -55,13 +53,13 @@ export type TopicPart = z.output<typeof topicPart>;
 export type BackupFile = z.output<typeof file>;
 export type Manifest = Omit<z.output<typeof manifest>, "format">;
 
-/** The text of `manifest.json`; the last line guards all before it. */
+/** The text of `manifest.json`; its last line is a checksum of the others. */
 export function manifestText(given: Manifest): string {
   const body = JSON.stringify({ format: formatNumber, ...given }, offsetsAsText, 2);
   return `${body}\n${sha256(body)}\n`;
 }
 
-/** @returns the manifest and its own SHA-256, which names this very backup */
+/** @returns the manifest and its own SHA-256, which identifies the backup */
 export async function readManifest(
   folder: string,
 ): Promise<{ readonly manifest: Manifest; readonly id: string }> {
@@ -83,7 +81,7 @@ export async function readManifest(
   return { manifest: parsed.data, id };
 }
 
-/** @throws BackupRefused naming the first files that are missing or not as they were written */
+/** @throws BackupRefused naming the first files that are missing or changed */
 export async function checkFiles(folder: string, files: readonly BackupFile[]): Promise<void> {
   const wrong: string[] = [];
   for (const expected of files) {
@@ -101,7 +99,6 @@ export async function checkFiles(folder: string, files: readonly BackupFile[]): 
 
 const problemsReportedMax = 10;
 
-/** Hexadecimal SHA-256 of a file. */
 export async function hashOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);

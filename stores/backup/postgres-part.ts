@@ -1,7 +1,6 @@
 /**
  * Postgres in a backup: one file for each table, a row a line, as Postgres itself writes a row as
- * JSON and reads it back. The values never pass through JavaScript, so every type comes back
- * exactly, on the embedded engine and on a server alike.
+ * JSON and reads it back. Values never pass through JavaScript, so every type comes back exactly.
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { join } from "node:path";
@@ -52,11 +51,11 @@ export const postgresTables = [
 ] as const;
 type PostgresTable = (typeof postgresTables)[number];
 
-/** What says that something is on the log: copied before the log's ends are looked up. */
+/** These say what is on the log, so they are copied before the log's ends are read. */
 export const readAheadTables: readonly PostgresTable[] = ["backfills", "integration_calls"];
 
 const rowsAtOnce = 1_000;
-/** Of one statement of a restore, however few rows that are: an answer may have megabytes. */
+/** Of one statement of a restore; an answer may have megabytes. */
 const lengthAtOnce = 4 * 1024 * 1024;
 const compression = { level: 1 };
 
@@ -64,7 +63,7 @@ export function postgresFile(table: PostgresTable): string {
   return `postgres/${table}.jsonl.gz`;
 }
 
-/** All of them as of one moment. */
+/** All tables as of one moment. */
 export async function writeTables(
   postgres: Postgres,
   folder: string,
@@ -79,9 +78,9 @@ export async function writeTables(
   });
 }
 
-/** Takes the place of all rows there are, in the transaction it is given. */
+/** Replaces all rows, in the given transaction. */
 export async function readTables(sql: Pick<Postgres, "query">, folder: string): Promise<void> {
-  // Sessions are not in a backup, and end with the members they belong to.
+  // A backup has no sessions; they end with the members they belong to.
   await sql.query(`TRUNCATE ${postgresTables.join(", ")}, sessions`);
   for (const table of postgresTables) {
     const file = createReadStream(join(folder, postgresFile(table)));
@@ -99,18 +98,18 @@ export async function readTables(sql: Pick<Postgres, "query">, folder: string): 
 }
 
 /**
- * What is put back in another state than it was written. A claim that was marked durable may be of
- * an event after the end of the copied log: taken for one that is not, a repeat is appended again,
- * and booking takes it out (idempotency.ts). As it is inserted: receipts are kept for ever, and one
- * statement over all of them takes longer than a server gives it.
+ * Values that a restore changes. A claim that was marked durable may be of an event after the end
+ * of the copied log, so a repeat must be appended again, and booking ignores it (idempotency.ts).
+ * Changed while inserting, because receipts are kept for ever, and one statement over all of them
+ * would take too long.
  */
 const changes: Partial<Record<PostgresTable, Readonly<Record<string, unknown>>>> = {
   ingest_receipts: { durable: false },
 };
 
 /**
- * A line ends with LF and nothing else. `node:readline` also ends one at U+2028 and U+2029 since
- * Node 24, which Postgres leaves as they are, and names of products may hold.
+ * A line ends with LF only. Since Node 24 `node:readline` also ends one at U+2028 and U+2029, which
+ * names of products may hold.
  */
 export async function* rowsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
   const decoder = new StringDecoder("utf8");

@@ -1,8 +1,8 @@
 /**
- * Puts a backup into an empty installation. The backup is checked whole before anything is
- * touched. A mark in Postgres says that a restore is under way, and goes with the transaction that
- * fills Postgres, the last step: until then the service does not start on these backends, and the
- * same command goes on.
+ * Puts a backup into an empty installation. The whole backup is checked before anything is written.
+ * A mark in Postgres says that a restore is under way, until the last step, the transaction that
+ * fills Postgres. Until then the service does not start on these backends, and the same command
+ * continues.
  */
 import type { Postgres } from "../postgres/postgres.js";
 import { topics } from "../../schemas/records/records.js";
@@ -15,11 +15,10 @@ import { type BackedUp, migrationsOf } from "./write.js";
 export interface CheckedBackup {
   readonly folder: string;
   readonly manifest: Manifest;
-  /** Names this very backup. */
   readonly id: string;
 }
 
-/** @throws BackupRefused when it is not whole or not as it was written */
+/** @throws BackupRefused when it is not whole or was changed */
 export async function checkBackup(folder: string): Promise<CheckedBackup> {
   const { manifest, id } = await readManifest(folder);
   await checkFiles(folder, manifest.files);
@@ -65,7 +64,7 @@ export async function restoreBackup(
 
 const mark = "restore_under_way";
 
-/** @returns which backup a restore did not end with; null: none */
+/** @returns the backup of an unfinished restore; null: there is none */
 export async function restoreUnderWay(postgres: Postgres): Promise<string | null> {
   const [found] = await postgres.query<{ name: string | null }>(
     `SELECT to_regclass('${mark}')::text AS name`,

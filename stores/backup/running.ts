@@ -1,4 +1,4 @@
-/** Backups asked for while the service works, one at a time, and what became of the last. */
+/** Backups requested while the service works, one at a time. */
 import type { Service } from "../../service.js";
 import type { BackupView } from "../../schemas/http/manage.js";
 import { type BackupOrder, writeBackup } from "./write.js";
@@ -16,7 +16,7 @@ export class RunningBackups {
     });
   }
 
-  /** @returns what has begun; null: one is being made */
+  /** @returns what has begun; null: a backup is already being made */
   begin(order: Omit<BackupOrder, "signal">): BackupView | null {
     if (this.last?.state === "running") return null;
     const begun: BackupView = {

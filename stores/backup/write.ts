@@ -1,15 +1,14 @@
 /**
- * Takes a backup through the ports, so it is the same on embedded backends and on servers, also
- * while the service runs.
+ * Takes a backup through the ports, also while the service runs.
  *
- * The order makes the restored state one that a crash could have left, which the service repairs by
- * itself (docs/decisions, Backups): the stores may lag behind the log but never be ahead of it.
+ * The restored state is one that a crash could have left (docs/decisions, Backups), because the
+ * stores may lag behind the log but never be ahead of it. So the order is:
  *
- * 1. The groups' positions: anything booked later is booked again after a restore.
- * 2. ClickHouse: all that was handled up to 1 is in it.
- * 3. How far backfills have read: what they say was read is on the log by 4.
+ * 1. The groups' positions: what is booked later is booked again after a restore.
+ * 2. ClickHouse: it has all that was handled up to 1.
+ * 3. How far backfills have read: what they read is on the log by 4.
  * 4. The ends of the log: all that 2 and 3 report lies before them.
- * 5. The rest of Postgres: it knows every workspace, key and integration an event up to 4 names.
+ * 5. The rest of Postgres: it has every workspace, key and integration that events up to 4 name.
  * 6. The records up to the ends.
  * 7. The manifest, when all else is on disk.
  */
@@ -41,13 +40,12 @@ export interface BackupOrder {
   readonly to: string;
   /** How many backups stay there; null: all. */
   readonly keep: number | null;
-  /** To be put into the backup, 64 hexadecimal characters; null: not. */
+  /** Put into the backup, 64 hexadecimal characters; null: left out. */
   readonly vaultKey: string | null;
-  /** Ends it early, between two files. */
+  /** Ends it between two files. */
   readonly signal?: AbortSignal;
 }
 
-/** The vault key in a backup that has it. */
 export const backupKeyFile = "vault.key";
 
 export interface MadeBackup {
@@ -103,7 +101,7 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
   return { path, bytes };
 }
 
-/** `name checksum` of those that were applied. */
+/** `name checksum` of the applied ones. */
 export async function migrationsOf({
   clickhouse,
   postgres,
@@ -117,7 +115,7 @@ export async function migrationsOf({
   };
 }
 
-/** On disk, with its checksum. */
+/** Synced to disk, with its checksum. */
 async function finished(folder: string, path: string): Promise<BackupFile> {
   const absolute = join(folder, path);
   await syncToDisk(absolute);

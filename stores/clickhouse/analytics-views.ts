@@ -1,15 +1,14 @@
 /**
  * The views for people's own SQL (docs/sql.md): amounts in major units, today's version of each
- * transaction, columns named as in the API.
- *
- * They read as the user who asks (`SQL SECURITY INVOKER`), whose row policies lie on the tables
- * below. With views that read as their maker and policies on the views, the engine (26.7) applies a
- * condition of the question first: `throwIf(…)` then shows rows of other workspaces in its error.
+ * transaction, columns named as in the API. They read as the user who asks (`SQL SECURITY
+ * INVOKER`), whose row policies lie on the tables below. If the views read as their maker instead,
+ * with policies on the views, the engine (26.7) would apply a condition of the query first, and
+ * `throwIf(…)` would show other workspaces' rows in its error.
  */
 import { unusualExponents } from "../../schemas/money/currencies.js";
 import { textArray } from "./rows.js";
 
-/** By name, in the order they are made: the last reads the others. */
+/** By name, in the order they are made: the last one reads the others. */
 export function analyticsViews(): Readonly<Record<string, string>> {
   return {
     analytics_transactions: transactionsSql(),
@@ -19,7 +18,7 @@ export function analyticsViews(): Readonly<Record<string, string>> {
   };
 }
 
-/** What the views read, column by column: a user of the views needs no more. */
+/** The columns that the views read, to which a user of the views needs access. */
 export const analyticsSources: Readonly<Record<string, readonly string[]>> = {
   transactions: words(`workspace environment timestamp id recorded_at fact_id version event_id
     provider payment account external_id gross_amount original_currency normalized_amount
@@ -78,7 +77,7 @@ FROM (SELECT ${list("mrr_movements")} FROM mrr_movements) AS m
 ${workspaceJoin("m")} ${skuJoin("m")}`;
 }
 
-/** As of now. A subscription of several SKUs of a product counts once. */
+/** As of now. A subscription to several SKUs of a product counts once. */
 function productsSql(): string {
   const keys = "workspace, environment, product_id, product_name, base_currency";
   const nothing = "toDecimal128(0, 4) AS revenue, toInt64(0) AS sales";
@@ -136,7 +135,7 @@ ON s.workspace = ${row}.workspace AND s.environment = ${row}.environment
   AND s.external_id = ${row}.external_id`;
 }
 
-/** Without the base currency no amount can be shown: rows wait for a copy of the catalogue. */
+/** Without the base currency no amount can be shown, so rows wait for a copy of the catalogue. */
 function workspaceJoin(row: string): string {
   return `INNER JOIN (
   SELECT workspace, environment, any(base_currency) AS base_currency FROM catalogue_skus

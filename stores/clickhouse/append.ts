@@ -1,12 +1,11 @@
 /**
- * Appends batches of rows, each once, however often and by how many processes it is sent.
- *
- * An insert is ignored when the engine has noted its token, also while the first one is under way.
- * That note alone is not enough. The engine (26.7) writes it before the rows are in place: killed
- * in between, or when it could not put them there, it would ignore every repeat and they would be
- * lost. And it does not sync the note: a power cut may lose it, and a repeat would double the rows.
- * So a batch that may have been sent before is looked for, before and after it is sent again, and
- * sent under another token when an earlier one stands for rows that are not there.
+ * Appends batches of rows, each once, however often and by how many processes it is sent. The
+ * engine ignores an insert whose token it has noted, even while the first one is under way. The
+ * note alone is not enough. The engine (26.7) writes it before the rows are in place: if it is
+ * killed in between, it ignores every repeat, and the rows are lost. It also does not sync the
+ * note: after a power cut a repeat may double the rows. So a batch that may have been sent before
+ * is looked for before and after it is sent, and gets another token when an earlier one stands for
+ * missing rows.
  */
 import assert from "node:assert";
 import type { RowsBatch } from "./clickhouse.js";
@@ -14,15 +13,15 @@ import type { Reader, Writer } from "./connections.js";
 import { asItIs, dataMark, literal, statementLengthMax } from "./sql-text.js";
 import { columnNames, columnsOf, typeParts } from "./structure.js";
 
-/** What of a batch goes to one engine. */
+/** The part of a batch that goes to one engine. */
 export interface Share {
-  /** Of the INSERT, what follows its settings. */
+  /** What follows the settings of the INSERT. */
   readonly source: string;
   /** A table expression with one of the rows; empty when there are none. */
   readonly sample: string;
 }
 
-/** All its rows. Sent as data they take the engine two thirds of what a SELECT takes. */
+/** As data, rows take the engine two thirds of what a SELECT takes. */
 export function wholeOf({ structure, rows }: RowsBatch): Share {
   const first = rows.slice(0, rows.indexOf("\n") + 1);
   return { source: `${dataMark}${rows}`, sample: tabSeparatedTable(structure, first) };
@@ -32,10 +31,10 @@ export function tabSeparatedTable(structure: string, rows: string): string {
   return `format(TabSeparated, ${literal(structure)}, ${asItIs(rows)})`;
 }
 
-/** Tokens that stand for nothing: for each, an engine was killed at the same instant. */
+/** Tokens without rows: for each, an engine was killed at the same instant. */
 const attemptsMax = 3;
 
-/** @throws when it is not known to be there: the same batch is right again */
+/** @throws when the rows may be missing: the same batch succeeds later */
 export async function appendTo(
   engine: Reader & Writer,
   batch: RowsBatch,
@@ -59,10 +58,10 @@ function insertOf({ table, structure }: RowsBatch, { source }: Share, token: str
 
 const appendSettings = Object.entries({
   deduplicate_insert: "'enable'",
-  // Refuses a SELECT whose rows may come in another order; the usual setting ignores the token.
+  // Otherwise it refuses a SELECT whose rows may change order; the usual setting ignores the token.
   deduplicate_insert_select: "'force_enable'",
-  // One block, so that it is there whole or not at all, whatever the server's profile says. A row
-  // has a character at least; in memory it may be some times as large.
+  // One block, so that it is there whole or not at all, whatever the server's profile. A row has at
+  // least one character; in memory it may be several times as large.
   max_insert_block_size: statementLengthMax,
   min_insert_block_size_rows: statementLengthMax,
   min_insert_block_size_bytes: 16 * statementLengthMax,
@@ -70,7 +69,7 @@ const appendSettings = Object.entries({
   .map(([name, value]) => `${name} = ${value}`)
   .join(", ");
 
-/** A block is there whole or not at all: one row says it of all. */
+/** A block is there whole or not at all, so one row is enough. */
 async function isThere(
   engine: Reader,
   { table, structure }: RowsBatch,
@@ -90,5 +89,5 @@ async function isThere(
   return found === "";
 }
 
-/** What `IN` does not look for as it is written. */
+/** `IN` does not find these as written. */
 const incomparable: ReadonlySet<string> = new Set(["Array", "Nullable", "Tuple"]);

@@ -1,6 +1,6 @@
 /**
- * The columnar store port. One adapter on `@clickhouse/client` with two origins: the engine inside
- * this process (`chdb`) or a server (`CLICKHOUSE_URL`).
+ * The port of the columnar store. One adapter on `@clickhouse/client` with two origins: the engine
+ * inside this process (`chdb`) or a server (`CLICKHOUSE_URL`).
  */
 
 import type { TableFiles } from "./table-files.js";
@@ -8,8 +8,8 @@ import type { QueryParam } from "./sql-text.js";
 
 export interface ClickHouse {
   /**
-   * Others may write to these tables, or a statement of ours may run later than its answer was
-   * waited for. False inside this process.
+   * Others may write to these tables, or a statement may run after its answer was given up. False
+   * inside this process.
    */
   readonly isShared: boolean;
   /**
@@ -17,7 +17,7 @@ export interface ClickHouse {
    * their digits, DateTime64 as `YYYY-MM-DD hh:mm:ss.SSS` (UTC).
    */
   rows<T>(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<T[]>;
-  /** The same rows as text, for who reads it in another thread: `parsedRows` makes rows of it. */
+  /** The same rows as text, to be parsed in another thread (`parsedRows`). */
   text(sql: string, params?: Readonly<Record<string, QueryParam>>): Promise<string>;
   /**
    * Runs one statement that writes; statements of one `lane` run one after the other. It may have
@@ -29,15 +29,13 @@ export interface ClickHouse {
     lane?: WriteLane,
   ): Promise<void>;
   /**
-   * Appends rows, all of them at once; on a cluster, those of each shard at once. Repeated with the
-   * same token it changes nothing, also beside itself, from another process, or after the end of
-   * either side. Some of it may be there when this rejects: the same batch is right again, then as
-   * one that may be there. Batches wait for no write lane.
+   * Appends all rows at once; on a cluster, those of each shard at once. With the same token it
+   * changes nothing again, whichever process repeats it. When it rejects, some rows may be there:
+   * the batch is then repeated as one that may be there. Batches wait for no write lane.
    */
   append(batch: RowsBatch): Promise<void>;
-  /** Whole tables to files and back. */
   readonly files: TableFiles;
-  /** What the tables lie on: one engine, or the shards of a cluster. Each is migrated by itself. */
+  /** One engine, or the shards of a cluster, each migrated by itself. */
   readonly nodes: readonly ClickHouseNode[];
   /** Null: one engine. */
   readonly cluster: ClickHouseCluster | null;
@@ -46,20 +44,20 @@ export interface ClickHouse {
 
 export interface RowsBatch {
   readonly table: string;
-  /** `name Type, …` of the rows, as in CREATE TABLE; what says where a row lies is among them. */
+  /** `name Type, …` as in CREATE TABLE, with the columns that decide where a row lies. */
   readonly structure: string;
   /** One row or more, as written by `tabSeparated`. */
   readonly rows: string;
   /** Unique among all batches ever appended to the table; contains no `/`. */
   readonly token: string;
   /**
-   * Somebody may have sent it before, so that it is looked for. False for a batch that was never
-   * sent; and for rows of a ReplacingMergeTree, which may be gone and harm nobody twice.
+   * It may have been sent before, so it is looked for. False for a new batch, and for rows of a
+   * ReplacingMergeTree, which may be gone and do no harm twice.
    */
   readonly mayBeThere: boolean;
 }
 
-/** One of the servers that hold rows; its statements are about its own. */
+/** One of the servers that hold rows; statements concern its own rows. */
 export interface ClickHouseNode {
   /** As `/readyz` names it. */
   readonly name: string;
@@ -70,11 +68,11 @@ export interface ClickHouseNode {
 
 export interface ClickHouseCluster {
   /**
-   * Before migrations: writes down which shard each node is.
-   * @throws ConfigError when it was another one before: its rows belong to another database
+   * Before migrations: records which shard each node is.
+   * @throws ConfigError when it was another one before, because its rows belong to another database
    */
   claimShardIdentities(): Promise<void>;
-  /** After migrations: what stands for the tables of all shards has their columns. */
+  /** After migrations: gives the `Distributed` tables the columns of the tables. */
   joinTables(): Promise<void>;
   /** Rejects while the servers do not reach each other, or when the shards have changed. */
   check(): Promise<void>;

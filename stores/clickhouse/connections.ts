@@ -8,32 +8,31 @@ export type ClickHouseOrigin = StatementLimits &
     | { readonly path: string }
     | {
         readonly url: string;
-        /** Its name, where the server is one of a cluster; and where its shards are. */
+        /** Its name, and the URLs of its shards. */
         readonly cluster?: string | undefined;
         readonly shardUrls?: readonly string[] | undefined;
-        /** ms to wait at start for a server that does not answer; long enough when left out */
+        /** ms to wait at start for a server that does not answer; default: long enough */
         readonly patienceMs?: number;
         /** Ends that waiting. */
         readonly stopping?: AbortSignal | undefined;
-        /** Is told so. */
+        /** Reports that waiting. */
         readonly logger?: Logger;
       }
   );
 
-/** Connections of one origin; `close` also ends what lies behind them. */
+/** Connections of one origin; `close` also ends the engine behind them. */
 export interface Connections {
   readonly isShared: boolean;
   readonly readers: readonly Reader[];
   readonly writers: Readonly<Record<WriteLane, Writer>>;
-  /** As many batches are appended at once. */
+  /** The number of batches that can be appended at once. */
   readonly appenders: readonly Appender[];
   readonly files: TableFiles;
-  /** Of a cluster. */
   readonly shards?: { readonly nodes: readonly ClickHouseNode[] } & ClickHouseCluster;
   close(): Promise<void>;
 }
 
-/** Takes statements as they are, with their values in them. */
+/** Takes statements with their values in them. */
 export interface Reader {
   /** @returns JSON, a row a line */
   text(sql: string): Promise<string>;

@@ -1,4 +1,4 @@
-/** The ClickHouse engine inside this process. It opens one path per process. */
+/** The ClickHouse engine inside this process. A process can open one path. */
 import assert from "node:assert";
 import { mkdir } from "node:fs/promises";
 import {
@@ -14,11 +14,11 @@ import { memoryOfStatement, statementSettings } from "./settings.js";
 import { favourMainThread } from "../../runtime/thread-priority.js";
 import type { Appender, ClickHouseOrigin, Connections, Reader, Writer } from "./connections.js";
 
-/** A connection runs one query at a time; more readers than this only share the same cores. */
+/** A connection runs one query at a time; more readers would share the same cores. */
 const readers = 4;
 /** Two tables at a time, for two cores. */
 const appenders = 2;
-/** Batches are small: more threads would cost more than they do. */
+/** Batches are small, so more threads would cost more than they save. */
 const writerThreads = 1;
 const markCacheBytes = 128 * 1024 * 1024;
 
@@ -26,7 +26,7 @@ export async function connectEmbedded(
   origin: Extract<ClickHouseOrigin, { path: string }>,
 ): Promise<Connections> {
   await mkdir(origin.path, { recursive: true, mode: 0o700 });
-  // The first connection brings the engine up with its limits and keeps it up.
+  // The first connection starts the engine with its limits, and keeps it running.
   const engine = new Session(origin.path, {
     connectionArgs: [
       `--max_server_memory_usage=${origin.memoryBytes}`,
@@ -42,7 +42,7 @@ export async function connectEmbedded(
     open.push(client);
     await client.command({ query: `SET ${assignments(origin, threads)}` });
     return {
-      // The client's own way to rows makes a stream first: 0.4 ms for every statement.
+      // The client's own reading makes a stream first, which costs 0.4 ms for every statement.
       async text(query) {
         const result = await client.query({ query, format: "JSONEachRow" });
         return result.text();
@@ -59,7 +59,7 @@ export async function connectEmbedded(
   async function close(): Promise<void> {
     await Promise.all(open.map((client) => client.close()));
     engine.close();
-    // Closing a connection in use is put off until its statement ends.
+    // Closing a busy connection waits until its statement ends.
     await drainPending();
   }
   try {
@@ -70,16 +70,16 @@ export async function connectEmbedded(
         facts: await connect(writerThreads),
         money: await connect(writerThreads),
         versions: await connect(writerThreads),
-        // Thousands of accounts take long to read; a few are read by one thread all the same.
+        // Thousands of accounts take long to read; a few are read by one thread anyway.
         subscriptions: await connect(origin.threads),
         bookkeeping: await connect(writerThreads),
       },
       appenders: await Promise.all(Array.from({ length: appenders }, connectAppender)),
-      // A connection of its own: a large table keeps nobody waiting.
+      // On a connection of its own a large table delays nobody.
       files: embeddedFiles((await connect(origin.threads)).write),
       close,
     };
-    // The engine's own threads are there by now, and so are those its statements run on.
+    // By now the engine's own threads exist, and those its statements run on.
     await favourMainThread();
     return connections;
   } catch (error) {
@@ -95,11 +95,11 @@ function isConnection(value: unknown): value is Connection {
 }
 
 const processSettings = {
-  /** Who operates a server reads its log of queries; nobody could read this one. */
+  /** Nobody could read the engine's log of queries here. */
   log_queries: 0,
   /**
-   * The engine would want a gibibyte free for each thread: with the memory it has here every
-   * statement would run on one. What a statement may take is bounded below.
+   * The engine would want a gibibyte free for each thread, and would otherwise use one. What a
+   * statement may take is bounded below.
    */
   max_threads_min_free_memory_per_thread: "0",
 } as const;

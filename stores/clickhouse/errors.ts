@@ -1,4 +1,4 @@
-/** What an error of a ClickHouse server says about trying again. */
+/** Whether a statement that failed with an error of ClickHouse can succeed later. */
 import { ClickHouseError } from "@clickhouse/client";
 
 /**
@@ -13,7 +13,7 @@ const otherServerLost: ReadonlySet<string | undefined> = new Set([
   "279",
 ]);
 
-/** The user has not the right to (ErrorCodes.cpp: ACCESS_DENIED). */
+/** The user lacks a right (ErrorCodes.cpp: ACCESS_DENIED). */
 export const notAllowed = "497";
 
 /** The embedded engine throws the class of its own copy of the client's package. */
@@ -26,12 +26,12 @@ export function isNotAllowed(error: unknown): boolean {
   return isClickHouseError(error) && error.code === notAllowed;
 }
 
-/** The server understood and refused: it would again. */
+/** The server understood and refused, and would again. */
 export function isRefusal(error: unknown): error is ClickHouseError {
   return isClickHouseError(error) && !otherServerLost.has(error.code);
 }
 
-/** It says nothing of the rows of the statement: the same one later is right. */
+/** The rows of the statement are not to blame: it can succeed later. */
 export function isEngineInTrouble(error: unknown): boolean {
   return isClickHouseError(error) && error.type !== undefined && inTrouble.has(error.type);
 }
@@ -39,7 +39,7 @@ export function isEngineInTrouble(error: unknown): boolean {
 /** Names of errors that no value of a row can cause (ErrorCodes.cpp). */
 export const inTrouble: ReadonlySet<string> = new Set(
   [
-    // Files cannot be read or written, are damaged, or are gone.
+    // Files cannot be read or written, are damaged or gone.
     "CANNOT_OPEN_FILE CANNOT_CLOSE_FILE CANNOT_CREATE_FILE CANNOT_FSYNC CANNOT_FSTAT",
     "CANNOT_STAT CANNOT_STATVFS CANNOT_LINK CANNOT_UNLINK CANNOT_CREATE_DIRECTORY",
     "CANNOT_SEEK_THROUGH_FILE CANNOT_TRUNCATE_FILE CANNOT_READ_ALL_DATA",
@@ -71,7 +71,7 @@ export const inTrouble: ReadonlySet<string> = new Set(
     "ABORTED QUERY_WAS_CANCELLED QUERY_WAS_CANCELLED_BY_CLIENT THREAD_WAS_CANCELED",
     "ASYNC_LOAD_CANCELED SESSION_IS_LOCKED DEADLOCK_AVOIDED NOT_INITIALIZED",
     "READONLY READONLY_SETTING TABLE_IS_READ_ONLY CANNOT_ASSIGN_ALTER",
-    // Rights; tables and columns that are not there (yet).
+    // Rights; tables and columns that are missing (for now).
     "ACCESS_DENIED DATABASE_ACCESS_DENIED RESOURCE_ACCESS_DENIED AUTHENTICATION_FAILED",
     "UNKNOWN_USER WRONG_PASSWORD REQUIRED_PASSWORD IP_ADDRESS_NOT_ALLOWED",
     "ACCESS_ENTITY_NOT_FOUND UNKNOWN_DATABASE UNKNOWN_TABLE UNKNOWN_IDENTIFIER",

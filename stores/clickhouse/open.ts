@@ -1,7 +1,6 @@
 /**
- * The columnar store adapter: one on `@clickhouse/client`, with two origins. Reads share a pool;
- * each write lane has a connection of its own,
- * batches that are appended have some.
+ * Opens the columnar store. Reads share a pool; each write lane has a connection of its own, and
+ * batches that are appended have several.
  */
 import { type ClickHouse, StoreBusy, byLane } from "./clickhouse.js";
 import { connectCluster } from "./cluster/cluster.js";
@@ -10,7 +9,7 @@ import { parsedRows } from "./rows.js";
 import { bind } from "./sql-text.js";
 import type { ClickHouseOrigin, Connections } from "./connections.js";
 
-/** Statements waiting for a connection; the next is refused (StoreBusy). */
+/** Statements that may wait for a connection; the next is refused (StoreBusy). */
 const clickhouseWaitingMax = 1_000;
 
 /**
@@ -44,7 +43,7 @@ export async function openClickHouse(origin: ClickHouseOrigin): Promise<ClickHou
   };
 }
 
-/** The engine is loaded where it is used: an image for servers has none. */
+/** Loaded on use, because an image for servers lacks the engine. */
 async function connect(origin: ClickHouseOrigin): Promise<Connections> {
   if ("url" in origin) {
     return origin.cluster === undefined
@@ -55,7 +54,7 @@ async function connect(origin: ClickHouseOrigin): Promise<Connections> {
   return connectEmbedded(origin);
 }
 
-/** Connections that run one statement at a time, handed out in the order they were asked for. */
+/** Connections that run one statement at a time, given out in the order of requests. */
 export class Pool<Connection> {
   readonly #idle: Connection[];
   readonly #waiting: ((connection: Connection) => void)[] = [];

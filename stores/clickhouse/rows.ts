@@ -1,13 +1,13 @@
-/** Rows as text: those a statement gave, and pieces of SQL for statements about given ones. */
+/** Rows as text: parsed from answers, and written as SQL for statements about them. */
 import { literal } from "./sql-text.js";
 
-/** Of JSON, a row a line. */
+/** JSON, a row a line. */
 export function parsedRows<T>(text: string): T[] {
   const lines = text === "" ? [] : text.trimEnd().split("\n");
   return lines.map((line): T => JSON.parse(line));
 }
 
-/** As `parsedRows` reads them. */
+/** The opposite of `parsedRows`. */
 export function textOfRows(rows: readonly object[]): string {
   return rows.map((row) => JSON.stringify(row)).join("\n");
 }
@@ -44,7 +44,6 @@ export function rowsIn(columns: string, tuples: readonly (readonly string[])[]):
   return `(${parts.join(" OR ")})`;
 }
 
-/** The rows that equal one of these in those text columns. */
 export function matching<Column extends string>(
   rows: readonly Readonly<Record<Column, string>>[],
   ...columns: readonly Column[]
@@ -54,8 +53,8 @@ export function matching<Column extends string>(
 }
 
 /**
- * The values of one column, for `IN (…)`. Ten thousand in a list took the planner 130 ms each time
- * the list is named, in a subquery 30.
+ * The values of one column, for `IN (…)`. A list of ten thousand took the planner 130 ms each time,
+ * a subquery 30.
  */
 function listed(values: readonly string[]): string {
   if (values.length <= listedMax) return values.map(literal).join(", ");
@@ -72,7 +71,6 @@ export function clickhouseTime(at: number): string {
   return new Date(at).toISOString().slice(0, -1).replace("T", " ");
 }
 
-/** The other way round. */
 export function fromClickhouseTime(text: string): number {
   return Date.parse(`${text.replace(" ", "T")}Z`);
 }

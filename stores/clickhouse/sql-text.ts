@@ -1,18 +1,16 @@
 /**
- * Values as ClickHouse SQL text. Statements carry their values themselves, the same on both
- * origins, because the embedded engine binds parameters one query at a time for the whole
- * process: a slow query with parameters would hold up all the others.
+ * Values as ClickHouse SQL text. Statements contain their values, because the embedded engine binds
+ * parameters for one query at a time in the whole process: a slow query would hold up all others.
  */
 import assert from "node:assert";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { columnNames } from "./structure.js";
 
-/** Characters of one statement, of which rows are nearly all; `max_query_size` is above. */
+/** Characters of one statement, nearly all of them rows; below `max_query_size`. */
 export const statementLengthMax = 64 * 1024 * 1024;
-/** Of rows that may go in several statements. The engine holds each some times over in memory. */
+/** Of rows that may go in several statements. The engine holds each several times in memory. */
 export const partLengthMax = 8 * 1024 * 1024;
 
-/** A string literal; safe for any text. */
 export function literal(text: string): string {
   return `'${text.replace(/[\\'\0]/g, (found) => (found === "\0" ? "\\0" : `\\${found}`))}'`;
 }
@@ -24,18 +22,17 @@ export function literal(text: string): string {
  * Callers send up to `statementLengthMax` characters at a time; more is their mistake.
  */
 export function jsonRows(structure: string, rows: readonly object[]): string {
-  // An empty `format()` is an error in the engine.
+  // The engine rejects an empty `format()`.
   if (rows.length === 0) return `null(${literal(structure)})`;
   return jsonTable(structure, [...textsOf(structure, rows)]);
 }
 
-/** Some of the rows, and the table expression that holds them. */
 export interface RowsPart<Row extends object> {
   readonly rows: readonly Row[];
   readonly table: string;
 }
 
-/** The same for any number of rows, of which each statement carries some; none without rows. */
+/** Divides any number of rows among statements; none without rows. */
 export function* partsOf<Row extends object>(
   structure: string,
   rows: readonly Row[],
@@ -55,12 +52,12 @@ export function* partsOf<Row extends object>(
 /** From here on a statement is data. */
 export const dataMark = "FORMAT TabSeparated\n";
 
-/** One at a time, so that the texts of all rows are never held at once. */
+/** Yields one at a time, so that the texts of all rows are never held at once. */
 function* textsOf(structure: string, rows: readonly object[]): Generator<string> {
   const names = columnNames(structure);
   for (const row of rows) {
     const values: unknown[] = names.map((name) => digitsKept(name, Reflect.get(row, name)));
-    // Twice as fast without a function that is called for every value.
+    // Twice as fast as with a function that is called for every value.
     yield values.some(Array.isArray) ? JSON.stringify(values, digitsKept) : JSON.stringify(values);
   }
 }
@@ -72,8 +69,8 @@ function jsonTable(structure: string, texts: readonly string[]): string {
 }
 
 /**
- * A string literal without escapes, which rows are full of: each text in a row that is JSON itself
- * has a backslash before every quote. What has the mark in it is escaped all the same.
+ * A string literal without escapes: rows are JSON, in which escaping would add a backslash before
+ * every quote. A text with the mark in it is escaped anyway.
  */
 export function asItIs(text: string): string {
   const closed = text + textMark;
@@ -83,8 +80,8 @@ export function asItIs(text: string): string {
 const textMark = "$text$";
 
 /**
- * Puts the values into the `{name:Type}` placeholders of a statement. What stands inside literals,
- * quoted names and comments is left alone, so data cannot turn into a placeholder.
+ * Puts the values into the `{name:Type}` placeholders of a statement, but not inside literals,
+ * quoted names and comments, so data cannot turn into a placeholder.
  * @throws AssertionError when a placeholder has no value: our own mistake.
  */
 export function bind(sql: string, params: Readonly<Record<string, QueryParam>> = {}): string {
@@ -96,8 +93,8 @@ export function bind(sql: string, params: Readonly<Record<string, QueryParam>> =
 }
 
 /**
- * Replaces what is `wanted` outside of literals, quoted names and comments; a comment may itself
- * be wanted.
+ * Replaces what is `wanted` outside of literals, quoted names and comments; a comment may itself be
+ * wanted.
  */
 export function replaceInCode(
   sql: string,
@@ -125,7 +122,7 @@ function digitsKept(_key: string, value: unknown): unknown {
   return typeof value === "bigint" ? value.toString() : value;
 }
 
-/** The index after what `opening` began; found with searches, because rows may be megabytes. */
+/** The index after what `opening` began. It searches, because rows may have megabytes. */
 function endOfQuoted(sql: string, opening: string, from: number): number {
   if (opening === "--") return after(sql, "\n", from);
   if (opening === "/*") return after(sql, "*/", from);
@@ -134,7 +131,7 @@ function endOfQuoted(sql: string, opening: string, from: number): number {
   const stop = new RegExp(`[\\\\${opening}]`, "g");
   stop.lastIndex = from;
   for (let found = stop.exec(sql); found; found = stop.exec(sql)) {
-    // A doubled quote ends one literal and begins the next: the same as going on.
+    // A doubled quote ends one literal and begins the next, which is the same as going on.
     if (found[0] === opening) return stop.lastIndex;
     stop.lastIndex += 1;
   }

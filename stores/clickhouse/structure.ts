@@ -23,7 +23,7 @@ export function typeParts(type: string): readonly [outer: string, inner: string]
   return [outer, inner];
 }
 
-/** What stands between the commas that are in no brackets. */
+/** Splits at commas outside of brackets. */
 function listed(text: string): readonly string[] {
   const found: string[] = [];
   let [depth, from] = [0, 0];

@@ -1,6 +1,4 @@
-/**
- * Rows as tab-separated text, by the types of their columns.
- */
+/** Rows as tab-separated text, by the types of their columns. */
 import assert from "node:assert";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { clickhouseTime } from "./rows.js";
@@ -18,9 +16,8 @@ export function tabSeparated(structure: string, rows: Iterable<object>): string 
 }
 
 /**
- * Statements that append rows as they are, for the embedded engine: a cluster shares out what comes
- * by SELECT. As tab-separated text 500 rows take the engine two thirds of what they take as a table
- * expression, one row the same.
+ * Statements that append rows as data, for the embedded engine. 500 rows take it two thirds of what
+ * they take as a table expression. (A cluster divides rows by SELECT.)
  */
 export function* appendsOf(
   table: string,
@@ -67,7 +64,7 @@ function nestedOf(type: string): ToText {
       return `(${parts.map(({ name, text }) => text(Reflect.get(value, name))).join(",")})`;
     };
   }
-  // Numbers are written without quotes, also when they are given as text.
+  // Numbers are written without quotes, even when they are given as text.
   const isBare = /^(?:U?Int|Decimal)/.test(outer);
   return scalarOf(outer, isBare ? escaped : (text) => `'${escaped(text).replaceAll("'", "\\'")}'`);
 }
@@ -83,7 +80,7 @@ function scalarOf(type: string, written: (text: string) => string): ToText {
 }
 
 function escaped(text: string): string {
-  // Asked first, it takes a quarter of the time.
+  // Asking this first takes a quarter of the time.
   if (!special.test(text)) return text;
   return text.replace(specials, (found) => escapes[found] ?? found);
 }

@@ -1,6 +1,6 @@
 /**
- * Whole tables to files and back, for backups: Native (the engine's own, all types exact), gzip.
- * The embedded engine reads and writes files itself; a server's bytes come and go by HTTP.
+ * Whole tables to files and back, for backups: Native (the engine's own format, all types exact),
+ * gzip. The embedded engine reads and writes files itself; a server's bytes come and go by HTTP.
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdtemp, rm, symlink } from "node:fs/promises";
@@ -12,7 +12,7 @@ import type { ClickHouseClient } from "@clickhouse/client";
 import { literal } from "./sql-text.js";
 
 export interface TableFiles {
-  /** All rows the table has when this begins; the file is made. */
+  /** Writes all rows that the table has when this begins. */
   write(table: string, path: string): Promise<void>;
   /** Adds the rows of such a file. */
   read(table: string, path: string): Promise<void>;
@@ -25,18 +25,18 @@ const insertSettings = {
   min_insert_block_size_rows: "200000",
   min_insert_block_size_bytes: String(64 * 1024 * 1024),
 } as const;
-/** However large the table is, unlike the statements that answer questions. */
+/** However large the table is. */
 const endless = { max_execution_time: 0 } as const;
 /**
- * A failure in the middle would otherwise end an answer that began well. The server keeps it until
- * it is whole; meanwhile a header a minute says that it works.
+ * Otherwise a failure in the middle would end an answer that began well. The server keeps the
+ * answer until it is whole, and sends a header a minute meanwhile.
  */
 const wholeAnswer = {
   wait_end_of_query: 1,
   send_progress_in_http_headers: 1,
   http_headers_progress_interval_ms: "60000",
 } as const;
-/** The time is in the disk; a higher level makes files a few percent smaller. */
+/** The disk is the bottleneck; a higher level makes files only a few percent smaller. */
 const gzipLevel = 1;
 
 /** @param write runs one statement */
@@ -56,7 +56,7 @@ export function embeddedFiles(write: (sql: string) => Promise<void>): TableFiles
   };
 }
 
-/** To the engine a path with these is a pattern, and it knows no way to write them. */
+/** The engine reads a path with these as a pattern, and cannot escape them. */
 const patternCharacters = /[*?{}[\]]/;
 
 async function underPlainName(path: string, use: (plain: string) => Promise<void>): Promise<void> {

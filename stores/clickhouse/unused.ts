@@ -1,6 +1,6 @@
 /**
- * In the place of ClickHouse where a process runs no role that reads or writes figures. Events are
- * taken while it is away, also by a process that starts then.
+ * Stands for ClickHouse in a process that neither reads nor writes figures. So events are taken
+ * while it is unavailable, even by a process that starts then.
  */
 import type { ClickHouse } from "./clickhouse.js";
 

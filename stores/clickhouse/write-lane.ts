@@ -1,11 +1,10 @@
 /**
- * A write lane on a server: statements of one lane never overlap, whichever process sends them.
- *
- * Two things could make two of them run at once: another process (a consumer that was stopped for a
- * minute and wakes after another took its partition), and a statement of ours whose answer was lost
- * on the way. Both would insert *what is not there yet* twice. So all statements of a lane run in
- * one named session of the server, which runs one statement at a time and refuses a second: the
- * lock is held by the statement itself, wherever its sender went, and ends with it.
+ * A write lane on a server: statements of one lane never overlap, whichever process sends them. Two
+ * could otherwise run at once: that of another process (a consumer that was stopped for a minute
+ * and wakes after another took its partition), or one whose answer was lost. Both would insert
+ * *what is not there yet* twice. So all statements of a lane run in one named session of the
+ * server, which refuses a second statement: the lock is held by the statement itself, and ends with
+ * it.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,7 +23,7 @@ const lockedPauseMsMin = 4;
 const lockedPauseMsMax = 50;
 
 export class ServerLane implements Writer {
-  /** Their answers were lost. They are ended before the next begins, so that it need not wait. */
+  /** Statements whose answers were lost. They are ended before the next begins. */
   readonly #lost = new Set<string>();
 
   /** @param session the same name in every process that writes to these tables */
@@ -35,7 +34,7 @@ export class ServerLane implements Writer {
 
   /**
    * @throws StoreUnavailable when the answer was lost: the statement may have run, or may yet run,
-   *   though never beside another of this lane; ClickHouseError when the server refused it
+   *   but never beside another of this lane; ClickHouseError when the server refused it
    */
   async write(statement: string): Promise<void> {
     await this.#endLost();
@@ -55,7 +54,7 @@ export class ServerLane implements Writer {
         query: statement,
         query_id: queryId,
         session_id: this.session,
-        // An error after the first byte of an answer would otherwise pass for success.
+        // Otherwise an error after the first byte of an answer would pass for success.
         clickhouse_settings: { wait_end_of_query: 1 },
       });
       return false;
@@ -78,7 +77,7 @@ export class ServerLane implements Writer {
           query_params: { queryId },
         });
       } catch (error) {
-        // Who may not end it waits for its end: the lock is held by the statement itself.
+        // A user who may not end it waits for its end, because it holds the lock.
         if (!isRefusal(error)) throw new StoreUnavailable({ cause: error });
       }
       this.#lost.delete(queryId);

@@ -1,19 +1,18 @@
 /**
  * Bulk: raw events that come thousands at a time, in a large batch or from a provider's history.
- * They lie in a partition of their own, the last one of the raw topic, so that nobody's webhook
- * waits behind them.
+ * They have a partition of their own, the last one of the raw topic, so that nobody's webhook waits
+ * behind them.
  */
 import type { Log } from "./log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 
 const bulkPrefix = "bulk:";
 
-/** The key of a bulk record. */
 export function bulkKey(key: string): string {
   return `${bulkPrefix}${key}`;
 }
 
-/** @param spread where a key belongs among so many partitions */
+/** @param spread which of so many partitions a key belongs to */
 export function partitionWithBulk(
   topic: Topic,
   key: string,

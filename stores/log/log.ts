@@ -26,7 +26,6 @@ import type { Pace } from "../../runtime/pace.js";
 import type { Topic } from "../../schemas/records/records.js";
 
 export interface NewRecord {
-  /** Decides the partition. */
   readonly key: string;
   readonly value: Buffer;
 }
@@ -50,32 +49,32 @@ export interface ConsumeOptions {
   readonly group: string;
   readonly batchRecordsMax: number;
   /**
-   * The share of time a partition's batches may take, up to 1 (also when left out): after a batch
-   * it rests accordingly, and its next batch grows meanwhile.
+   * The share of time a partition's batches may take, up to 1 (the default): after a batch it rests
+   * accordingly, and its next batch grows meanwhile.
    */
   readonly shareMax?: number;
-  /** Of all partitions together, instead of it. */
+  /** A pace for all partitions together, instead of `shareMax`. */
   readonly pace?: Pace;
   /**
-   * How long records may gather where each request for them has its price, as on Kafka: the first
-   * come at once, those after them at most so often; left out: `limits.kafkaLingerMs`.
+   * How long records may gather where each request has its price, as on Kafka: the first come at
+   * once, later ones at most so often; default: `limits.kafkaLingerMs`.
    */
   readonly lingerMs?: number;
   /**
    * Called with 1 to `batchRecordsMax` records of one partition, in order, together no larger than
    * `limits.consumedBytesMax` if they are more than one. The next batch is given when this
    * resolves; the offset moves past this one when `finished` does, too. `Log.handled` moves when
-   * `shown` does, which is not later than `finished`; left out: at once.
+   * `shown` does, at the latest with `finished`; left out: at once.
    */
   handle(records: readonly LogRecord[]): Promise<{
     readonly finished: Promise<void>;
     readonly shown?: Promise<void>;
   } | void>;
   /**
-   * Called for a record that `handle` cannot handle by itself either, although no store is away
+   * Called for a record that `handle` cannot handle even alone, although all stores are available
    * (stores/log/suspects.ts, stores/store-away.ts). When this resolves the offset moves past it,
-   * else it is called again. Left out: such a record is given again and again, and all behind it
-   * wait.
+   * else it is called again. Left out: such a record is delivered again and again, and all behind
+   * it wait.
    */
   passOver?(record: LogRecord, error: unknown): Promise<void>;
 }
@@ -91,8 +90,8 @@ export interface TopicOptions {
   readonly retentionMs: number | null;
   readonly retentionBytes: number | null;
   /**
-   * Those that have to handle every record. The embedded log takes none away before they have, and
-   * Kafka, which does, is reported: see docs/operating.md.
+   * The groups that have to handle every record. The embedded log removes none before that; Kafka
+   * does, which is reported: see docs/operating.md.
    */
   readonly groups?: readonly string[];
 }
@@ -101,22 +100,21 @@ export interface TopicOptions {
 export interface LogUse {
   readonly reads: readonly Topic[];
   readonly appends: readonly Topic[];
-  /** The groups it is a member of. */
   readonly consumes: readonly string[];
 }
 
-/** The log cannot take records now; the caller answers 503 and the sender tries again. */
+/** The log cannot accept records now; the caller answers 503 and the sender tries again. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }
 
 /**
- * How long after that a record that was sent may still become readable: a leader waits for a
- * stalled replica for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
+ * How long afterwards a sent record may still become readable: a leader waits for a stalled replica
+ * for one and a half times `replica.lag.time.max.ms` (30 s), then goes on alone.
  */
 export const kafkaLateMsMax = 45_000;
 
-/** Some of it was sent: that is readable, or may still become so for a while (`kafkaLateMsMax`). */
+/** Some records were sent, and are or may become readable for a while (`kafkaLateMsMax`). */
 export class AppendUncertain extends LogUnavailable {
   /** Resolves when all that was sent is readable; rejects when that stays unknown. */
   readonly stored: Promise<void>;
@@ -127,16 +125,16 @@ export class AppendUncertain extends LogUnavailable {
   }
 }
 
-/** The log cannot be asked now what lies in it or where it ends; the same may be asked again. */
+/** The log cannot be read now; the same question may be repeated. */
 export class LogUnreadable extends Error {
   override readonly name = "LogUnreadable";
 }
 
-/** Every question but `append` and `place` may reject with LogUnreadable. */
+/** All methods but `append` and `place` may reject with LogUnreadable. */
 export interface Log {
   /**
-   * Other processes may be members of the same groups: what a member saw a moment ago may be old
-   * by the time it writes.
+   * Other processes may be members of the same groups: what a member saw may be old by the time it
+   * writes.
    */
   readonly shared: boolean;
   /** @throws LogUnavailable when the records may not be durable; see AppendUncertain. */
@@ -145,8 +143,8 @@ export interface Log {
   checkAppends(topic: Topic): Promise<void>;
   consume(options: ConsumeOptions): Subscription;
   /**
-   * `from`: the next offset wanted, by partition; a partition left out begins at its end. The
-   * handler is not awaited for its own sake but backpressure holds: one call at a time.
+   * `from`: the next offset wanted, by partition; a partition left out begins at its end. One call
+   * of the handler at a time, so a slow one holds up the tail.
    */
   tail(
     topic: Topic,
@@ -154,38 +152,36 @@ export interface Log {
     from?: ReadonlyMap<number, bigint>,
   ): Subscription;
   /**
-   * Up to `recordsMax` records from `offset` (inclusive) on, and fewer where more cannot be had at
-   * once. None only where the partition ends: what cannot be had at all is LogUnreadable.
+   * Up to `recordsMax` records from `offset` (inclusive) on; possibly fewer. None only where the
+   * partition ends: an unreadable partition is LogUnreadable.
    */
   read(topic: Topic, partition: number, offset: bigint, recordsMax: number): Promise<LogRecord[]>;
-  /** Where `append` puts records of this key. */
   partitionOf(topic: Topic, key: string): number;
   /** The offset the next record will get, by partition. */
   ends(topic: Topic): Promise<bigint[]>;
-  /** The oldest offset still there, by partition. */
   earliest(topic: Topic): Promise<bigint[]>;
-  /** The offset the group would go on from after a crash, by partition. */
+  /** The offset from which the group would continue after a crash, by partition. */
   committed(topic: Topic, group: string): Promise<bigint[]>;
   /**
-   * The offset after the last record whose handler has resolved and whose rows are shown, though
-   * what was left to be finished may not be. Where that is not known to this process: the committed
-   * one. By partition.
+   * By partition: the offset after the last record whose handler has resolved and whose rows are
+   * shown, although something may be left to finish. Where this process does not know it: the
+   * committed one.
    */
   handled(topic: Topic, group: string): Promise<bigint[]>;
-  /** Sets a group back (or ahead) while none of its members runs, for a replay. */
+  /** Moves a group while none of its members runs, for a replay. */
   seek(topic: Topic, group: string, offsets: ReadonlyMap<number, bigint>): Promise<void>;
   /** Gives a topic more partitions, at the end of the list; a restore into a narrower log. */
   widen(topic: Topic, partitions: number): Promise<void>;
   /**
-   * What lies before `offset` is removed, and offsets the partition has not come to are left out:
-   * as if retention had removed them. Interrupted, it is asked again. For a restore, while nothing
-   * else appends.
+   * Removes what lies before `offset`, and skips offsets that the partition has not reached, as if
+   * retention had removed them. If interrupted, it is repeated. For a restore, while nothing else
+   * appends.
    * @throws LogUnavailable
    */
   begin(topic: Topic, partition: number, offset: bigint): Promise<void>;
   /**
-   * Puts records where another log had them: the first gets `offset`, where the partition ends,
-   * each next one the next, in this partition whatever the keys. For a restore, too.
+   * Puts records where another log had them: the first gets `offset`, where the partition ends, and
+   * so on, in this partition whatever the keys. For a restore, too.
    * @throws LogUnavailable
    */
   place(

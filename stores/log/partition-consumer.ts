@@ -1,6 +1,6 @@
 /**
- * A group's work on one partition: batches one after the other, what they leave to be finished
- * beside each other, the offset last. The same on every log.
+ * A group's work on one partition: batches one after another, what they leave to finish side by
+ * side, the offset last. The same on every log.
  */
 import { limits } from "../../config.js";
 import type { Topic } from "../../schemas/records/records.js";
@@ -11,25 +11,25 @@ import type { Logger } from "../../runtime/logger.js";
 import { isStoreAway } from "../store-away.js";
 
 export const firstPauseMs = 100;
-/** A batch that took long, because it had to be repeated, is no reason to rest long. */
+/** A batch that took long because it had to be repeated is no reason to rest long. */
 const restMsMax = 2_000;
 
-/** Another member of the group has the partition: what was not committed is handled there. */
+/** Another member of the group has the partition, and handles what was not committed. */
 export class PartitionLost extends Error {
   override readonly name = "PartitionLost";
 }
 
-/** The records of one partition, as far as they can be read at once. */
+/** The records of one partition that can be read at once. */
 export interface Source {
   readonly topic: Topic;
   readonly number: number;
-  /** After the last record that can be read now. */
+  /** The offset after the last record that can be read now. */
   readonly end: number;
   /** None when `offset` is the end; fewer than there are when it was set back. */
   read(offset: number, recordsMax: number, bytesMax: number): LogRecord[];
 }
 
-/** As many as have `bytesMax` bytes together, and one at least. */
+/** As many as have `bytesMax` bytes together, but at least one. */
 export function within(records: Iterable<LogRecord>, bytesMax: number): LogRecord[] {
   const taken: LogRecord[] = [];
   let bytes = 0;
@@ -114,11 +114,8 @@ interface Failure {
 
 /** Batches from the group's offset on, until all that was handled is finished. */
 class Run {
-  /** The first batch that failed. */
   failed: readonly LogRecord[] = [];
-  /** How long the group has to rest after the last one. */
   #restMs = 0;
-  /** Where the next batch begins. */
   #next = 0;
   #isOver = false;
   #shown: Promise<void> = Promise.resolve();
@@ -138,12 +135,12 @@ class Run {
 
   async untilFinished(): Promise<void> {
     await this.#passOver();
-    // The member before may have handled these while this one waited.
+    // The previous member may have handled these while this one waited.
     this.#next = this.group.offset();
     this.group.handled = this.#next;
     try {
       do {
-        // Before reading: what comes meanwhile belongs to the next batch.
+        // Before reading, so that what comes meanwhile belongs to the next batch.
         await this.rest();
         const { batchRecordsMax } = this.options;
         const read = this.source.read(this.#next, batchRecordsMax, limits.consumedBytesMax);
@@ -178,7 +175,7 @@ class Run {
     await rest(ms, this.stop);
   }
 
-  /** The record that was found to fail by itself; then the batches go on behind it. */
+  /** Passes over the record that fails by itself; then the batches continue behind it. */
   async #passOver(): Promise<void> {
     const found = this.suspects.foundAt(this.group.offset());
     if (found === null) return;
@@ -202,7 +199,7 @@ class Run {
     this.#restMs = Math.min(restMsMax, took / (this.options.shareMax ?? 1) - took);
   }
 
-  /** In their order, too. Why one is not shown is among the failures, by what it left to finish. */
+  /** In order. A failure to show is reported by what the batch left to finish. */
   #showAfter(shown: Promise<void> | undefined, offset: number): void {
     const move = (): void => {
       if (!this.#isOver) this.group.handled = Math.max(this.group.handled, offset);
@@ -211,7 +208,7 @@ class Run {
     this.#shown.catch(() => undefined);
   }
 
-  /** Batches finish in any order, the offset moves in theirs; those finished together, at once. */
+  /** Batches finish in any order, but the offset moves in theirs. */
   #moveAfter(
     records: readonly LogRecord[],
     finished: Promise<void> | undefined,
@@ -228,7 +225,7 @@ class Run {
       this.group
         .move(offset)
         .catch((error: unknown) => this.#failures.push({ records: [], error }));
-    // What could not be finished is among the failures by then.
+    // By then a failure to finish is among the failures.
     const moved = this.#finished
       .then(move, () => undefined)
       .finally(() => {

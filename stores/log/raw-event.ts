@@ -1,6 +1,6 @@
 /**
- * A raw event is the untouched body, sealed, with what the endpoint wrote down about the call bound
- * to it: write access to the topic is not enough to book revenue (docs/architecture.md).
+ * A raw event is the untouched body, sealed, and bound to what the endpoint recorded of the call:
+ * write access to the topic is not enough to book revenue (docs/architecture.md).
  */
 import {
   type RawEvent,
@@ -14,12 +14,14 @@ export function sealRawEvent(vault: Vault, meta: RawEventMeta, body: Buffer): Ra
   return { meta, sealed: vault.seal(body, rawEventMetaCodec.encode(meta)) };
 }
 
-/** @throws SealBroken when the body or any field of `meta` is not what the endpoint sealed */
+/** @throws SealBroken when the body or any field of `meta` was changed */
 export function openRawEvent(vault: Vault, raw: RawEvent): Buffer {
   return vault.open(raw.sealed, rawEventMetaCodec.encode(raw.meta));
 }
 
-/** ms since 1970: the date of what reports none of its own; as recorded it is `received_at`. */
+/**
+ * ms since 1970: the date of events without one of their own; when recorded, it is `received_at`.
+ */
 export function firstReceivedAt(meta: RawEventMeta): number {
   return meta.first_received_at ?? meta.received_at;
 }
@@ -33,7 +35,7 @@ export function readRawEvent(value: Buffer): RawEvent | null {
   }
 }
 
-/** As `openRawEvent`; null when it is not what the endpoint sealed. */
+/** As `openRawEvent`; null when the seal is broken. */
 export function openIntact(vault: Vault, raw: RawEvent): Buffer | null {
   try {
     return openRawEvent(vault, raw);

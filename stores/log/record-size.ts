@@ -1,14 +1,14 @@
-/** What one record of the log may have, whichever log it is. */
+/** The size of one record, on every log. */
 import type { NewRecord } from "./log.js";
 
-/** One batch on Kafka, with its frame: what `max.message.bytes` of the topics allows. */
+/** One batch on Kafka, with its frame: `max.message.bytes` of the topics. */
 export const kafkaMessageBytesMax = 8 * 1024 * 1024;
 const frameBytesMax = 64 * 1024;
 
-/** One record of the log, which may be a batch of its own. */
+/** One record, which may be a batch of its own. */
 export const logRecordBytesMax = kafkaMessageBytesMax - frameBytesMax;
 
-/** No log takes this record, however often it is sent: an event to blame, not a store. */
+/** No log accepts this record, however often it is sent: the event is to blame, not a store. */
 export class RecordTooLarge extends Error {
   override readonly name = "RecordTooLarge";
 }

@@ -3,7 +3,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord, Subscription } from "./log.js";
 import type { Logger } from "../../runtime/logger.js";
 
-/** Runs the loop until it is closed. */
 export function follow(run: (stop: AbortSignal) => Promise<void>): Subscription {
   const stopping = new AbortController();
   const running = run(stopping.signal);
@@ -15,7 +14,7 @@ export function follow(run: (stop: AbortSignal) => Promise<void>): Subscription 
   };
 }
 
-/** Resolves early when stopped, which the loops' conditions see. */
+/** Resolves early when stopped; the loops' conditions notice that. */
 export async function rest(ms: number, stop: AbortSignal): Promise<void> {
   if (ms > 0) await pause(ms, undefined, { signal: stop }).catch(() => undefined);
 }
@@ -50,7 +49,7 @@ function openNext() {
   return { promise, wake };
 }
 
-/** Those of a log that are open: each is closed once, the rest with the log. */
+/** The open subscriptions of a log: each is closed once, the rest with the log. */
 export class Subscriptions {
   readonly #open = new Set<Subscription>();
 
@@ -71,11 +70,11 @@ export class Subscriptions {
   }
 }
 
-/** How many records of a partition a tail takes at a time. */
+/** Records of a partition that a tail takes at a time. */
 export const tailRecordsMax = 256;
 
 /**
- * Gives a tail its records, one at a time; what goes wrong with one holds up nothing.
+ * Gives a tail its records, one at a time; a failure with one holds up nothing.
  * @param take what a partition has by now, once each
  * @param arrivals announced when there may be more
  */

@@ -1,15 +1,14 @@
 /**
- * Finds the one event that makes a partition's batches fail. A batch that failed twice is halved,
- * and halved again, until a single record fails: that one is passed over
- * (`ConsumeOptions.passOver`). Kept in memory: the parts that succeeded have moved the group's
- * offset, so after a crash the search starts with fewer records.
+ * Finds the one event that makes a partition's batches fail. A batch that failed twice is halved
+ * again and again until a single record fails, which is passed over (`ConsumeOptions.passOver`).
+ * Kept in memory only, because the parts that succeeded have moved the group's offset.
  */
 import type { LogRecord } from "./log.js";
 
 const batchTriesMax = 2;
 const recordTriesMax = 4;
 
-/** What a failure of records means: handle the same again, smaller batches, or pass over one. */
+/** What a failure means: handle the same again, use smaller batches, or pass over one record. */
 export type Verdict = "again" | "halved" | "found";
 
 export interface Found {
@@ -20,13 +19,13 @@ export interface Found {
 export class Suspects {
   /** Offsets where a batch has to end, the nearest last; the first is the end of what failed. */
   #ends: bigint[] = [];
-  /** A record of that stretch was found: the others are known to be handled without it. */
+  /** A record of that stretch was found: the others are known to succeed without it. */
   #hasFound = false;
   #failedAt: bigint | null = null;
   #tries = 0;
   #found: Found | null = null;
 
-  /** The record to be passed over before anything else, while the group stands at it. */
+  /** The record to pass over first, while the group stands at it. */
   foundAt(offset: number): Found | null {
     this.#forgetBelow(BigInt(offset));
     if (this.#found !== null && Number(this.#found.record.offset) !== offset) this.#found = null;
@@ -37,7 +36,7 @@ export class Suspects {
   among(records: readonly LogRecord[]): readonly LogRecord[] {
     const [first] = records;
     if (first === undefined) return records;
-    // Those before it may still fail to be finished: their ends stay.
+    // Those before it may still fail to finish, so their ends stay.
     const end = this.#ends.findLast((one) => one > first.offset);
     if (end === undefined) return records;
     return records.filter(({ offset }) => offset < end);
@@ -65,7 +64,7 @@ export class Suspects {
     return "halved";
   }
 
-  /** A store is away: it may be what the records failed for, so all of them are tried again. */
+  /** A store is unavailable, and may have caused the failures: all are tried again. */
   clear(): void {
     this.#ends = [];
     this.#hasFound = false;

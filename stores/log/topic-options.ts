@@ -1,4 +1,4 @@
-/** How each topic is divided, and how long and how large it is kept: by the settings. */
+/** How each topic is divided, and how long and how large it may be, by the settings. */
 import type { Config } from "../../config.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import type { TopicOptions } from "./log.js";

@@ -1,10 +1,10 @@
-/** A part of Postgres' connections, for work that comes in crowds. */
+/** A share of Postgres' connections, for work that comes in crowds. */
 import { bulkhead } from "cockatiel";
 import type { Postgres } from "./postgres.js";
 
 /**
- * At most `connectionsMax` at a time. What comes meanwhile waits here, however long, and not among
- * those the pool turns away after `limits.postgresConnectMsMax`, or before them.
+ * At most `connectionsMax` at a time. Further calls wait here, however long, and neither block
+ * others in the pool nor fail after `limits.postgresConnectMsMax`.
  */
 export function shareOf(postgres: Postgres, connectionsMax: number): Postgres {
   const turns = bulkhead(connectionsMax, Number.POSITIVE_INFINITY);

@@ -1,6 +1,6 @@
-/** What the errors of a Postgres server and of the way to it mean. */
+/** What the errors of a Postgres server and of its connections mean. */
 
-/** It is one that an installation cannot be on. */
+/** Too old for an installation. */
 export class TooOld extends Error {}
 
 /** A standby, or a user or database configured as read-only. */
@@ -8,12 +8,12 @@ export class TakesNoWrites extends Error {
   readonly code = readOnly;
 }
 
-/** Though it has the code of what is over soon. */
+/** It will not pass, although its code says so. */
 export function isLasting(error: unknown): boolean {
   return error instanceof Error && (ofPoolers.test(error.message) || isFileMissing(error));
 }
 
-/** The server is away, overloaded or changing; the same statement later is right. */
+/** The server is unavailable, overloaded or changing; the same statement succeeds later. */
 export function isUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
@@ -21,7 +21,10 @@ export function isUnavailable(error: unknown): boolean {
   return isSystemCode(code) || unavailableStates.has(code) || /^(08|53)/.test(code);
 }
 
-/** A sentence for a person about a server that did not let us in. @param url its secrets unused */
+/**
+ * Says to a person why a server refused us.
+ * @param url its secrets unused
+ */
 export function whyNotOpened(error: unknown, url: URL): string {
   const met: Met = {
     at: `${url.hostname}:${url.port === "" ? defaultPort : url.port}`,
@@ -46,7 +49,7 @@ interface Met {
   readonly error: unknown;
 }
 
-/** The first that is met is reported. */
+/** The first that matches is reported. */
 const refusals: readonly [isMet: (met: Met) => boolean, sentence: (met: Met) => string][] = [
   [
     ({ error }) => error instanceof TooOld,
@@ -131,7 +134,7 @@ const unavailableStates: ReadonlySet<string> = new Set([
   // Serialization failure, deadlock.
   "40001",
   "40P01",
-  // A statement, a wait for a lock, an idle transaction took too long.
+  // A statement, a wait for a lock, or an idle transaction took too long.
   "57014",
   "55P03",
   "25P03",
@@ -143,7 +146,7 @@ const unavailableStates: ReadonlySet<string> = new Set([
   readOnly,
 ]);
 
-/** What the driver says without a code (pg 8, client.js; pg-pool, index.js). */
+/** Errors of the driver without a code (pg 8, client.js; pg-pool, index.js). */
 const driverSentences = new RegExp(
   "^(Connection terminated|timeout exceeded when trying to connect|Query read timeout|" +
     "Client has encountered a connection error|Client was closed)",

@@ -1,8 +1,8 @@
 /**
  * The lease of a command that needs the installation for itself: a row in Postgres that the command
  * renews, that every start checks, and that expires when the command dies. Command and start each
- * write their own row before they look for the other's, so if both begin at the same moment, at
- * least one sees the other and ends. Embedded, the lock of the data folder does this.
+ * write their own row before they look for the other's, so if both begin at once, at least one sees
+ * the other and ends. Embedded, the lock of the data folder does this.
  */
 import { limits } from "../../config.js";
 import { endLease, keepLease, takeLease } from "./leases.js";
@@ -16,7 +16,10 @@ export class OthersRun extends Error {
 }
 
 export interface ExclusiveLease {
-  /** Call right before any write. @throws OthersRun */
+  /**
+   * To be called right before any write.
+   * @throws OthersRun
+   */
   check(): void;
 }
 
@@ -25,7 +28,7 @@ export interface ExclusiveLease {
  * @throws OthersRun while any process has the installation open, or another such command
  */
 export async function takeExclusiveLease(given: {
-  /** The name of this process, which no other has or had. */
+  /** The unique name of this process. */
   readonly process: string;
   readonly postgres: Postgres;
   readonly logger: Logger;
@@ -65,7 +68,7 @@ export async function refuseBesideCommand(postgres: Postgres, process: string): 
 
 const leaseName = "being alone";
 const renewEveryMs = 1_000;
-/** Before the row runs out: for what a statement may take on its way. */
+/** Before the row expires, for the time a statement may take on its way. */
 const marginMs = 2_000;
 
 class RenewedRow implements ExclusiveLease {
@@ -109,7 +112,7 @@ class RenewedRow implements ExclusiveLease {
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = null));
   }
 
-  /** Never once it has run out: others may have looked since. */
+  /** Never after it has expired: others may have looked since. */
   async #renew(): Promise<void> {
     const begun = performance.now();
     try {

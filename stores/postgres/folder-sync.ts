@@ -1,21 +1,24 @@
 /**
- * Makes durable what was written to the files of a folder, for all who ask meanwhile at once: who
- * comes while one pass runs is served by the next.
+ * Syncs the files of a folder, for all waiting callers at once: a call during one pass is served by
+ * the next.
  */
 import { closeSync, fsync, openSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 const fsyncOpened = promisify(fsync);
-/** Times of files are as exact as the system's clock ticks; far coarser than any of them. */
+/** File times are as exact as the system's clock ticks, which is far finer than this. */
 const settledMs = 5_000;
 
 export class FolderSync {
   #running: Promise<void> | null = null;
   #next: Promise<void> | null = null;
-  /** Whose last change lay `settledMs` back when it was synced, with the time of that change. */
+  /**
+   * Files whose last change lay `settledMs` back when they were synced, with the time of that
+   * change.
+   */
   readonly #settled = new Map<string, number>();
-  /** The names it had when it was synced itself. */
+  /** The folder's names when it was last synced itself. */
   #names = "";
 
   constructor(private readonly path: string) {}
@@ -38,7 +41,7 @@ export class FolderSync {
     }
   }
 
-  /** What only reads the folder does not block for long, and a thread for each costs more. */
+  /** Reading the folder does not block for long, and a thread for each call would cost more. */
   async #syncAll(): Promise<void> {
     const entries = readdirSync(this.path, { withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name);

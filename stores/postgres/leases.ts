@@ -7,9 +7,7 @@ import { limits } from "../../config.js";
 import type { Postgres } from "./postgres.js";
 import { randomBase62 } from "../vault/random.js";
 
-/**
- * True for one caller per `everyMs`. If the work fails, `giveTurnBack` frees the turn.
- */
+/** True for one caller per `everyMs`. If the work fails, `giveTurnBack` frees the turn. */
 export async function takeTurn(postgres: Postgres, name: string, everyMs: number) {
   return takeLease(postgres, name, randomBase62(20), everyMs);
 }
@@ -84,7 +82,7 @@ export async function takeLease(
   return rows.length > 0;
 }
 
-/** @returns false when it has run out, or has less than `leftMs` to go */
+/** @returns false when it has expired, or has less than `leftMs` left */
 export async function keepLease(
   postgres: Postgres,
   name: string,
@@ -101,7 +99,7 @@ export async function keepLease(
   return rows.length > 0;
 }
 
-/** Should it fail, the lease runs out. */
+/** If this fails, the lease expires. */
 export async function endLease(postgres: Postgres, name: string, holder: string): Promise<void> {
   await postgres
     .query("DELETE FROM leases WHERE name = $1 AND holder = $2", [name, holder])

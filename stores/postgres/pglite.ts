@@ -6,7 +6,7 @@ import { columns, type Postgres, PostgresUnavailable } from "./postgres.js";
 import { isUnavailable } from "./errors.js";
 import { FolderSync } from "./folder-sync.js";
 
-/** All of it is resident from the start on; Postgres would take 128 MB. */
+/** Resident from the start on; Postgres would take 128 MB. */
 const sharedBuffers = "32MB";
 
 export async function openPglite(path: string): Promise<Postgres> {
@@ -20,7 +20,7 @@ export async function openPglite(path: string): Promise<Postgres> {
       [types.BYTEA]: columns.bytea,
     },
   });
-  // PGlite writes its log without fsync; as in any Postgres, the log alone brings all back.
+  // PGlite writes its log without fsync; as in any Postgres, the log alone restores everything.
   const log = new FolderSync(join(path, "pg_wal"));
   return {
     query: <T>(sql: string, values: readonly unknown[] = []) =>

@@ -10,8 +10,8 @@
  */
 export interface Postgres {
   /**
-   * One statement with `$1` placeholders; resolves to its rows. What it wrote survives the end of
-   * the process, but on the embedded engine not the loss of power: use `transaction` for that.
+   * One statement with `$1` placeholders; resolves to its rows. Its writes survive the end of the
+   * process, but on the embedded engine not a power cut: use `transaction` for that.
    */
   query<T>(sql: string, values?: readonly unknown[]): Promise<T[]>;
   /**
@@ -26,16 +26,16 @@ export interface Postgres {
 }
 
 export interface TransactionOptions {
-  /** A statement takes as long as it takes, as does its wait for a lock. Left out: false. */
+  /** Statements and their waits for locks have no time limit. Default: false. */
   readonly isUnhurried?: boolean;
 }
 
-/** The server does not answer now, or not in time; what was asked may or may not have been done. */
+/** The server does not answer now, or not in time; the statement may or may not have run. */
 export class PostgresUnavailable extends Error {
   override readonly name = "PostgresUnavailable";
 }
 
-/** How columns become values where the drivers' own ways differ. */
+/** How columns become values where the drivers differ. */
 export const columns = {
   int8: (text: string): bigint => BigInt(text),
   date: (text: string): string => text,

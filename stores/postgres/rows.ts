@@ -1,4 +1,4 @@
-/** What is written to many tables of the metadata store alike. */
+/** Inserts that many tables of the metadata store share. */
 import type { Postgres } from "./postgres.js";
 
 /** @param row values by column; the names are ours */
@@ -10,7 +10,7 @@ export async function insertRow(
   await sql.query(insertSql(table, row), Object.values(row));
 }
 
-/** @returns false when a row with one of its keys is there already */
+/** @returns false when a row with one of its keys exists */
 export async function insertIfNew(
   sql: Pick<Postgres, "query">,
   table: string,
@@ -26,7 +26,7 @@ function insertSql(table: string, row: object): string {
   return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${places.join(", ")})`;
 }
 
-/** One statement; on the embedded engine, too, what it wrote survives the loss of power. */
+/** One statement whose writes survive a power cut, also on the embedded engine. */
 export function durably<T>(
   postgres: Postgres,
   sql: string,

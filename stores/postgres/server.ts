@@ -1,4 +1,3 @@
-/** A Postgres server, by URL. */
 import {
   Pool,
   type PoolClient,
@@ -20,24 +19,24 @@ import { whenAnswering } from "../../runtime/wait-for-server.js";
 
 /** Connections of one process to a Postgres server, and the longest wait for one. */
 export const postgresConnectionsMax = 10;
-/** One statement there, its wait for a lock, and a transaction that asks nothing. */
+/** Of one statement on the server, its wait for a lock, and an idle transaction. */
 const postgresStatementMsMax = 30_000;
 const postgresLockMsMax = 10_000;
 const postgresIdleInTransactionMsMax = 60_000;
 
 export interface ServerOrigin {
   readonly url: string;
-  /** How long a server that does not answer is waited for: it may be starting, too. */
+  /** How long it waits for a server that does not answer: it may be starting, too. */
   readonly patienceMs?: number;
   /** Ends that waiting. */
   readonly stopping?: AbortSignal | undefined;
-  /** How long one statement may take there, and how long its answer is waited for. */
+  /** How long one statement may take on the server, and its answer. */
   readonly statementMsMax?: number;
   readonly answerMsMax?: number;
 }
 
 /**
- * After a break the pool connects anew by itself, at the next query.
+ * After a break the pool reconnects at the next query.
  * @throws ConfigError with a sentence for a person when the server does not let us in
  */
 export async function openServer(origin: ServerOrigin, logger: Logger): Promise<Postgres> {
@@ -67,7 +66,7 @@ function judged(error: unknown, url: URL) {
   return { sentence, mayPass: isUnavailable(met) && !isLasting(met) };
 }
 
-/** In a transaction, which not every pooler gives. A standby may become the primary. */
+/** In a transaction, which not every pooler allows. A standby may become the primary. */
 async function checkUsable(pool: Pool, logger: Logger): Promise<void> {
   const [server] = await transaction(pool, logger, (sql) =>
     sql.query<{ version: string; is_old: boolean; takes_writes: boolean }>(
@@ -84,7 +83,7 @@ async function checkUsable(pool: Pool, logger: Logger): Promise<void> {
 const oldestVersionNumber = 150_000;
 const lookEveryMs = 250;
 const keepAliveAfterMs = 10_000;
-/** The longest a timer takes, 24 days: the driver takes 0 for none given. */
+/** The longest a timer takes, 24 days: the driver reads 0 as not set. */
 const withoutEndMs = 2 ** 31 - 1;
 
 function openPool(origin: ServerOrigin, logger: Logger): Pool {
@@ -100,23 +99,23 @@ function openPool(origin: ServerOrigin, logger: Logger): Pool {
     statement_timeout: statementMsMax,
     lock_timeout: postgresLockMsMax,
     idle_in_transaction_session_timeout: postgresIdleInTransactionMsMax,
-    // The server keeps its own time; this is for one that does not answer at all any more.
+    // The server has its own limit; this is for one that does not answer at all.
     query_timeout: answerMsMax,
     keepAlive: true,
-    // Of a server that is gone an unhurried statement hears by this alone.
+    // An unhurried statement notices a dead server by this alone.
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     types: columnTypes(),
   };
   const pool = new Pool(options);
-  // An idle connection that breaks is replaced at the next query. Unhandled, its error
-  // would end the process.
+  // An idle connection that breaks is replaced at the next query. Unhandled, its error would end
+  // the process.
   pool.on("error", (error) => logger.warn({ err: error }, "an idle Postgres connection broke"));
   return pool;
 }
 
 /**
- * `sslmode` means what it means to psql and to every other client: the driver reads `require` as
- * `verify-full` today, warns, and will change.
+ * `sslmode` as psql and other clients read it: the driver reads `require` as `verify-full` today,
+ * warns, and will change.
  */
 function withLibpqMeaning(url: string): string {
   const changed = new URL(url);
@@ -131,7 +130,7 @@ async function transaction<T>(
   { isUnhurried = false }: TransactionOptions = {},
 ): Promise<T> {
   const client = await connect(pool);
-  // The pool hears nothing of a connection in use, but the statement under way fails, too.
+  // The pool does not hear errors of a busy connection, but its statement fails, too.
   const listen = (error: Error): void => logger.warn({ err: error }, "a Postgres connection broke");
   client.on("error", listen);
   let broken: Error | undefined;

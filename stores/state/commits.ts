@@ -1,4 +1,4 @@
-/** What every adapter asks of a commit before it is written. */
+/** Checks that every adapter makes of a commit before it is written. */
 import assert from "node:assert";
 import { type Commit, type Lane, keyBytesMax, rowLanes } from "./state.js";
 
@@ -17,7 +17,6 @@ export function assertFits({ values, published }: Commit, last: bigint): void {
   }
 }
 
-/** What is queued, by lane. */
 export function queuedIn({ queued }: Commit): [lane: Lane, value: Buffer][] {
   return lanes.flatMap((lane): [Lane, Buffer][] => {
     const value = queued[lane];

@@ -1,7 +1,7 @@
 /**
- * The state in the LMDB environment of the embedded log, by the log's own writer: a commit shares a
- * transaction, and its way to the disk, with the records that are appended meanwhile. One process
- * has it, so that who owns a partition need not be written down.
+ * The state in the LMDB environment of the embedded log, by the log's own writer, so that a commit
+ * shares a transaction with the records appended meanwhile. One process has it, so owners of
+ * partitions need not be stored.
  */
 import { randomUUID } from "node:crypto";
 import type { Database, RootDatabase } from "lmdb";
@@ -20,7 +20,6 @@ import {
   type State,
 } from "./state.js";
 
-/** A partition, as it is written with each change. */
 interface Book {
   /** Of the next fact to be booked. */
   readonly offset: number;
@@ -30,16 +29,13 @@ interface Book {
   readonly sealed: Readonly<Partial<Record<RowLane, Seal | undefined>>>;
 }
 
-/** What a partition has in the batch of a lane: its oldest entries, up to one. */
+/** A partition's part of a lane's batch: its oldest entries, up to `last`. */
 interface Seal {
   readonly token: string;
-  /** Sequence of the last of them. */
   readonly last: number;
-  /** Of all of them. */
   readonly bytes: number;
 }
 
-/** What a batch will have of a partition. */
 type Share = Omit<Seal, "token">;
 
 const newBook: Book = { offset: 0, sequence: 0, queuedBytes: 0, sealed: {} };
@@ -50,9 +46,8 @@ export class LmdbState implements State {
   readonly #stored: Database<Book, number>;
   /** As they are on disk. */
   readonly #books: Map<number, Book>;
-  /** Those that the transaction under way changes. */
   readonly #staged = new Map<number, Book>();
-  /** Of the partitions taken: another one at each time. */
+  /** Of the taken partitions; a new one each time. */
   readonly #owners = new Map<number, symbol>();
   readonly #turns = new LaneTurns();
 
@@ -67,7 +62,7 @@ export class LmdbState implements State {
     this.#books = new Map(Array.from(stored, ({ key, value }) => [key, value]));
   }
 
-  /** Called after each transaction of the writer, before those who wait for it are answered. */
+  /** Called after each transaction of the writer, before its callers resolve. */
   ended(durable: boolean): void {
     if (durable) for (const [partition, book] of this.#staged) this.#books.set(partition, book);
     this.#staged.clear();
@@ -75,7 +70,7 @@ export class LmdbState implements State {
 
   async take(partition: number): Promise<OwnedPartition> {
     const owner = Symbol(partition);
-    // In its turn behind the commits of who had it before: none of them can come after it.
+    // In sequence behind the former owner's commits: none of them can come after it.
     const { offset, sequence } = await this.writer.write({
       records: 1,
       bytes: 0,
@@ -139,7 +134,7 @@ export class LmdbState implements State {
 
   async *values(partition: number): AsyncGenerator<readonly [key: string, value: Buffer]> {
     for (let after = ""; ;) {
-      // A page at a time: LMDB cannot use anew what is freed while a read goes on.
+      // A page at a time: LMDB cannot reuse what is freed while a read goes on.
       const page = this.#page(partition, after);
       yield* page;
       const last = page.at(-1);
@@ -180,8 +175,8 @@ export class LmdbState implements State {
     assertFits(commit, BigInt(last));
     const { offset, values, published } = commit;
     const queued = queuedIn(commit);
-    // Read before the transaction, and still exact within it: messages go with a commit of their
-    // partition only, and if there is one in between, this one is not the next and is fenced.
+    // Read before the transaction, and still exact within it: only commits of this partition remove
+    // messages, and after such a commit this one is fenced.
     const gone = this.#queued("messages", partition, Number(published));
     const bytes = bytesOf(queued);
     const goneBytes = gone.reduce((sum, { value }) => sum + value.length, 0);
@@ -190,7 +185,7 @@ export class LmdbState implements State {
       bytes: bytes + bytesOf(values),
       apply: () => {
         const book = this.#book(partition);
-        // Not thrown: that would leave the transaction of all who share it half written.
+        // Not thrown, which would leave the transaction of all who share it half written.
         if (this.#owners.get(partition) !== owner || book.sequence !== last) return null;
         const next = last + 1;
         for (const [key, value] of values) void this.#values.put([partition, key], value);
@@ -210,7 +205,7 @@ export class LmdbState implements State {
     return sequence;
   }
 
-  /** Of a batch that has entries of the partitions taken. */
+  /** Of a batch that has entries of the taken partitions. */
   #sealedToken(lane: RowLane): string | null {
     const sealed = this.#taken().map(([, book]) => book.sealed[lane]?.token);
     return sealed.find((token) => token !== undefined) ?? null;
@@ -233,7 +228,7 @@ export class LmdbState implements State {
     return token;
   }
 
-  /** By turns of the partitions, so that none waits for the end of another's long queue. */
+  /** Partitions take turns, so that none waits behind another's long queue. */
   #oldest(lane: RowLane, bytesMax: number): Map<number, Share> {
     const queued = this.#taken()
       .flatMap(([partition]) => this.#first(lane, partition, bytesMax))
@@ -249,7 +244,7 @@ export class LmdbState implements State {
     return shares;
   }
 
-  /** What one partition could fill a batch with, and its place in the partition's queue. */
+  /** What one partition could add to a batch, and its place in the partition's queue. */
   #first(lane: RowLane, partition: number, bytesMax: number) {
     const first: { partition: number; place: number; sequence: number; bytes: number }[] = [];
     let sum = 0;
@@ -268,7 +263,6 @@ export class LmdbState implements State {
     );
   }
 
-  /** Up to a sequence. */
   #queued(lane: Lane, partition: number, last: number): Queued[] {
     return Array.from(this.#outbox.getRange(rangeOf(lane, partition, last)), ({ key, value }) => ({
       partition,
@@ -277,7 +271,6 @@ export class LmdbState implements State {
     }));
   }
 
-  /** What each partition has in the batch, in their order. */
   #seals(lane: RowLane, token: string): [partition: number, seal: Seal][] {
     const seals = [...this.#books].flatMap(([partition, { sealed }]): [number, Seal][] => {
       const seal = sealed[lane];
@@ -302,7 +295,7 @@ export class LmdbState implements State {
     return page;
   }
 
-  /** Inside a transaction: with what it changes itself. */
+  /** Inside a transaction: with its own changes. */
   #book(partition: number): Book {
     return this.#staged.get(partition) ?? this.#books.get(partition) ?? newBook;
   }
@@ -316,7 +309,6 @@ export class LmdbState implements State {
   }
 }
 
-/** The entries of a partition, up to the last one given. */
 function rangeOf(lane: Lane, partition: number, last = Number.POSITIVE_INFINITY) {
   return { start: [lane, partition, 0], end: [lane, partition, last + 1] };
 }

@@ -1,6 +1,6 @@
 /**
  * The state in a Postgres database that several processes share (migrations/postgres/0003). A
- * partition's epoch says who has it. What must not happen while another process takes a partition
+ * partition's epoch says who owns it. What must not happen while another process takes a partition
  * locks the partition's row; several rows are always locked in the order of partitions.
  */
 import { randomUUID } from "node:crypto";
@@ -19,7 +19,7 @@ import {
   type State,
 } from "./state.js";
 
-/** What the state says of a partition as it is taken. */
+/** The state of a partition as it is taken. */
 interface Taken {
   readonly epoch: bigint;
   readonly next_offset: bigint;
@@ -28,7 +28,7 @@ interface Taken {
 
 interface Committed {
   readonly sequence: bigint;
-  /** Of the messages that are published. */
+  /** Of the published messages. */
   readonly removed_bytes: bigint;
 }
 
@@ -37,18 +37,16 @@ interface Sealed {
   readonly is_again: boolean;
 }
 
-/** What a batch had of a partition. */
 interface Removed {
   readonly partition: number;
   readonly epoch: bigint;
   readonly bytes: bigint;
 }
 
-/** A key and its value. */
 type Entry = readonly [key: string, value: Buffer];
 
 export class PostgresState implements State {
-  /** By partition, of those taken: another process may have taken them since. */
+  /** By taken partition; another process may have taken it since. */
   readonly #epochs = new Map<number, bigint>();
   readonly #turns = new LaneTurns();
   readonly #queuedBytes = new QueuedBytes(() => this.#askQueuedBytes());
@@ -84,9 +82,9 @@ export class PostgresState implements State {
         const sealed = await this.#sealed(lane, bytesMax);
         if (sealed === undefined) return null;
         const { token, is_again: isAgain } = sealed;
-        // Read by themselves: as long as what locks partitions is answered, nobody can take them.
+        // Read separately: while what locks partitions is answered, nobody can take them.
         const entries = await this.#entries(lane, token);
-        // Another who has a part of the batch may have removed it since.
+        // Another owner of a part of the batch may have removed it since.
         if (entries.length > 0) return { lane, token, entries, isAgain };
       }
     });
@@ -96,7 +94,7 @@ export class PostgresState implements State {
     return this.#turns.take(lane, async () => {
       await this.#queuedBytes.during(async () => {
         const removed = await this.postgres.query<Removed>(removeSql, [lane, token]);
-        // Those that another has are not counted here.
+        // Entries of other owners are not counted here.
         const own = removed.filter((one) => this.#epochs.get(one.partition) === one.epoch);
         const removedBytes = own.reduce((sum, { bytes }) => sum + Number(bytes), 0);
         return { queuedBytes: 0, removedBytes };
@@ -139,7 +137,7 @@ export class PostgresState implements State {
     );
   }
 
-  /** The database is closed by who opened it. */
+  /** Whoever opened the database closes it. */
   async close(): Promise<void> {}
 
   #unpublished(partition: number): Promise<Queued[]> {
@@ -220,13 +218,12 @@ export class PostgresState implements State {
     return Number(row?.bytes ?? 0n);
   }
 
-  /** For `held`. */
   #held(): [partitions: number[], epochs: bigint[]] {
     return [[...this.#epochs.keys()], [...this.#epochs.values()]];
   }
 }
 
-/** Waits for a commit, or a sealing, of who has it. */
+/** Waits for a commit or a sealing of the present owner. */
 const takeSql = `
   INSERT INTO book_partitions (partition, epoch, next_offset, sequence, queued_bytes)
   VALUES ($1, 1, 0, 0, 0)
@@ -234,12 +231,10 @@ const takeSql = `
   RETURNING epoch, next_offset, sequence`;
 
 /**
- * One statement, so one transaction and one way to the server. The sequence is asked, too: what
- * was committed although its answer was lost is not committed again.
- *
- * Messages are seen as they were when the statement began. That is enough: only a commit removes
- * some, and if one got ahead of this, its sequence is another. The partition comes first, as it is
- * what clearing locks first.
+ * One statement, so one transaction and one round trip. It checks the sequence, too, so that a
+ * commit whose answer was lost is not repeated. It sees messages as they were when the statement
+ * began, which is enough: only a commit removes some, and after another commit the sequence
+ * differs. The partition comes first, because clearing locks it first.
  */
 const commitSql = `
   WITH place AS (
@@ -270,8 +265,9 @@ const commitSql = `
   FROM place`;
 
 /**
- * All values in one and where each begins, counted from 1: one goes to the server as it is, many as
- * the text of an array, which Postgres reads sixteen times as slowly (5 MB: 790 ms and 50).
+ * All values in one buffer, and where each begins, counted from 1. One value goes to the server as
+ * it is; many would go as the text of an array, which Postgres reads sixteen times as slowly (5 MB:
+ * 790 ms and 50).
  */
 function joined(entries: readonly Entry[]) {
   const values = entries.map(([, value]) => value);
@@ -281,18 +277,15 @@ function joined(entries: readonly Entry[]) {
   return { starts, lengths, bytes: Buffer.concat(values) };
 }
 
-/** The partitions taken here, each with its epoch. */
+/** The partitions taken here, with their epochs. */
 const held = "unnest($1::int4[], $2::int8[]) AS held (partition, epoch)";
 
 /**
- * The token of any batch that has entries of the partitions held, else of a new one, by turns of
- * the partitions, so that none waits for the end of another's long queue. Where nothing is queued,
- * nothing is locked or written.
- *
- * From the check of who has a partition until the batch is sealed nobody can take it. All else is
- * seen as it was when the statement began, before it waited for a lock. That is enough: of a
- * partition that is held nobody else has sealed anything since it was taken. A batch may have been
- * removed meanwhile; then it has no entries any more.
+ * The token of any batch that has entries of the held partitions, else of a new one. Partitions
+ * take turns, so that none waits behind another's long queue. Where nothing is queued, nothing is
+ * locked or written. Nobody can take a partition between the check of its owner and the sealing.
+ * All else is seen as it was when the statement began, which is enough: nobody else seals entries
+ * of a held partition. A batch that was removed meanwhile has no entries.
  */
 const sealSql = `
   WITH owned AS (
@@ -327,7 +320,7 @@ const sealSql = `
   UNION ALL
   SELECT token, true FROM sealed`;
 
-/** Where two remove a batch at once, the second waits for the first and finds nothing to remove. */
+/** Of two removals of a batch at once, the second waits for the first and finds nothing. */
 const removeSql = `
   WITH locked AS (
     SELECT partition FROM book_partitions
@@ -348,7 +341,7 @@ const removeSql = `
   FROM freed WHERE book_partitions.partition = freed.partition
   RETURNING book_partitions.partition, epoch, freed.bytes`;
 
-/** Up to the value that goes beyond the bytes allowed. */
+/** Up to the value that exceeds the bytes allowed. */
 const pageSql = `
   WITH page AS (
     SELECT key, value FROM book_values WHERE partition = $1 AND key > $2 ORDER BY key LIMIT $3

@@ -1,12 +1,11 @@
 /**
- * How many bytes are queued, where other processes have a part in it: asked of the server once in a
- * while, and counted on from what this process queues and removes itself. What is reported is never
- * less than what is queued, as far as this process has heard; until the next asking it may be more.
+ * How many bytes are queued where other processes share the outbox: asked of the server now and
+ * then, and updated by what this process queues and removes itself. Never less than what is queued,
+ * as far as this process knows.
  */
-/** What others removed, or took over, is noticed after this long. */
+/** How late it notices what others removed or took over. */
 const askedEveryMs = 1_000;
 
-/** What one piece of work changes. */
 export interface ByteChange {
   readonly queuedBytes: number;
   readonly removedBytes: number;
@@ -16,7 +15,6 @@ interface Count {
   readonly atMs: number;
   readonly asked: Promise<number>;
   isAnswered: boolean;
-  /** What came since it was asked. */
   changeBytes: number;
 }
 
@@ -30,7 +28,7 @@ export class QueuedBytes {
     return (await count.asked) + count.changeBytes;
   }
 
-  /** The next who wants to know asks the server. */
+  /** The next caller asks the server. */
   forget(): void {
     this.#count = null;
   }
@@ -43,7 +41,7 @@ export class QueuedBytes {
       const count = this.#count;
       if (count !== null) {
         count.changeBytes += change.queuedBytes;
-        // The answer may have known already of what was under way as it was asked.
+        // The answer may have included work that was under way.
         if (count === before) count.changeBytes -= change.removedBytes;
       }
       return change;

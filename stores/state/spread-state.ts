@@ -1,13 +1,13 @@
 /**
- * The state in several databases: each has the partitions whose number, divided by how many
- * databases there are, leaves its place. Nothing is in two of them, so nothing has to be agreed on.
+ * The state in several databases. A partition's number modulo their number decides which has it.
+ * Nothing is in two of them, so they need no agreement.
  */
 import { LaneTurns } from "./lane-turns.js";
 import type { OwnedPartition, RowLane, SealedBatch, State } from "./state.js";
 
 export class SpreadState implements State {
   readonly #turns = new LaneTurns();
-  /** By lane: the place that is asked first for a batch. */
+  /** By lane: the database that is asked first for a batch. */
   readonly #next = new Map<RowLane, number>();
 
   /** @param states in the order of the setting; without any, no partition can be taken */
@@ -32,7 +32,7 @@ export class SpreadState implements State {
     });
   }
 
-  /** The token says nothing of where it was sealed, and where it was not it removes nothing. */
+  /** The token does not say where it was sealed; elsewhere it removes nothing. */
   remove(batch: Pick<SealedBatch, "lane" | "token">): Promise<void> {
     return this.#turns.take(batch.lane, async () => {
       const place = this.#next.get(batch.lane) ?? 0;

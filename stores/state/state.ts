@@ -33,10 +33,10 @@ export interface Queued {
 /** Entries of one lane, in the order of partition and sequence. */
 export interface SealedBatch {
   readonly lane: RowLane;
-  /** No other batch has or had it. Letters, digits, `-` and `:`. */
+  /** Unique for ever. Letters, digits, `-` and `:`. */
   readonly token: string;
   readonly entries: readonly Queued[];
-  /** It may have been given before, here or to another process, and be written in part. */
+  /** It may have been given before, here or to another process, and be partly written. */
   readonly isAgain: boolean;
 }
 
@@ -53,59 +53,59 @@ export interface Commit {
 /** Of a key, in UTF-8; at least one, and none is NUL. */
 export const keyBytesMax = 200;
 
-/** Entries of one batch, however small they are. */
 export const sealedEntriesMax = 1_000;
 
-/** A partition of the facts topic, in the hands of one owner. */
+/** A partition of the facts topic and its state, for its owner. */
 export interface OwnedPartition {
   readonly partition: number;
-  /** Of the next fact to be booked; 0 when none ever was. */
+  /** Of the next fact to be booked; 0 before the first. */
   readonly offset: bigint;
-  /** Of the last commit; 0 when there was none. */
+  /** Of the last commit; 0 before the first. */
   readonly sequence: bigint;
-  /** The queued messages that no commit said to be published, in their order. */
+  /** The queued messages that no commit has marked as published, in order. */
   unpublished(): Promise<Queued[]>;
-  /** False: another has taken it since. */
+  /** False: another process has taken it since. */
   isHeld(): Promise<boolean>;
-  /** The values there are, by key. */
+  /** By key; missing ones are left out. */
   read(keys: readonly string[]): Promise<Map<string, Buffer>>;
   /**
-   * One at a time: of two that are under way at once, one is fenced. After any failure but Fenced
-   * it may be repeated as it was: where the first try succeeded after all (a server's answer may be
-   * lost), the second is fenced, and the partition has to be taken again.
-   * @returns its sequence. @throws Fenced
+   * One at a time: of two at once, one is fenced. After any failure but Fenced it may be repeated
+   * as it was: if the first try succeeded after all (a server's answer may be lost), the second is
+   * fenced, and the partition has to be taken again.
+   * @returns its sequence.
+   * @throws Fenced
    */
   commit(commit: Commit): Promise<bigint>;
 }
 
 export interface State {
-  /** From now on nobody who had it before can commit. */
+  /** No earlier owner can commit from now on. */
   take(partition: number): Promise<OwnedPartition>;
   /**
    * The next batch of a lane, of all partitions taken by this process: one that was sealed and not
-   * removed yet, else a new one of the oldest entries of each partition, one at least and else up
-   * to `bytesMax` and `sealedEntriesMax`. Partitions that another process took since are left out.
+   * removed yet, else a new one of the oldest entries of each partition, at least one and up to
+   * `bytesMax` and `sealedEntriesMax`. Partitions that another process took since are left out.
    * @returns null when nothing is queued
    */
   seal(lane: RowLane, bytesMax: number): Promise<SealedBatch | null>;
-  /** All of it is written. Repeated, it changes nothing. */
+  /** To be called when all of it is written. May be repeated. */
   remove(batch: Pick<SealedBatch, "lane" | "token">): Promise<void>;
   /**
-   * Bytes that are queued of the partitions taken by this process, all lanes together. Cheap enough
-   * to be asked before each commit: for a second it may count what others removed, or took over.
+   * Bytes queued by the partitions of this process, all lanes together. Cheap enough to be asked
+   * before each commit: for a second it may include what others removed or took over.
    */
   queuedBytes(): Promise<number>;
   /** All values of a partition, in the order of their keys, for rebuilding. */
   values(partition: number): AsyncIterable<readonly [key: string, value: Buffer]>;
   /**
-   * Forgets all values, offsets and what is queued; nobody may be booking. Partitions have to be
+   * Forgets all values, offsets and queued entries; nobody may be booking. Partitions have to be
    * taken again.
    */
   clear(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The partition was taken by another, or a commit that was thought to have failed had not. */
+/** Another process took the partition, or a commit succeeded that seemed to have failed. */
 export class Fenced extends TryLater {
   override readonly name = "Fenced";
 

@@ -1,7 +1,7 @@
 /**
- * Accounts outside the vault are keyed hashes: no e-mail, no name, and no guessing by hashing a
- * list of customer ids (`definitions.md`, Vault). The key is drawn once, kept sealed, and outlives
- * a rotation of the vault key, because accounts must keep their names for ever.
+ * Accounts outside the vault are keyed hashes, so that nobody can find a customer by hashing a list
+ * of ids (`definitions.md`, Vault). The key is drawn once, kept sealed, and outlives rotations of
+ * the vault key, because accounts keep their names for ever.
  */
 import { createHmac, createSecretKey } from "node:crypto";
 import { LRUCache } from "lru-cache";
@@ -19,7 +19,7 @@ export type HashAccount = (
   account: string,
 ) => string;
 
-/** What a raw event lies under on the log: never too long, and nothing that its sender chose. */
+/** The key of a raw event on the log: never too long, and nothing that its sender chose. */
 export function rawKey(
   hash: HashAccount,
   { workspace, environment, provider, event_id: id }: RawEventMeta,
@@ -28,7 +28,7 @@ export function rawKey(
   return `${workspace}:${hash(workspace, environment, provider, accountHint ?? id)}`;
 }
 
-/** 184 bits need 31 characters; 186 would be the most that fit in 32. */
+/** 184 bits need 31 characters; at most 186 fit in 32. */
 const hashBytes = 23;
 const hashLength = 32;
 /** The events of one purchase come together and name the same account and payment. */
@@ -50,7 +50,7 @@ export async function accountHasher(postgres: Postgres, vault: Vault): Promise<H
 }
 
 /**
- * Names this installation, wherever it was restored or moved to: each has drawn a key of its own.
+ * Identifies this installation, wherever it was restored or moved to, because each has its own key.
  * @returns 16 hexadecimal digits
  */
 export async function installationId(postgres: Postgres, vault: Vault): Promise<string> {

@@ -1,7 +1,7 @@
 /**
- * Secrets the service made for itself, in Postgres, sealed by the vault: the key accounts are
- * hashed with, and the previous vault keys. So the current vault key opens all that was ever
- * sealed, and nobody has to keep an old one (docs/decisions, The key ring).
+ * Secrets the service made for itself, in Postgres, sealed by the vault: the key for hashing
+ * accounts, and the previous vault keys. So the current vault key opens all that was ever sealed,
+ * and nobody has to keep an old one (docs/decisions/backups-and-keys.md).
  */
 import { randomBytes } from "node:crypto";
 import { ConfigError } from "../../config.js";
@@ -9,15 +9,12 @@ import type { Postgres } from "../postgres/postgres.js";
 import { durably } from "../postgres/rows.js";
 import { type Vault, SealBroken, sealedUnder, vaultKeyId } from "./vault.js";
 
-/** What a sealed secret is bound to. */
+/** The name that a sealed secret is bound to. */
 export function boundToName(name: string): Buffer {
   return Buffer.from(`sealed_secrets:${name}`);
 }
 
-/**
- * 32 random bytes, drawn once and the same ever since: what is hashed with them keeps its hash
- * through rotations of the vault key.
- */
+/** 32 random bytes, drawn once: hashes made with them survive rotations of the vault key. */
 export async function ownSecret(postgres: Postgres, vault: Vault, name: string): Promise<Buffer> {
   const associated = boundToName(name);
   // Two processes may start at once: both then read the one that was first.
@@ -41,13 +38,13 @@ export async function ownSecret(postgres: Postgres, vault: Vault, name: string):
 }
 
 /**
- * Teaches the vault the keys before the current one.
+ * Teaches the vault the earlier keys.
  * @throws ConfigError when the vault's key is not the one of this installation
  */
 export async function learnPreviousKeys(postgres: Postgres, vault: Vault): Promise<void> {
   const secrets = await readSecrets(postgres);
   const order = inOrderOfKeys(secrets, vault.keyId);
-  // What the current key does not lead to, the previous one may that was given beside it.
+  // Secrets that the current key does not open, the given previous one may.
   for (const { name, sealed } of [...order, ...secrets.filter((one) => !order.includes(one))]) {
     const secret = open(vault, name, sealed);
     if (name.startsWith(ringPrefix)) vault.learn(secret.toString("hex"));
@@ -55,8 +52,8 @@ export async function learnPreviousKeys(postgres: Postgres, vault: Vault): Promi
 }
 
 /**
- * Whether the current key alone leads to every secret of this installation. It does not from the
- * first secret a rotation seals under a key to come until its end.
+ * Whether the current key alone leads to every secret of this installation. During a rotation it
+ * does not.
  */
 export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<boolean> {
   const secrets = await readSecrets(postgres);
@@ -79,7 +76,10 @@ export async function leadsToAll(postgres: Postgres, vault: Vault): Promise<bool
   return rows.every(({ key }) => known.has(key));
 }
 
-/** Those the key leads to, through the keys in the ring, each behind the one it is sealed under. */
+/**
+ * The secrets the key leads to, through the keys in the ring, each after the one it is sealed
+ * under.
+ */
 function inOrderOfKeys(secrets: readonly Secret[], keyId: string): Secret[] {
   const led: Secret[] = [];
   const known = new Set([keyId]);
@@ -96,7 +96,7 @@ function keyIn(name: string): string | null {
   return name.startsWith(ringPrefix) ? name.slice(ringPrefix.length) : null;
 }
 
-/** Puts a key that opens into the ring, sealed under the one that seals. Safe to repeat. */
+/** Puts an old key into the ring, sealed under the current one. Safe to repeat. */
 export async function keepPreviousKey(
   postgres: Postgres,
   vault: Vault,

@@ -1,4 +1,3 @@
-/** Secrets and ids drawn at random. */
 import { randomInt } from "node:crypto";
 import { base62Alphabet } from "../../schemas/base62.js";
 

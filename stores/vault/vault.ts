@@ -16,12 +16,12 @@ export function vaultKeyId(keyHex: string): string {
   return masterKey(keyHex).id.toString("hex");
 }
 
-/** The id of the master key a sealed value needs, as it says itself. */
+/** The id of the master key that a sealed value needs. */
 export function sealedUnder(sealed: Buffer): string {
   return sealed.toString("hex", 1, saltAt);
 }
 
-/** The value was changed, its associated data was, or its master key is not here. */
+/** The value or its associated data was changed, or its master key is missing. */
 export class SealBroken extends Error {
   override readonly name = "SealBroken";
 }
@@ -34,9 +34,9 @@ const tagBytes = 16;
 const saltAt = 1 + keyIdBytes;
 const nonceAt = saltAt + saltBytes;
 const textAt = nonceAt + nonceBytes;
-/** Far under the bound of AES-GCM for one key (NIST SP 800-38D: 2^32). */
+/** Far below the bound of AES-GCM for one key (NIST SP 800-38D: 2^32). */
 const sealsPerDataKeyMax = 2 ** 31;
-/** One a process start that is read again; a derivation costs about 10 µs. */
+/** One for each process start that is read; a derivation costs about 10 µs. */
 const derivedKeysMax = 256;
 
 /**
@@ -83,7 +83,7 @@ export function openVault(keyHex: string, previousHex?: string) {
       return Buffer.concat([sealing.head, nonce, text, cipher.getAuthTag()]);
     },
 
-    /** @throws SealBroken when a byte of the value or of the associated data is not as sealed */
+    /** @throws SealBroken when a byte of the value or of the associated data was changed */
     open(sealed: Buffer, associated: Buffer): Buffer {
       if (sealed.length < textAt + tagBytes || sealed[0] !== version) {
         throw new SealBroken("this is no sealed value");
@@ -101,23 +101,22 @@ export function openVault(keyHex: string, previousHex?: string) {
       return plain;
     },
 
-    /** False for what the previous master key sealed: it should be sealed again. */
+    /** False for what the previous master key sealed, which should be sealed again. */
     isCurrent: (sealed: Buffer) => sealed.subarray(1, saltAt).equals(current.id),
 
     /** A key of 32 bytes for one purpose, the same in every process with this master key. */
     deriveKey: (purpose: string) => derive(current.key, Buffer.alloc(0), `purpose:${purpose}`),
 
-    /** Another master key that opens and never seals: 64 hexadecimal characters. */
+    /** Adds another master key that opens and never seals: 64 hexadecimal characters. */
     learn,
 
-    /** The fingerprint of the master key that seals: says which key, and nothing about it. */
+    /** The fingerprint of the master key that seals: it reveals nothing about the key. */
     keyId: current.id.toString("hex"),
   };
 }
 
 interface MasterKey {
   readonly key: Buffer;
-  /** A fingerprint: says which key, and nothing about it. */
   readonly id: Buffer;
 }
 

@@ -1,19 +1,18 @@
 /**
  * What a consumer group has still to handle of a topic, by receipt time, of all workspaces or of
- * one. Each record is looked at once, however often it is asked for, so that asking costs little
- * even far behind.
+ * one. Each record is looked at once, however often it is asked for, so asking costs little even
+ * far behind.
  */
 import type { Topic } from "../../schemas/records/records.js";
 import type { Log, LogRecord } from "../log/log.js";
 
-/** What of the log is looked at. */
 export type ReadableLog = Pick<Log, "committed" | "ends" | "handled" | "read">;
 
 /** What is known of a record before it is handled. */
 export interface Waits {
   /** ms since 1970; Infinity: nobody waits for it */
   readonly receivedAt: number;
-  /** Where the record holds up its own workspace alone. */
+  /** Set where the record holds up only its own workspace. */
   readonly workspace?: string;
 }
 
@@ -30,7 +29,7 @@ export async function recordsBehind(
   return ends.reduce((sum, end, partition) => sum + Number(end - (offsets[partition] ?? 0n)), 0);
 }
 
-/** Records read at a time; between them others get their turn. */
+/** Records read at a time; in between, other work gets its turn. */
 const recordsAtOnce = 1_000;
 
 export class Backlog {
@@ -38,7 +37,7 @@ export class Backlog {
   #looking: Promise<void> | null = null;
   #next: Promise<void> | null = null;
 
-  /** @param passed which offset of the group a record must lie before, not to wait any more */
+  /** @param passed the offset of the group before which records do not wait any more */
   constructor(
     private readonly log: ReadableLog,
     private readonly topic: Topic,
@@ -48,8 +47,8 @@ export class Backlog {
   ) {}
 
   /**
-   * ms since 1970; Infinity when nothing waits. What a later look has found by then is reported
-   * too: it is as true.
+   * ms since 1970; Infinity when nothing waits. It may include what a later look has found, which
+   * is as true.
    * @param workspace only what holds up this one; left out: all
    */
   async earliestWaiting(workspace?: string): Promise<number> {
@@ -58,8 +57,8 @@ export class Backlog {
   }
 
   /**
-   * One look at a time; those who ask meanwhile share the next one, because the running one may
-   * have begun before what they ask for.
+   * One look at a time. Callers during a look share the next one, because the running one may have
+   * begun before what they ask for.
    */
   #looked(): Promise<void> {
     if (this.#next !== null) return this.#next;
@@ -79,7 +78,7 @@ export class Backlog {
   }
 
   async #look(): Promise<void> {
-    // In this order: what other processes append and handle meanwhile is then seen as waiting.
+    // In this order, what other processes append and handle meanwhile is seen as waiting.
     const offsets = await this.log[this.passed](this.topic, this.group);
     const ends = await this.log.ends(this.topic);
     for (const [partition, handled] of offsets.entries()) {
@@ -89,7 +88,7 @@ export class Backlog {
       waiting.forget(handled);
       for (let end = ends[partition] ?? 0n; waiting.next < end;) {
         const records = await this.log.read(this.topic, partition, waiting.next, recordsAtOnce);
-        // Retention may have taken what was not handled: then there is nothing to wait for.
+        // Retention may have removed what was not handled; then nothing waits.
         if (records.length === 0) break;
         for (const record of records) waiting.add(record.offset, this.waits(record));
       }
@@ -98,11 +97,8 @@ export class Backlog {
   }
 }
 
-/** One partition's waiting records. */
 class Waiting {
-  /** Offset of the next record to look at. */
   next = 0n;
-  /** Those before wait no more. */
   handled = 0n;
   readonly #ofAll = new ReceiptTimes();
   readonly #ofOne = new Map<string, ReceiptTimes>();
@@ -143,9 +139,8 @@ class Waiting {
 }
 
 /**
- * Receipt times as a queue whose front is the earliest: records lie nearly, not exactly, in the
- * order of receipt, and one that has a later, earlier received one behind it can never be the
- * earliest again.
+ * Receipt times as a queue whose front is the earliest. Records lie nearly, but not exactly, in
+ * order of receipt: one with an earlier receipt behind it can never be the earliest again.
  */
 class ReceiptTimes {
   #front = 0;

@@ -1,6 +1,6 @@
 /**
- * The calls that are being taken: each is stamped with its receipt time and counted until its
- * record is in the log or it was refused. `complete_to` stays below the earliest of them.
+ * The calls being taken: each is stamped with its receipt time and counted until its record is in
+ * the log or it was refused. `complete_to` stays below the earliest of them.
  */
 import { AppendUncertain, kafkaLateMsMax } from "../log/log.js";
 import type { PersistedWatermark } from "./persisted-watermark.js";
@@ -8,16 +8,19 @@ import type { PersistedWatermark } from "./persisted-watermark.js";
 export interface Receipt {
   /** ms since 1970 */
   readonly receivedAt: number;
-  /** The call was not taken, or its record is in the log. */
+  /** The call was refused, or its record is in the log. */
   settle(): void;
   /**
-   * The call was refused, but its record may still come to lie in the log for a while.
-   * @param stored resolves when it lies there; rejects when that stays unknown
+   * The call was refused, but its record may still appear in the log.
+   * @param stored resolves when it is there; rejects when that stays unknown
    */
   settleLater(stored: Promise<void>): void;
 }
 
-/** Takes what was stamped; its receipt is settled when that ends, or when nothing can follow. */
+/**
+ * Does the work of a stamped call; its receipt is settled when that ends, or when no record can
+ * follow.
+ */
 export async function settledAfter<Result>(
   receipt: Receipt,
   take: () => Promise<Result>,
@@ -36,7 +39,7 @@ export async function settledAfter<Result>(
 /** Calls in flight, in ms since 1970: no other call, now or later, is earlier than `others`. */
 export interface InFlight {
   readonly others: number;
-  /** The earliest of each workspace; only its own figures wait for it. */
+  /** The earliest of each workspace, for which only its own figures wait. */
   readonly byWorkspace: ReadonlyMap<string, number>;
 }
 
@@ -54,9 +57,11 @@ export interface InFlightReceipts {
    * @throws when it cannot be counted now
    */
   receive(notBefore: number, workspace?: string): Receipt;
-  /** To be asked right before a record goes to the log. @throws when its stamp counts no more */
+  /**
+   * To be called right before a record goes to the log.
+   * @throws when its stamp counts no more
+   */
   check(receivedAt: number): void;
-  /** Calls in flight in this process. */
   readonly calls: number;
   /** ms since 1970; no call of the workspace in flight, now or later, is earlier; or of any. */
   earliest(workspace?: string): Promise<number>;
@@ -115,7 +120,7 @@ export class LocalReceipts implements InFlightReceipts {
     return { others, byWorkspace };
   }
 
-  /** ms until no record of a call that was refused can follow. */
+  /** ms until no record of a refused call can follow. */
   get lateMs(): number {
     return this.#late.leftMs;
   }
@@ -126,7 +131,7 @@ export class LocalReceipts implements InFlightReceipts {
     return this.kept === undefined ? earliest : this.kept.upTo(earliest);
   }
 
-  /** After all that processes before this one have reported. */
+  /** Later than all that earlier processes have reported. */
   #clock(): number {
     return this.kept === undefined ? this.now() : Math.max(this.now(), this.kept.floor + 1);
   }

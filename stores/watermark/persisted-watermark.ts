@@ -1,17 +1,16 @@
 /**
  * Up to when `complete_to` was reported, kept in Postgres across restarts and always a little
- * ahead, so that an answer need not wait for a write. A process that starts by a clock that was set
- * back meanwhile stamps nothing at or before it: what was reported as known at a moment stays as it
- * was.
+ * ahead, so that an answer need not wait for a write. If the clock was set back meanwhile, a new
+ * process stamps nothing at or before it: what was reported as known at a moment stays final.
  */
 import type { Config } from "../../config.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Postgres } from "../postgres/postgres.js";
 
-/** A clock set back by more than that over a restart is not waited for: the start is refused. */
+/** After a larger step back of the clock the start is refused instead of waiting. */
 export const clockSetBackMsMax = 2 * 60 * 60 * 1000;
 
-/** For a person: what this process would stamp was reported as complete long ago. */
+/** What this process would stamp was reported as complete before. */
 export class ClockSetBack extends Error {
   override readonly name = "ClockSetBack";
 
@@ -34,7 +33,7 @@ export class PersistedWatermark {
   private constructor(
     private readonly postgres: Postgres,
     private readonly logger: Logger,
-    /** ms: what is kept is ahead of the clock by that much. */
+    /** ms by which the kept value is ahead of the clock. */
     private readonly aheadMs: number,
     /** ms since 1970: what others reported before is not later. */
     readonly floor: number,
@@ -73,16 +72,16 @@ export class PersistedWatermark {
     return opened;
   }
 
-  /** @returns `at`, ms since 1970, once it may be reported. Mostly it may already. */
+  /** @returns `at`, ms since 1970, once it may be reported, which is mostly at once */
   async upTo(at: number): Promise<number> {
-    // Ahead of time nobody waits for it, and when it fails the next one tries again.
+    // Nobody waits for it; after a failure the next call tries again.
     if (at > this.kept - this.aheadMs / 2) this.#keepAhead(at).catch(() => undefined);
     while (at > this.kept) await this.#keepAhead(at);
     this.#latest = Math.max(this.#latest, at);
     return at;
   }
 
-  /** For who is alone: the next process need not begin ahead of the clock. */
+  /** For a process that is alone: the next one need not begin ahead of the clock. */
   async end(): Promise<void> {
     await this.#keeping?.catch(() => undefined);
     try {

@@ -21,7 +21,7 @@ import { type ClockGiven, PersistedWatermark } from "./persisted-watermark.js";
 const promiseEveryMs = 200;
 /** How long callers share an answer of Postgres. */
 const askEveryMs = 50;
-/** Before a promise lapses: for what a statement may take on its way. */
+/** Before a promise expires, for the time a statement may take on its way. */
 const marginMs = 2_000;
 
 /** @throws OthersRun beside a command that must be alone, ClockSetBack */
@@ -34,7 +34,7 @@ export async function openSharedReceipts(given: SharedReceiptsGiven): Promise<In
 }
 
 interface SharedReceiptsGiven {
-  /** The name of this process, which no other has or had. */
+  /** The unique name of this process. */
   readonly process: string;
   readonly postgres: Postgres;
   readonly logger: Logger;
@@ -42,15 +42,15 @@ interface SharedReceiptsGiven {
   readonly releases: Releases;
   readonly now: () => number;
   /**
-   * Called when it was silent for so long that a command could begin which must be alone: it
-   * should end at once.
+   * Called when it was silent so long that a command that must be alone could begin: it should end
+   * at once.
    */
   readonly onOthers: (why: OthersRun) => void;
 }
 
 /**
  * Processes that have promised nothing for a while: killed, stopped or cut off. None while this one
- * is late itself: on a machine or a Postgres that is too busy the others may be no less alive.
+ * is late itself, because on a busy machine or Postgres the others may be alive.
  */
 export async function silentProcesses(postgres: Postgres, own: string): Promise<Set<string>> {
   const rows = await postgres.query<{ process: string }>(
@@ -62,7 +62,7 @@ export async function silentProcesses(postgres: Postgres, own: string): Promise<
   return new Set(rows.map(({ process }) => process));
 }
 
-/** Twenty promises missed; and as many as say that this process is late, too. */
+/** Twenty promises missed; as many show that this process is late, too. */
 const silentMs = 20 * promiseEveryMs;
 const lateOwnMs = 5 * promiseEveryMs;
 
@@ -72,9 +72,9 @@ class SharedReceipts implements InFlightReceipts {
   #ended: Promise<void> = Promise.resolve();
   /** ms since 1970: the last promise, or the moment of joining. Later stamps are not below it. */
   #promised = 0;
-  /** On `performance.now()`: until then the last promise holds. */
+  /** On `performance.now()`: the last promise holds until then. */
   #holdsUntil = 0;
-  /** ms since 1970: stamps before it are from a time whose promise lapsed. */
+  /** ms since 1970: stamps before it are from a time whose promise expired. */
   #joinedAt = 0;
   #reported: PersistedWatermark | null = null;
   #asked: { readonly inFlight: Promise<InFlight>; readonly until: number } | null = null;
@@ -100,7 +100,7 @@ class SharedReceipts implements InFlightReceipts {
     this.#stopping.abort();
     await this.#ended;
     const { lateMs } = this.#own;
-    // The last promise stays for as long as records may follow that were sent and refused.
+    // The last promise stays while records that were sent and refused may follow.
     const left =
       lateMs === 0
         ? this.postgres.query("DELETE FROM ingest_processes WHERE process = $1", [this.process])
@@ -158,16 +158,16 @@ class SharedReceipts implements InFlightReceipts {
           );
         }
       }
-      // Rejects when stopping: that is the end of the loop.
+      // Rejects when stopping, which ends the loop.
       await pause(promiseEveryMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** @returns false when the last promise has lapsed, or nearly */
+  /** @returns false when the last promise has expired, or nearly */
   async #promise(): Promise<boolean> {
     const begun = performance.now();
     const { inFlight } = this.#own;
-    // From here on, so that no stamp slips below while Postgres is told.
+    // Set first, so that no stamp slips below while Postgres stores it.
     this.#promised = Math.max(this.#promised, inFlight.others);
     const kept = await this.postgres.query(
       `UPDATE ingest_processes SET earliest = $2, others = $3, by_workspace = $4,
@@ -218,7 +218,7 @@ class SharedReceipts implements InFlightReceipts {
     return Number(row.at);
   }
 
-  /** Without any promise, that of the next to come: it will be later than now. */
+  /** Without any promise, the next one counts, which will be later than now. */
   async #ask(): Promise<InFlight> {
     const rows = await this.postgres.query<{
       now: bigint;

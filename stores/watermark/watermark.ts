@@ -1,8 +1,6 @@
 /**
  * The receipt clock and `complete_to`: the receipt time up to which everything taken has been
- * booked. Events are stamped after it, answers carry it.
- *
- * A receipt time is never at or before a `complete_to` already reported, so an answer "as known at
+ * booked. A receipt time is never at or before a reported `complete_to`, so an answer "as known at
  * T" is final. Events that are not booked yet are searched in the order they travel (in flight, on
  * the raw topic, on the facts topic), so that none can move past the search.
  */
@@ -18,12 +16,11 @@ import { Backlog, type ReadableLog, type Waits } from "./backlog.js";
 import { type InFlightReceipts, LocalReceipts, type Receipt } from "./in-flight-receipts.js";
 import type { LogRecord } from "../log/log.js";
 
-/** Workspaces of which it is remembered up to when their figures were reported complete. */
 const reportedMomentsMax = 10_000;
 
 /**
- * The consumer groups; the figures of an event are complete when all passed it but the journal,
- * `webhooks`, and `enrich`, whose facts are received when they are answered.
+ * The consumer groups. The figures of an event are complete when all groups passed it but the
+ * journal, `webhooks`, and `enrich`, whose facts are received when they are answered.
  */
 export const groups = {
   journal: "journal",
@@ -43,7 +40,7 @@ export const passages: readonly (readonly [Topic, string])[] = [
   [topics.facts, groups.book],
 ];
 
-/** Beside them those that follow what was booked, for which no figure waits. */
+/** And the groups that follow what was booked, for which no figure waits. */
 export const groupsByTopic: typeof passages = [
   ...passages,
   [topics.transactions, groups.webhooks],
@@ -51,11 +48,11 @@ export const groupsByTopic: typeof passages = [
   [topics.rejected, groups.webhooks],
 ];
 
-/** Transactions are written first; all else within three seconds, at once when asked for. */
+/** Transactions are written first; all else within three seconds, or at once on request. */
 export type Figures = "transactions" | "all";
 
 export class Watermark {
-  /** By what is asked for: the consumers it has to pass, in the order an event does. */
+  /** The consumers that the figures have to pass, in the order an event does. */
   readonly #passages: Readonly<Record<Figures, readonly Backlog[]>>;
   readonly #behind: ((figures: Figures) => void)[] = [];
   readonly #reported = {
@@ -63,7 +60,7 @@ export class Watermark {
     all: new ReportedMoments(),
   };
 
-  /** @param receipts of all processes over the log; its own when left out */
+  /** @param receipts of all processes over the log; default: its own */
   constructor(
     log: ReadableLog,
     now: () => number = Date.now,
@@ -93,24 +90,23 @@ export class Watermark {
   }
 
   /**
-   * To be asked right before what was stamped goes to the log.
+   * To be called right before what was stamped goes to the log.
    * @throws PostgresUnavailable when this process was silent for so long that others went on
    */
   check(receivedAt: number): void {
     this.receipts.check(receivedAt);
   }
 
-  /** @param listener is called when somebody waits for figures that are not complete yet */
+  /** @param listener called when somebody waits for figures that are not complete yet */
   onBehind(listener: (figures: Figures) => void): void {
     this.#behind.push(listener);
   }
 
-  /** Somebody waits for what is booked to be shown. */
+  /** Somebody waits for booked figures to be shown. */
   hurry(figures: Figures): void {
     for (const listener of this.#behind) listener(figures);
   }
 
-  /** Calls in flight in this process. */
   get callsInFlight(): number {
     return this.receipts.calls;
   }
@@ -135,15 +131,13 @@ export class Watermark {
 /** No workspace has an empty id. */
 const everyone = "";
 
-/** The latest moment reported for each workspace. */
 class ReportedMoments {
   readonly #moments = new LRUCache<string, number>({ max: reportedMomentsMax });
-  /** The latest of all. */
   latest = 0;
 
   /**
-   * @returns `moment`, or the later one that was reported before: a group that is set back reports
-   * less. Beyond `reportedMomentsMax` the least recently used is forgotten.
+   * @returns `moment`, or a later one that was reported before, because a group that is set back
+   *   reports less. Beyond `reportedMomentsMax` the least recently used is forgotten.
    */
   report(whom: string, moment: number): number {
     const reported = Math.max(this.#moments.get(whom) ?? 0, moment);

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import {
   type Customers,
-  type ToldCustomer,
+  type ReportedCustomer,
   openCustomers,
 } from "../../workspaces/customers/customers.js";
 import { setCustomerDetails } from "../../workspaces/customers/setting.js";
@@ -42,7 +42,7 @@ describe("Customers", () => {
       vault,
       hashAccount,
     });
-  const told = (named: Partial<ToldCustomer["named"]>, of = workspace): ToldCustomer => ({
+  const told = (named: Partial<ReportedCustomer["named"]>, of = workspace): ReportedCustomer => ({
     workspace: of,
     environment: "live",
     provider: "stripe",
@@ -112,16 +112,16 @@ describe("Customers", () => {
   });
 
   for (const [what, again] of [
-    ["in one batch", (all: ToldCustomer[]) => customers.keep(all)],
+    ["in one batch", (all: ReportedCustomer[]) => customers.keep(all)],
     [
       "one by one",
-      async (all: ToldCustomer[]) => {
+      async (all: ReportedCustomer[]) => {
         for (const one of all) await customers.keep([one]);
       },
     ],
     [
       "by processes that know nothing of each other",
-      async (all: ToldCustomer[]) => {
+      async (all: ReportedCustomer[]) => {
         for (const one of all) await open().keep([one]);
       },
     ],

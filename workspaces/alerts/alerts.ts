@@ -1,7 +1,7 @@
 /**
- * Alerts as they are stored, and whose turn it is to look at one. A process claims an alert by
- * moving its `due_at`; what it finds is written only if nobody changed the alert meanwhile. If it
- * is killed amid a look, the next one judges the same moments again.
+ * Stores alerts and decides which process looks at one. A process claims an alert by moving its
+ * `due_at`; what it finds is written only if nobody changed the alert meanwhile. If it is killed
+ * during a look, the next one judges the same moments again.
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
@@ -81,7 +81,7 @@ export async function findAlert(
   return row === undefined ? null : read(row);
 }
 
-/** With another rule it is watched anew; one that goes on after a pause begins where it is. */
+/** With another rule the alert begins anew; after a pause it continues at the present. */
 export async function changeAlert(
   postgres: Postgres,
   before: Alert,
@@ -121,7 +121,9 @@ export async function deleteAlert(postgres: Postgres, id: string): Promise<void>
   await durably(postgres, "DELETE FROM alerts WHERE id = $1", [id]);
 }
 
-/** From all alerts of the workspace, by who unsubscribes; what waits for them is not sent. */
+/**
+ * Removes a receiver who unsubscribes from all alerts of the workspace, with what waits for them.
+ */
 export async function removeReceiver(
   postgres: Postgres,
   workspace: string,
@@ -165,12 +167,12 @@ export interface Looked {
   readonly judgedTo: Date;
   readonly firedAt: Date | null;
   readonly dueAt: Date;
-  /** When the firing before the look ended; null: it did not. */
+  /** When the firing before the look ended; null: it has not. */
   readonly endedAt: Date | null;
   readonly firings: readonly FoundFiring[];
 }
 
-/** All of it, or nothing when the alert was changed meanwhile. */
+/** Writes all of it, or nothing when the alert was changed meanwhile. */
 export async function noteLooked(
   postgres: Postgres,
   claimed: Alert,
@@ -189,7 +191,7 @@ export async function noteLooked(
   });
 }
 
-/** It is looked at again at its `due_at`, the time of the next try. */
+/** It is looked at again at its `due_at`. */
 export async function noteNotLooked(
   postgres: Postgres,
   { id, due_at: due }: Alert,
@@ -199,7 +201,7 @@ export async function noteNotLooked(
   await durably(postgres, update, [id, due, problem]);
 }
 
-/** What is kept as JSON is read like any other JSON. */
+/** JSON columns are parsed like any other JSON. */
 const kept = z.object({
   rule: alertShape.shape.rule,
   channels: alertShape.shape.channels,

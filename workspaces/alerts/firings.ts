@@ -23,7 +23,7 @@ export interface FiringRecord extends Omit<FoundFiring, "endedAt"> {
   readonly created_at: Date;
 }
 
-/** With the alert's own row, in one transaction: no firing is without its messages. */
+/** In one transaction with the alert's row, so that no firing lacks its messages. */
 export async function insertFirings(
   sql: Sql,
   alert: {
@@ -46,7 +46,7 @@ export async function insertFirings(
         workspace,
         channel: channelText(channel),
         state: "waiting",
-        // Those found meanwhile, by other processes, too, go into the same message.
+        // Firings found meanwhile, by other processes, too, go into the same message.
         due_at: new Date(now.getTime() + limits.alertGatherMs),
       });
     }
@@ -94,7 +94,7 @@ export function messagesOf(
   return postgres.query<MessageRecord>(select, [firings]);
 }
 
-/** By alert, why the last try of a message failed that is not sent. */
+/** By alert: why the last try of an unsent message failed. */
 export async function messageProblems(
   postgres: Postgres,
   alerts: readonly string[],
@@ -109,7 +109,6 @@ export async function messageProblems(
   return new Map(rows.map(({ alert, problem }) => [alert, problem]));
 }
 
-/** A message that is due, with what it says. */
 export interface DueMessage
   extends
     Pick<MessageRecord, "id" | "workspace" | "channel" | "due_at" | "tries">,
@@ -118,7 +117,7 @@ export interface DueMessage
   readonly origin: string;
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export function dueMessages(postgres: Postgres, now: Date): Promise<DueMessage[]> {
   return postgres.query<DueMessage>(
     `SELECT m.id, m.workspace, m.channel, m.due_at, m.tries, f.sentence, f.link, a.quiet, a.origin
@@ -138,7 +137,6 @@ export async function holdMessages(
   await durably(postgres, update, [ids, until]);
 }
 
-/** Nobody wants them any more. */
 export async function endMessages(
   sql: Sql,
   workspace: string,
@@ -151,7 +149,7 @@ export async function endMessages(
   );
 }
 
-/** How many messages a channel got since then, however many firings each was about. */
+/** Counts messages, however many firings each was about. */
 export async function sentSince(
   postgres: Postgres,
   workspace: string,
@@ -170,7 +168,7 @@ export async function sentSince(
 const pauseGrowth = 3;
 
 /**
- * Moves them to the time of the next try: of several processes each message is one's alone.
+ * Moves messages to the time of the next try, so that only one process sends each.
  * @param message the id of what they are sent in
  * @returns those that no other process has
  */
@@ -195,7 +193,10 @@ export async function noteSent(postgres: Postgres, message: string, now: Date): 
   await durably(postgres, update, [message, now]);
 }
 
-/** @param isFinal no other try would help @returns ids of those given up */
+/**
+ * @param isFinal no other try would help
+ * @returns ids of those given up
+ */
 export async function noteFailed(
   postgres: Postgres,
   message: string,

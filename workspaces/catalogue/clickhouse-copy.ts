@@ -1,7 +1,7 @@
 /**
  * Today's catalogue in ClickHouse, for the SQL views (docs/sql.md), which cannot ask Postgres. A
- * pass writes what differs, so it can run twice, be cut short, or meet another one: the next pass
- * makes up for it.
+ * pass writes what differs, so it may run twice, be cut short, or overlap another one: the next
+ * pass corrects that.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { partsOf } from "../../stores/clickhouse/sql-text.js";
@@ -16,7 +16,7 @@ const workspacesAtOnce = 100;
 
 type Copying = Pick<Service, "clickhouse" | "postgres">;
 
-/** Where people can ask: on one server, once somebody has made the views (ops/sql-user.ts). */
+/** On one server, once somebody has made the views (ops/sql-user.ts). */
 export function keepCatalogueCopy(service: Copying & Pick<Service, "logger" | "releases">): void {
   const { clickhouse, postgres, logger, releases } = service;
   if (!clickhouse.isShared || clickhouse.cluster !== null) return;
@@ -31,7 +31,7 @@ export function keepCatalogueCopy(service: Copying & Pick<Service, "logger" | "r
       } catch (error) {
         if (!signal.aborted) logger.error({ err: error }, "the catalogue was not copied for SQL");
       }
-      // Rejects when stopping: that is the end of the loop.
+      // Rejects when stopping, which ends the loop.
       await pause(passEveryMs, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -50,7 +50,7 @@ async function hasViews({ clickhouse }: Copying): Promise<boolean> {
   return found.length > 0;
 }
 
-/** Of all workspaces, one catalogue in memory at a time. */
+/** One catalogue in memory at a time. */
 export async function copyCatalogues(service: Copying, signal?: AbortSignal): Promise<void> {
   let after: { readonly createdAt: Date; readonly id: string } | null = null;
   do {
@@ -80,7 +80,7 @@ async function copyCatalogue(
     { workspace, environment },
   );
   const known = new Map(copied.map(({ revision, ...row }) => [keyOf(row), { row, revision }]));
-  // Read after the copy: a revision follows the one it replaces.
+  // Read after the copy, because a revision follows the one it replaces.
   const catalogue = await openCatalogueView(postgres).of(workspace, environment);
   const changed = rowsOf(catalogue).flatMap((row) => {
     const shown = { workspace, environment, ...row, base_currency: baseCurrency };
@@ -110,7 +110,7 @@ const columns = [
 
 type CopyRow = Readonly<Record<(typeof columns)[number], string>>;
 
-/** What is sold without a SKU is one product of all providers. */
+/** Sales without a SKU are one product of all providers. */
 const withoutSku: Sku = { provider: "", externalId: "" };
 
 function rowsOf(catalogue: Catalogue) {

@@ -1,9 +1,8 @@
 /**
- * What people change about products: names, categories, which SKUs belong together. Figures group
- * SKUs at query time, so they follow at once, for the past too (`definitions.md`, Products).
- *
- * A renamed product keeps its slug: SKUs named later still find it. A product that lost its last
- * SKU goes, unless a person had named it.
+ * Edits of products by people: names, categories, which SKUs belong together. Figures group SKUs at
+ * query time, so they follow at once, for the past too (`definitions.md`, Products). A renamed
+ * product keeps its slug, so that SKUs named later still find it. A product that lost its last SKU
+ * is removed, unless a person had named it.
  */
 import type { ChangedProduct } from "../../schemas/http/manage.js";
 import { type Category, slugOf } from "../../schemas/products.js";
@@ -62,7 +61,7 @@ export async function findProduct(
   return row ?? null;
 }
 
-/** @returns the product as it is then; null: it is there no more */
+/** @returns the changed product; null: it no longer exists */
 export async function changeProduct(
   postgres: Postgres,
   workspace: string,
@@ -115,8 +114,8 @@ async function moveHere(
 }
 
 /**
- * What the product had and shall not have becomes a product of its own, which nothing joins. It is
- * called as its provider calls it, and so is what remains of a product that was called so.
+ * What is taken from the product becomes a product of its own, which nothing joins, under its
+ * provider's name.
  */
 async function splitOff(
   sql: Sql,
@@ -150,7 +149,10 @@ async function splitOff(
 /** Its own name; its id until a provider names it. */
 const skuName = "coalesce(s.name, s.external_id)";
 
-/** The product is called as what was split off, and nobody wanted it so: as what is left, then. */
+/**
+ * If the product had the name of what was split off, and no person chose that, it gets the name of
+ * what remains.
+ */
 async function nameRest(sql: Sql, product: string, made: readonly string[]): Promise<void> {
   const isCalledSo = (products: string) =>
     `EXISTS (SELECT 1 FROM skus s WHERE s.product = ${products} AND ${skuName} = p.name)`;
@@ -171,7 +173,7 @@ async function nameRest(sql: Sql, product: string, made: readonly string[]): Pro
   );
 }
 
-/** Providers may call two SKUs alike: in lists and charts nobody could tell them apart. */
+/** Providers may give two SKUs the same name, which would look alike in lists and charts. */
 async function tellApart(sql: Sql, made: readonly string[]): Promise<void> {
   await sql.query(
     `UPDATE products p SET name = p.name || ' (' || s.external_id || ')' FROM skus s

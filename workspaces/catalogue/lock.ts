@@ -1,16 +1,15 @@
-/** Who changes which SKUs belong to which products, one at a time among all processes. */
+/** One process at a time changes which SKUs belong to which products. */
 import type { Environment } from "../../schemas/records/records.js";
 import { News } from "../../runtime/lookout.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 
-/** A catalogue was changed in this process. */
 export const catalogueNews = new News();
 
 /**
- * Two processes that name SKUs alike at once would both find no product of that slug and make one;
- * one that meets a SKU while another names it would make a product that nothing is sold under; and
- * of two people each would split off or remove what the other has just put together. For the rest
- * of the transaction: what was read before it may be old. Its new revision is seen with the change.
+ * Two processes that name equal SKUs at once would each make a product of that slug; one that meets
+ * a SKU while another names it would make an empty product; and two people could undo each other's
+ * merges. The lock lasts for the rest of the transaction; what was read before it may be old. The
+ * new revision becomes visible with the change.
  */
 export async function lockCatalogue(
   sql: Pick<Postgres, "query">,
@@ -28,7 +27,7 @@ export function catalogueName(workspace: string, environment: Environment): stri
   return `${workspace} ${environment}`;
 }
 
-/** By name; those that were never changed have none. */
+/** By name; a catalogue that never changed has none. */
 export async function readRevisions(
   sql: Pick<Postgres, "query">,
   names: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Products made one, and separated again. What a merge took in is kept as it was, so that undoing
- * it brings the same products back: ids, names, categories, slugs.
+ * Merges products and undoes merges. What a merge took in is kept as it was, so that undoing it
+ * restores the products with ids, names, categories and slugs.
  */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { insertRow } from "../../stores/postgres/rows.js";
@@ -8,9 +8,9 @@ import { type ProductRecord, findProduct, removeEmpty } from "./edits.js";
 import { lockCatalogue } from "./lock.js";
 
 /**
- * All SKUs of `from` move to the product, and `from` is no more.
+ * Moves all SKUs of `from` to the product, and removes `from`.
  * @param id of the merge: that of its row in the activity log
- * @returns the product as it is then; null: it is there no more
+ * @returns the changed product; null: it no longer exists
  */
 export async function mergeProducts(
   postgres: Postgres,
@@ -51,16 +51,14 @@ export async function mergeProducts(
   });
 }
 
-/** Its SKUs that still belong to what they were merged into: those go back. */
+/** The SKUs that still belong to the product they were merged into. */
 const skusToGoBack = `product_merges m, jsonb_array_elements(m.merged) AS p (one),
   jsonb_array_elements(p.one -> 'skus') AS k (sku), skus s
   WHERE s.workspace = m.workspace AND s.environment = m.environment AND s.product = m.product
     AND s.provider = k.sku ->> 'provider' AND s.external_id = k.sku ->> 'external_id'
     AND m.undone_at IS NULL`;
 
-/** What undoing a merge would change. */
 export interface MergeUndo {
-  /** The name of the product that they leave. */
   readonly product: string;
   readonly merged: readonly {
     readonly name: string;
@@ -68,7 +66,10 @@ export interface MergeUndo {
   }[];
 }
 
-/** SQL of a `MergeUndo` as JSON; null where there is nothing to undo. @param id SQL of a merge's */
+/**
+ * SQL of a `MergeUndo` as JSON; null where there is nothing to undo.
+ * @param id SQL of a merge's id
+ */
 export function mergeUndoSql(id: string): string {
   return `(SELECT jsonb_build_object(
       'product', (SELECT name FROM products WHERE products.id = shown.product),

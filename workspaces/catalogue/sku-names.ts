@@ -1,7 +1,6 @@
 /**
- * SKUs of one catalogue, named or met in passing, many at a time. What the rules say of the second
- * rests on what they did to the first, so they run over what is read once and written once. The
- * caller changes the catalogue alone (lock.ts).
+ * Names many SKUs of one catalogue at once. Each step depends on the ones before, so the rules run
+ * over what is read once and written once. The caller holds the catalogue's lock (lock.ts).
  */
 import { productId } from "../../schemas/ids.js";
 import { slugOf } from "../../schemas/products.js";
@@ -15,18 +14,17 @@ export interface SkuName {
   readonly externalId: string;
 }
 
-/** The provider says what a SKU is called. */
 export interface NamedSku extends SkuName {
   readonly name: string;
-  /** ms since 1970; older news change nothing */
+  /** ms since 1970; older names change nothing */
   readonly at: number;
 }
 
 export type Sql = Pick<Postgres, "query">;
 
 /**
- * SKUs as a table, by `reportedAs` and a value of each further column. Not as JSON, of which
- * Postgres would not know how many they are: it would read all there are to find one.
+ * SKUs as a table, by `reportedAs` and a value of each further column. Not as JSON: Postgres cannot
+ * estimate its rows, and would read the whole table to find one.
  */
 export function skuRows(...columns: readonly string[]): string {
   const all = ["workspace", "environment", "provider", "external_id", ...columns];
@@ -46,7 +44,7 @@ export function reportedAs(skus: readonly SkuName[]): string[][] {
 export const isSameSku = `s.workspace = t.workspace AND s.environment = t.environment
   AND s.provider = t.provider AND s.external_id = t.external_id`;
 
-/** A product of its own for each that has no place. */
+/** Makes a product for each SKU that has none. */
 export async function giveMissingPlaces(sql: Sql, skus: readonly SkuName[]): Promise<void> {
   const missing = `FROM ${skuRows("product")}
     WHERE NOT EXISTS (SELECT 1 FROM skus s WHERE ${isSameSku})`;
@@ -85,7 +83,6 @@ interface Product {
 interface PlaceRow extends SkuName {
   readonly name: string | null;
   readonly namedAt: Date | null;
-  /** Its id. */
   readonly product: string;
 }
 
@@ -107,7 +104,7 @@ export async function renameLocked(sql: Sql, named: readonly NamedSku[]): Promis
   await catalogue.write(sql);
 }
 
-/** What of a catalogue takes part in naming some of its SKUs. */
+/** The SKUs and products of a catalogue that are needed to name some SKUs. */
 class Names {
   readonly #places = new Map<string, Place>();
   readonly #bySlug = new Map<string, Product>();
@@ -166,7 +163,9 @@ class Names {
     else if (before !== sku.name) this.#followName(product, sku.name);
   }
 
-  /** First named: the SKU joins the product of that slug, or its own product takes the name. */
+  /**
+   * When first named, the SKU joins the product of that slug, or its own product takes the name.
+   */
   #joinOrMake(place: Place, name: string, slug: string): void {
     const own = place.product;
     const namesake = this.#bySlug.get(slug);
@@ -187,7 +186,7 @@ class Names {
     this.#gone.add(own);
   }
 
-  /** A product that is one SKU and that no person named goes by the provider's newest name. */
+  /** A product of one SKU that no person named takes the provider's newest name. */
   #followName(product: Product, name: string): void {
     if (product.namedByPerson || product.skus !== 1) return;
     product.name = name;

@@ -1,6 +1,6 @@
 /**
  * Writes the catalogue: a SKU joins the product of the same slug, once, when it is first named;
- * else it makes one (`definitions.md`, Products). What people changed stays as they left it.
+ * else it makes one (`definitions.md`, Products). People's changes stay.
  */
 import { unattributed } from "../../schemas/products.js";
 import { AskedTogether } from "../../runtime/batch-loader.js";
@@ -28,14 +28,14 @@ export type { NamedSku, SkuName } from "./sku-names.js";
 
 export type Skus = ReturnType<typeof openSkus>;
 
-/** SKUs known to be in the table, so that each payment does not ask again. */
+/** SKUs known to be in the table, so that payments do not ask again. */
 const seenMax = 100_000;
 /**
- * In one statement, which costs hardly more than one about a single SKU: who reports thousands must
- * not hold up what others sold meanwhile. A few ms of the embedded engine.
+ * In one statement, which costs hardly more than one about a single SKU: whoever reports thousands
+ * must not hold up others. A few ms of the embedded engine.
  */
 const skusAtOnce = 250;
-/** A name is wanted with each payment published, and changes once in a while. */
+/** A name is needed for each published payment, and changes rarely. */
 const revisionsCachedMs = 1_000;
 const namesCachedMs = 60_000;
 const namesCachedMax = 10_000;
@@ -49,7 +49,7 @@ export function openSkus(postgres: Postgres) {
     entriesMax: namesCachedMax,
     load: (key) => asked.ask(key),
   });
-  /** Those whose names are kept: one look at the revisions of all. */
+  /** The catalogues whose names are cached; one query reads the revisions of all. */
   const catalogues = new Set<string>();
   const revisions = new ExpiringCache({
     ttlMs: revisionsCachedMs,
@@ -69,7 +69,7 @@ export function openSkus(postgres: Postgres) {
   }
 
   return {
-    /** Gives SKUs met in passing a place: a product of their own until they are named. */
+    /** Gives unnamed SKUs a product of their own until they are named. */
     async see(skus: readonly SkuName[]): Promise<void> {
       const byKey = new Map(skus.filter(hasPlace).map((sku) => [keyOf(sku), sku]));
       const unseen = [...byKey].filter(([key]) => !seen.has(key)).map(([, sku]) => sku);
@@ -81,7 +81,7 @@ export function openSkus(postgres: Postgres) {
         for (const sku of some) seen.add(keyOf(sku));
       }
     },
-    /** In their order: of two SKUs that are named alike, the second joins the first. */
+    /** In order: of two SKUs with equal names, the second joins the first. */
     async name(named: readonly NamedSku[]): Promise<void> {
       for (const some of partsOf(withoutRepeats(named.filter(hasPlace)))) {
         for (const own of byCatalogue(await notCalledSo(postgres, some))) {
@@ -93,7 +93,7 @@ export function openSkus(postgres: Postgres) {
     /** Today's name of the product a SKU belongs to. */
     async productName(sku: SkuName): Promise<string> {
       if (sku.externalId === "") return unattributed;
-      // The revision is read before the name: after a change the name is kept under another key.
+      // The revision is read before the name: after a change the name has another key.
       const key = keyOf(sku);
       const revision = await revisionOf(sku);
       const isKept = revision !== undefined;
@@ -141,9 +141,9 @@ async function withoutPlace(sql: Sql, skus: readonly SkuName[]): Promise<SkuName
 }
 
 /**
- * Of those that are called so, nothing changes but since when it is known. What another changes
- * right now is left to who waits for it: here nobody waits, so nobody waits in a circle. A SKU that
- * is called this and that goes through its names in their order.
+ * Leaves out SKUs that have the name already, of which only the time changes. Rows that another
+ * process is changing are skipped without waiting, so that no two processes wait for each other. A
+ * SKU with several names in the batch goes through them in order.
  */
 async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedSku[]> {
   const times = grouped(named, keyOf);
@@ -163,8 +163,8 @@ async function notCalledSo(sql: Sql, named: readonly NamedSku[]): Promise<NamedS
 }
 
 /**
- * An index of Postgres holds no text of thousands of bytes. No provider's ids are a
- * tenth of it; what a longer one sold shows under it, without a name or a group.
+ * An index of Postgres holds no text of thousands of bytes. No provider's ids come near; a longer
+ * one appears under itself, without a name or a group.
  */
 function hasPlace({ externalId }: SkuName): boolean {
   return externalId.length <= externalIdLengthMax;
@@ -172,7 +172,7 @@ function hasPlace({ externalId }: SkuName): boolean {
 
 const externalIdLengthMax = 500;
 
-/** Some senders name the SKU in every event: what only says a name again counts once, as newest. */
+/** Some senders name the SKU in every event: of equal names the newest counts. */
 function withoutRepeats(named: readonly NamedSku[]): NamedSku[] {
   const kept: NamedSku[] = [];
   const lastOf = new Map<string, number>();
@@ -192,7 +192,6 @@ function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
   return chunksBySize(skus, skusAtOnce, () => 1);
 }
 
-/** Each in its order. */
 function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]> {
   return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
 }

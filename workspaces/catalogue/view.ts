@@ -25,22 +25,21 @@ export interface Sku {
 
 export interface Catalogue {
   readonly products: readonly CatalogueProduct[];
-  /** How many there are. */
   readonly skus: number;
-  /** Never without an answer: a SKU nobody has named yet is a product of its own. */
+  /** Always answers: a SKU nobody has named yet is a product of its own. */
   productOf(sku: Sku): CatalogueProduct;
 }
 
 export type CatalogueView = ReturnType<typeof openCatalogueView>;
 
-/** One look at the revisions of all; short, since people and tests look at what they changed. */
+/** How often the revisions of all are read; short, since people look at what they just changed. */
 const checkMs = 200;
-/** A catalogue whose revision is the same is read anew, too: a restore writes without one. */
+/** An unchanged revision is not enough, because a restore writes without one. */
 const keptMsMax = 5_000;
-/** Of each SKU, ten times what reading it takes the embedded engine, which holds up all else. */
+/** For each SKU: ten times what reading it takes the embedded engine, which blocks all else. */
 const keptMsPerSku = 0.2;
 const keptMax = 1_000;
-/** Of a catalogue: its id takes a hash. */
+/** Of a catalogue: computing an id takes a hash. */
 const unnamedKeptMax = 1_000;
 
 interface Kept {
@@ -50,8 +49,8 @@ interface Kept {
 }
 
 /**
- * @param isAlone catalogues are changed through this process only, so that people need not wait,
- *   and revisions need not be looked at without news
+ * @param isAlone catalogues are changed only through this process, so revisions need not be read
+ *   without news
  * @param elapsed ms by a clock that is never set
  */
 export function openCatalogueView(
@@ -62,7 +61,7 @@ export function openCatalogueView(
   const kept = new LRUCache<string, Kept>({ max: keptMax });
   /** `catalogueNews`, and `elapsed`, at the last look. */
   let [seen, lookedAt] = [catalogueNews.count, elapsed()];
-  /** A changed one was kept, since it had been read a moment before. */
+  /** A changed catalogue was kept, because it had been read a moment before. */
   let isOneOld = false;
   const changes = new ExpiringCache({
     ttlMs: checkMs,
@@ -70,7 +69,7 @@ export function openCatalogueView(
     elapsed,
     load: async () => {
       if (kept.size === 0) return;
-      // Alone, this process knows of every change, but of those of a restore.
+      // Alone, this process knows of every change but those of a restore.
       const isNews = catalogueNews.count !== seen || elapsed() >= lookedAt + keptMsMax;
       if (isAlone && !isNews && !isOneOld) return;
       [seen, lookedAt] = [catalogueNews.count, elapsed()];
@@ -89,7 +88,7 @@ export function openCatalogueView(
     const name = catalogueName(workspace, environment);
     const load = async () => {
       const at = elapsed();
-      // Before the rows: a change between the two is seen again, never missed.
+      // Before the rows: a change in between is seen again, never missed.
       const revision = (await readRevisions(postgres, [name])).get(name) ?? 0n;
       const catalogue = await readCatalogue(postgres, workspace, environment);
       const leastMs = isAlone ? Math.min(keptMsMax, catalogue.skus * keptMsPerSku) : 0;
@@ -105,13 +104,13 @@ export function openCatalogueView(
   }
 
   return {
-    /** As it was at most `checkMs` ago; a large one that changes all the time is older. */
+    /** At most `checkMs` old; a large one that changes all the time is older. */
     async of(workspace: string, environment: Environment): Promise<Catalogue> {
       await changes.get("");
       const name = catalogueName(workspace, environment);
       return (kept.get(name) ?? keep(workspace, environment)).catalogue;
     },
-    /** After a change made by a person through this process. */
+    /** After a change that a person made through this process. */
     forget(): void {
       kept.clear();
       changes.clear();
@@ -205,8 +204,8 @@ function unnamedProduct(workspace: string, environment: Environment, sku: Sku): 
 }
 
 /**
- * No product is shown without one, though no provider has named it yet, or called it 🚀. A SKU that
- * is named later joins by a stored one only.
+ * Every shown product has a slug, even if no provider has named it, or called it 🚀. A SKU that is
+ * named later joins by a stored slug only.
  */
 export function shownSlug({ id, name, slug }: Pick<Row, "id" | "name" | "slug">): string {
   return slug ?? (slugOf(name) || slugOf(id));

@@ -14,7 +14,7 @@ export function boundToChat(id: string): Buffer {
   return Buffer.from(`chat:${id}:url`);
 }
 
-/** Takes the place of the one before. */
+/** Replaces the one before. */
 export async function setChatChannel(
   postgres: Postgres,
   vault: Vault,
@@ -42,7 +42,10 @@ export async function chatChannelOf(
   return row;
 }
 
-/** @returns null when there is none @throws SealBroken */
+/**
+ * @returns null when there is none
+ * @throws SealBroken
+ */
 export async function chatUrlOf(
   postgres: Postgres,
   vault: Vault,

@@ -3,11 +3,11 @@ import type { Config } from "../../config.js";
 import type { Message } from "./message.js";
 import { post } from "./outbound.js";
 
-/** Slack takes no more characters in one block, and no more blocks. */
+/** Slack accepts no longer blocks, and no more of them. */
 const blockLengthMax = 3_000;
 const blocksMax = 50;
 
-/** @throws NotDelivered unless the receiver took it */
+/** @throws NotDelivered unless the receiver accepted it */
 export async function sendChat(
   config: Config,
   url: string,
@@ -28,7 +28,6 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Whole lines, as many as fit. */
 function blocksOf(text: string): string[] {
   const blocks: string[] = [];
   for (const line of text.split("\n")) {

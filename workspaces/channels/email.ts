@@ -4,12 +4,11 @@ import { type Message, NotDelivered } from "./message.js";
 
 type MailSettings = Pick<Config, "SMTP_URL" | "MAIL_FROM">;
 
-/** Without them no e-mail is offered. */
 export function missingMailSettings(config: MailSettings): string[] {
   return (["SMTP_URL", "MAIL_FROM"] as const).filter((name) => config[name] === undefined);
 }
 
-/** @throws NotDelivered unless the server took it */
+/** @throws NotDelivered unless the server accepted it */
 export async function sendEmail(
   config: MailSettings,
   to: string,
@@ -19,7 +18,7 @@ export async function sendEmail(
   if (url === undefined || from === undefined) {
     throw new NotDelivered(`${missingMailSettings(config).join(" and ")} must be set.`);
   }
-  // Loaded by the first one: most installations never need it.
+  // Loaded on first use: most installations never need it.
   const { createTransport } = await import("nodemailer");
   const transport = createTransport({
     url,
@@ -37,7 +36,7 @@ export async function sendEmail(
           "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
         };
   try {
-    // As an object: text that looks like a list of addresses stays one.
+    // As an object, because text that looks like a list of addresses would be read as one.
     const address = { name: "", address: to };
     const signal = AbortSignal.timeout(limits.deliveryMsMax);
     await transport.sendMail({ from, to: address, subject, text, html, headers, signal });
@@ -48,7 +47,7 @@ export async function sendEmail(
   }
 }
 
-/** Servers' own words may name addresses; the log has them. */
+/** The server's own words may contain addresses, so they go to the log only. */
 function problemOf(error: unknown): string {
   const { responseCode } = Object(error);
   return typeof responseCode === "number"

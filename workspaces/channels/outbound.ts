@@ -1,7 +1,7 @@
 /**
- * Calls of addresses that members typed in: their webhooks and chat channels. Nobody may reach what
- * only this machine reaches by them, so names that lead to private addresses are refused, and
- * redirects are not followed. The address is checked again when the connection is made.
+ * Calls addresses that members typed in: their webhooks and chat channels. Nobody may reach private
+ * machines this way, so names that lead to private addresses are refused, and redirects are not
+ * followed. The address is checked again when the connection is made.
  */
 import { lookup } from "node:dns";
 import { request as requestHttp, type IncomingMessage } from "node:http";
@@ -14,9 +14,9 @@ import { NotDelivered } from "./message.js";
 
 type OutboundSettings = Pick<Config, "OUTBOUND_PRIVATE_ADDRESSES">;
 
-/** All else is reserved, or belongs to one machine or network. */
+/** All other ranges are reserved, or belong to one machine or network. */
 const publicRanges: ReadonlySet<string> = new Set(["unicast"]);
-/** Not 169.254.0.0/16 and fe80::/10, even if private ones may be called: clouds keep keys there. */
+/** Never 169.254.0.0/16 and fe80::/10: clouds keep keys there. */
 const privateRanges: ReadonlySet<string> = new Set([
   ...publicRanges,
   "private",
@@ -25,7 +25,6 @@ const privateRanges: ReadonlySet<string> = new Set([
   "carrierGradeNat",
 ]);
 
-/** The receiver did not take it. */
 export class CallFailed extends NotDelivered {
   constructor(
     message: string,
@@ -38,7 +37,7 @@ export class CallFailed extends NotDelivered {
   }
 }
 
-/** @returns a sentence for who typed it in; null when it may be called */
+/** @returns a sentence for whoever typed it in; null when it may be called */
 export function addressProblem(config: OutboundSettings, text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) return "must be a URL as https://host/path";
@@ -84,7 +83,7 @@ async function send(config: OutboundSettings, url: URL, { body, signal, ...sent 
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options, resolve).on("error", reject).end(body);
   });
-  // Whatever becomes of the rest of the answer, the receiver has said how it went.
+  // The status has arrived, so the rest of the answer does not matter.
   await readAway(response).catch(() => undefined);
   const retryAfter = /^\d{1,9}$/.exec(response.headers["retry-after"] ?? "")?.[0];
   return {
@@ -93,7 +92,7 @@ async function send(config: OutboundSettings, url: URL, { body, signal, ...sent 
   };
 }
 
-/** A caller that hung up would look like a failure to some receivers. */
+/** Reads the rest, because some receivers take a hang-up for a failure. */
 async function readAway(response: IncomingMessage): Promise<void> {
   let bytes = 0;
   for await (const chunk of response) {
@@ -103,7 +102,7 @@ async function readAway(response: IncomingMessage): Promise<void> {
   }
 }
 
-/** One private address among others is enough to refuse: which one is called is chance. */
+/** One private address among others is enough to refuse, because any of them may be called. */
 function checkedLookup(config: OutboundSettings): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, addresses) => {

@@ -1,27 +1,27 @@
 /**
- * What is known of one customer, field by field. Events come in any order and again and again: of a
- * field the newest telling counts, so that older news change nothing. Pure.
+ * What is known of one customer, field by field. Events arrive in any order and repeatedly: of each
+ * field the newest report counts. Pure.
  */
 import { z } from "zod";
 import type { NamedCustomer } from "../../providers/provider.js";
 import { hasOnlyCharacters, tokenBytesMax } from "../../schemas/text-bounds.js";
 
-/** A text as it was last told. */
-const told = z.strictObject({
+/** A text as it was last reported. */
+const reportedText = z.strictObject({
   text: z.string(),
-  /** When the provider said so, ms since 1970. */
+  /** When the provider reported it, ms since 1970. */
   at: z.number(),
-  /** A payment said so, such as the name on a card. */
+  /** A payment reported it, such as the name on a card. */
   ofPayment: z.boolean(),
 });
-type Told = Readonly<z.output<typeof told>>;
+type ReportedText = Readonly<z.output<typeof reportedText>>;
 
 const record = z.strictObject({
   id: z.string().nullable(),
   /** Whose customer it is, where the provider's account has several: Stripe's `acct_…`. */
   merchant: z.string().nullable(),
-  name: told.nullable(),
-  email: told.nullable(),
+  name: reportedText.nullable(),
+  email: reportedText.nullable(),
 });
 export type CustomerRecord = Readonly<z.output<typeof record>>;
 
@@ -38,7 +38,7 @@ export function parseRecord(text: string): CustomerRecord {
 
 export function withNews(customer: CustomerRecord, news: NamedCustomer): CustomerRecord {
   const { at, ofPayment = false } = news;
-  const field = (known: Told | null, text: string | null): Told | null => {
+  const field = (known: ReportedText | null, text: string | null): ReportedText | null => {
     const clean = cleanText(text);
     if (clean === null) return known;
     const next = { text: clean, at, ofPayment };
@@ -52,9 +52,9 @@ export function withNews(customer: CustomerRecord, news: NamedCustomer): Custome
   };
 }
 
-/** Whether it says something else; the same told again later is not worth a write. */
+/** Whether it says something else; an equal report of a later time is not worth a write. */
 export function saysMore(next: CustomerRecord, before: CustomerRecord): boolean {
-  const isOther = (one: Told | null, other: Told | null) =>
+  const isOther = (one: ReportedText | null, other: ReportedText | null) =>
     one?.text !== other?.text || one?.ofPayment !== other?.ofPayment;
   return (
     next.id !== before.id ||
@@ -65,20 +65,19 @@ export function saysMore(next: CustomerRecord, before: CustomerRecord): boolean 
 }
 
 /**
- * What a payment says only fills in: the name on a card may be another person's. Of two texts of
- * one moment always the same one counts, whichever comes first.
+ * What a payment says only fills in, because the name on a card may be another person's. Of two
+ * texts of one moment the same one always counts, in any order.
  */
-function counts(next: Told, known: Told): boolean {
+function counts(next: ReportedText, known: ReportedText): boolean {
   if (next.ofPayment !== known.ofPayment) return known.ofPayment;
   return next.at === known.at ? next.text > known.text : next.at > known.at;
 }
 
-/** As an e-mail is compared. */
 export function plainEmail(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** Null: nothing is said, or nothing that can be kept. */
+/** Null: nothing that can be kept. */
 function cleanText(text: string | null): string | null {
   const trimmed = text?.trim() ?? "";
   const isKept = trimmed !== "" && trimmed.length <= textLengthMax && hasOnlyCharacters(trimmed);

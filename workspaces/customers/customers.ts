@@ -1,7 +1,7 @@
 /**
  * Who the accounts are: a record of each, sealed by the vault, with keyed hashes beside it for
- * exact search (`definitions.md`, Customers). It is for members only: nothing of it is in the log,
- * in ClickHouse, or in what the service says of itself.
+ * exact search (`definitions.md`, Customers). For members only: nothing of it is in the log, in
+ * ClickHouse, or in logs and metrics.
  */
 import { LRUCache } from "lru-cache";
 import type { NamedCustomer } from "../../providers/provider.js";
@@ -21,24 +21,22 @@ import {
 } from "./customer.js";
 import { customerDetailsOf } from "./setting.js";
 
-/** Whose accounts: each environment of a workspace has its own. */
 export interface CustomerScope {
   readonly workspace: string;
   readonly environment: Environment;
 }
 
-/** What one event says of one customer. */
-export interface ToldCustomer extends CustomerScope {
+export interface ReportedCustomer extends CustomerScope {
   readonly provider: string;
   readonly named: NamedCustomer;
 }
 
 export interface Customers {
   /**
-   * Keeps what is new of them; repeats and older news change nothing, and who was erased stays so.
+   * Keeps what is new; repeats and older reports change nothing, and erased customers stay erased.
    * @throws PostgresUnavailable
    */
-  keep(told: readonly ToldCustomer[]): Promise<void>;
+  keep(reported: readonly ReportedCustomer[]): Promise<void>;
 }
 
 interface CustomerStores {
@@ -49,21 +47,20 @@ interface CustomerStores {
 
 /** About half a kB each. */
 const rememberedMax = 20_000;
-/** A change of the setting is seen by other processes after so long; `off` holds at once. */
+/** How late other processes see a change of the setting; `off` takes effect at once. */
 const settingKeptMs = 4_000;
 const workspacesMax = 10_000;
-/** Only another process that keeps the same customer at the same moment makes a round fail. */
+/** A round fails only if another process writes the same customer at the same moment. */
 const roundsMax = 3;
 
 interface Remembered {
-  /** Of the workspace's setting. After it changed, records kept before may have been erased. */
+  /** Of the workspace's setting. A change may have erased records that were kept before. */
   readonly revision: number;
   /** Null: it was erased. */
   readonly record: CustomerRecord | null;
 }
 
-/** What is told of one account, in one batch. */
-interface Told extends CustomerScope {
+interface Reported extends CustomerScope {
   readonly account: string;
   readonly provider: string;
   readonly news: NamedCustomer[];
@@ -82,10 +79,10 @@ export function openCustomers(
   });
   const remembered = new LRUCache<string, Remembered>({ max: rememberedMax });
 
-  /** By account; only those of whom anything may be new. */
-  async function newsIn(told: readonly ToldCustomer[]): Promise<Map<string, Told>> {
-    const byAccount = new Map<string, Told>();
-    for (const { named, workspace, environment, provider } of told) {
+  /** By account; only those that may have news. */
+  async function newsIn(reported: readonly ReportedCustomer[]): Promise<Map<string, Reported>> {
+    const byAccount = new Map<string, Reported>();
+    for (const { named, workspace, environment, provider } of reported) {
       const setting = await settings.get(workspace);
       if (setting === null || setting.details === "off") continue;
       const account = hashAccount(workspace, environment, provider, named.account);
@@ -99,7 +96,7 @@ export function openCustomers(
     for (const [account, one] of byAccount) {
       if (!isSettled(one)) continue;
       byAccount.delete(account);
-      // When it was told last is only remembered: a late telling of before then is no news.
+      // The time of the last report is only remembered: a late, older report is no news.
       const record = remembered.get(account)?.record ?? null;
       const later = record && one.news.reduce(withNews, record);
       remembered.set(account, { revision: one.revision, record: later });
@@ -107,7 +104,10 @@ export function openCustomers(
     return byAccount;
   }
 
-  function rowOf({ account, workspace, environment, provider, news }: Told, of: CustomerRecord) {
+  function rowOf(
+    { account, workspace, environment, provider, news }: Reported,
+    of: CustomerRecord,
+  ) {
     const { id, email } = of;
     const scope = { workspace, environment };
     return {
@@ -121,23 +121,24 @@ export function openCustomers(
     };
   }
 
-  /** What is remembered from before the setting changed may be gone. */
-  function isRemembered({ account, revision }: Told): boolean {
+  /** A record remembered from before a change of the setting may be gone. */
+  function isRemembered({ account, revision }: Reported): boolean {
     return remembered.get(account)?.revision === revision;
   }
 
-  /** All that was told is in it, or it was erased. */
-  function isSettled({ account, revision, news }: Told): boolean {
+  /** It has all that was reported, or it was erased. */
+  function isSettled({ account, revision, news }: Reported): boolean {
     const known = remembered.get(account);
     if (known?.revision !== revision) return false;
     return known.record === null || !saysMore(news.reduce(withNews, known.record), known.record);
   }
 
-  /** Those not known yet. */
-  async function insert(all: readonly Told[]): Promise<void> {
+  async function insert(all: readonly Reported[]): Promise<void> {
     if (all.length === 0) return;
-    const records = new Map(all.map((told) => [told, told.news.reduce(withNews, nobody)]));
-    const rows = [...records].map(([told, record]) => rowOf(told, record));
+    const records = new Map(
+      all.map((reported) => [reported, reported.news.reduce(withNews, nobody)]),
+    );
+    const rows = [...records].map(([reported, record]) => rowOf(reported, record));
     const made = await postgres.query<{ account: string }>(insertSql, [JSON.stringify(rows)]);
     const accounts = new Set(made.map(({ account }) => account));
     for (const [{ account, revision }, record] of records) {
@@ -145,8 +146,7 @@ export function openCustomers(
     }
   }
 
-  /** Those known already. */
-  async function update(all: readonly Told[]): Promise<void> {
+  async function update(all: readonly Reported[]): Promise<void> {
     if (all.length === 0) return;
     const known = await postgres.query<{ account: string; sealed: Buffer | null }>(
       `SELECT account, sealed FROM customers
@@ -155,8 +155,8 @@ export function openCustomers(
     );
     const sealed = new Map(known.map((row) => [row.account, row.sealed]));
     const changed = new Map<string, { row: object; after: Remembered }>();
-    for (const told of all) {
-      const { account, revision, news } = told;
+    for (const reported of all) {
+      const { account, revision, news } = reported;
       const before = sealed.get(account);
       if (before === undefined) continue;
       if (before === null) {
@@ -166,7 +166,7 @@ export function openCustomers(
       const record = openRecord(vault, account, before);
       const after = { revision, record: news.reduce(withNews, record) };
       if (saysMore(after.record, record)) {
-        const row = { ...rowOf(told, after.record), before: before.toString("hex") };
+        const row = { ...rowOf(reported, after.record), before: before.toString("hex") };
         changed.set(account, { row, after });
       } else remembered.set(account, after);
     }
@@ -180,10 +180,10 @@ export function openCustomers(
   }
 
   return {
-    async keep(told) {
-      if (told.length === 0) return;
-      const news = await newsIn(told);
-      // In one order, so that processes do not wait for each other in a circle.
+    async keep(reported) {
+      if (reported.length === 0) return;
+      const news = await newsIn(reported);
+      // In one order, so that no two processes wait for each other.
       let left = [...news.values()].toSorted((one, other) =>
         one.account < other.account ? -1 : 1,
       );
@@ -196,28 +196,28 @@ export function openCustomers(
   };
 }
 
-/** In the same statement: where a workspace was just told to keep nothing, nothing is kept. */
+/** Checks the setting in the same statement, so that nothing is kept after `off`. */
 const insertSql = `INSERT INTO customers
     (account, workspace, environment, provider, id_hash, email_hash, sealed, told_at)
-  SELECT told.account, told.workspace, told.environment, told.provider, told.id_hash,
-    told.email_hash, decode(told.sealed, 'hex'), told.told_at
-  FROM json_to_recordset($1::json) AS told (account text, workspace text, environment text,
+  SELECT said.account, said.workspace, said.environment, said.provider, said.id_hash,
+    said.email_hash, decode(said.sealed, 'hex'), said.told_at
+  FROM json_to_recordset($1::json) AS said (account text, workspace text, environment text,
     provider text, id_hash text, email_hash text, sealed text, told_at bigint)
-  JOIN workspaces w ON w.id = told.workspace AND w.customer_details <> 'off'
+  JOIN workspaces w ON w.id = said.workspace AND w.customer_details <> 'off'
   FOR SHARE OF w
   ON CONFLICT DO NOTHING
   RETURNING account`;
 
 const updateSql = `UPDATE customers c
-  SET id_hash = told.id_hash, email_hash = told.email_hash, sealed = decode(told.sealed, 'hex'),
-    told_at = greatest(c.told_at, told.told_at)
-  FROM json_to_recordset($1::json) AS told (workspace text, account text, id_hash text,
+  SET id_hash = said.id_hash, email_hash = said.email_hash, sealed = decode(said.sealed, 'hex'),
+    told_at = greatest(c.told_at, said.told_at)
+  FROM json_to_recordset($1::json) AS said (workspace text, account text, id_hash text,
     email_hash text, sealed text, told_at bigint, before text)
-  WHERE c.workspace = told.workspace AND c.account = told.account
-    AND c.sealed = decode(told.before, 'hex')
+  WHERE c.workspace = said.workspace AND c.account = said.account
+    AND c.sealed = decode(said.before, 'hex')
   RETURNING c.account`;
 
-/** Without the provider: one search is over all of them. */
+/** Without the provider, because one search covers all of them. */
 export function idHash(hash: HashAccount, of: CustomerScope, id: string): string {
   return hash(of.workspace, of.environment, "customer id", id);
 }

@@ -1,4 +1,4 @@
-/** Who may see a workspace's customers by name, and whether anything of them is kept. */
+/** Who may see a workspace's customers by name, and whether any are kept. */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { CustomerDetails } from "../../schemas/http/manage.js";
 
@@ -22,7 +22,7 @@ export async function customerDetailsOf(
 }
 
 /**
- * `off` erases what was kept; what a person erased by hand stays marked, so that it is not kept
+ * `off` erases what was kept; customers erased one by one stay marked, so that they are not kept
  * again when the setting changes back.
  */
 export async function setCustomerDetails(

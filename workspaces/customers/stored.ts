@@ -1,4 +1,4 @@
-/** What is kept of customers, as members read it and admins erase it. */
+/** Reads and erases what is kept of customers. */
 import type { Provider } from "../../providers/provider.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Customer } from "../../schemas/http/customers.js";
@@ -13,10 +13,9 @@ export interface CustomerReader {
   readonly hashAccount: HashAccount;
 }
 
-/** Of whom nothing is known. */
 export const unknownCustomer: Customer = { id: null, name: null, email: null, provider_url: null };
 
-/** By account; those of whom something is kept. */
+/** By account; unknown ones are left out. */
 export async function customersOf(
   { postgres, vault, providers }: Omit<CustomerReader, "hashAccount">,
   { workspace, environment }: CustomerScope,
@@ -40,10 +39,9 @@ export async function customersOf(
   );
 }
 
-/** Of one search: the same e-mail may belong to many accounts. */
+/** Of one search: an e-mail may belong to many accounts. */
 const foundMax = 1_000;
 
-/** Finds accounts by an exact id or e-mail. */
 export async function accountsCalled(
   { postgres, hashAccount }: Pick<CustomerReader, "postgres" | "hashAccount">,
   of: CustomerScope,

@@ -1,4 +1,6 @@
-/** The activity log: one row for each change, appended and never edited. Never a secret or name. */
+/**
+ * The activity log: one row for each change, appended and never edited, without secrets and names.
+ */
 import { type MergeUndo, mergeUndoSql } from "../catalogue/merges.js";
 import { insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -16,7 +18,6 @@ export interface Activity {
   readonly actor: string;
   /** What was done, `key.created`. */
   readonly action: string;
-  /** The id of what it was done to. */
   readonly object: string;
   readonly requestId: string;
 }
@@ -25,7 +26,7 @@ export interface ActivityRecord extends Omit<Activity, "id" | "requestId"> {
   readonly id: string;
   readonly created_at: Date;
   readonly request_id: string;
-  /** Null: it cannot be undone, or not any more. */
+  /** Null: it cannot be undone (any more). */
   readonly undo: MergeUndo | null;
 }
 
@@ -38,7 +39,7 @@ export async function recordActivity(sql: Sql, done: Activity, now: Date): Promi
   await insertRow(sql, "activity", { id, created_at: now, request_id, ...rest });
 }
 
-/** @param workspace null: what concerns the installation */
+/** @param workspace null: the installation */
 export function listActivity(
   postgres: Postgres,
   workspace: string | null,

@@ -1,6 +1,6 @@
 /**
- * Signing in without an identity provider or a passkey: the link that a start prints as long as
- * nobody owns the installation, and the one that anyone with access to the machine can request.
+ * Signing in without an identity provider or a passkey: by the link that a start prints while
+ * nobody owns the installation, or one that anyone with access to the machine can request.
  */
 import { rmSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,15 +14,15 @@ import { hashToken } from "./personal.js";
 import { drawToken } from "./sessions.js";
 import { createUser, installationOwner } from "./users.js";
 
-/** @returns the token of a link for the first owner; null: there is one already */
+/** @returns the token of a link for the first owner; null: there is an owner already */
 export async function drawSetupLink(postgres: Postgres, now: Date): Promise<string | null> {
   if ((await installationOwner(postgres)) !== null) return null;
   return postgres.transaction((sql) => drawLink(sql, "setup", now));
 }
 
 /**
- * In the data folder of an embedded installation, which only its owner can write: a running
- * service reads it when the link is opened, so that the command needs no other way in.
+ * A link for an embedded installation, in its data folder, which only its owner can write. The
+ * running service reads it when the link is opened.
  */
 export function writeLinkFile(folder: string, now: Date): string {
   const token = drawToken();
@@ -50,11 +50,10 @@ function spendLinkFile(folder: string, token: string, now: Date): boolean {
 
 interface Opened {
   readonly member: string;
-  /** Of the new session. */
   readonly token: string;
 }
 
-/** Signs the owner of the installation in, and makes one where there is none yet. */
+/** Signs the owner of the installation in, or makes the first one. */
 export async function openLink(
   service: Pick<Service, "config" | "postgres" | "sessions" | "vault">,
   given: { readonly token: string; readonly name: string; readonly requestId: string },
@@ -91,5 +90,5 @@ export async function openLink(
   return opened;
 }
 
-/** Any number will do, as long as nothing else in the database takes the same. */
+/** Any number that nothing else in the database uses. */
 const firstOwnerLock = 7_305_120;

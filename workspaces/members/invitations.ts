@@ -54,7 +54,6 @@ export async function createInvitation(
   return { token, invitation: opened(vault, row) };
 }
 
-/** Those that can still be used. */
 export async function listInvitations(
   postgres: Postgres,
   vault: Vault,
@@ -110,8 +109,8 @@ export interface Invited {
 }
 
 /**
- * What the page of an invitation shows before somebody joins. Names, so that people can see whether
- * the link comes from a colleague.
+ * What the page of an invitation shows. It has names, so that people can see whether the link comes
+ * from a colleague.
  * @throws ApiError 401 when it was used, has expired or never was
  */
 export async function describeInvitation(
@@ -142,7 +141,7 @@ interface Description {
   readonly name_sealed: Buffer | null;
 }
 
-/** @param email as an identity provider has verified it; null: nobody has */
+/** @param email verified by an identity provider; null: there is none */
 export function isFor(invitation: Invitation, email: string | null): boolean {
   if (invitation.email === null && invitation.domain === null) return true;
   if (email === null) return false;

@@ -1,4 +1,6 @@
-/** Who belongs to a workspace, and as what. Every change gives the member's sessions new tokens. */
+/**
+ * Who belongs to a workspace, in which role. Every change gives the member's sessions new tokens.
+ */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { openPersonal } from "./personal.js";
@@ -46,7 +48,7 @@ export async function findMember(
   return row === undefined ? null : opened(vault, row);
 }
 
-/** Joins, or is given more than before; never less. */
+/** Joins, or gets a higher role; never a lower one. */
 export async function join(
   sql: Sql,
   workspace: string,
@@ -78,7 +80,7 @@ export async function changeRole(
   await renewSessions(sql, member);
 }
 
-/** Who belongs to nothing any more is forgotten, name, e-mail and sessions with them. */
+/** Whoever belongs to no workspace any more is forgotten, with name, e-mail and sessions. */
 export async function leave(sql: Sql, workspace: string, member: string): Promise<void> {
   const own = "workspace = $1 AND member = $2";
   await sql.query(`DELETE FROM memberships WHERE ${own}`, [workspace, member]);
@@ -101,7 +103,7 @@ export async function isLastOwner(sql: Sql, workspace: string, member: string): 
   return owners.length === 1 && owners[0]?.member === member;
 }
 
-/** At first run: what was made with the administrator token belongs to nobody yet. */
+/** At first run: what was made with the administrator token has no owner yet. */
 export async function ownWorkspacesOfNobody(sql: Sql, member: string, now: Date): Promise<void> {
   await sql.query(
     `INSERT INTO memberships (workspace, member, role, created_at)

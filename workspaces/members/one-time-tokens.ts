@@ -1,4 +1,6 @@
-/** Tokens that count once: links that sign the owner in, and what must not be used twice. */
+/**
+ * Single-use tokens: links that sign the owner in, and other values that must not be used twice.
+ */
 import { insertIfNew, insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { hashToken } from "./personal.js";
@@ -6,7 +8,6 @@ import { drawToken } from "./sessions.js";
 
 type Sql = Pick<Postgres, "query">;
 
-/** How long a link that signs the owner in counts. */
 export const linkMsMax = 60 * 60 * 1000;
 
 export type LinkPurpose = "setup" | "sign-in";
@@ -33,7 +34,7 @@ export async function spendLink(sql: Sql, token: string, now: Date): Promise<Lin
   return row?.purpose ?? null;
 }
 
-/** Links for a first owner, once there is one. */
+/** To be called once there is an owner. */
 export async function forgetSetupLinks(sql: Sql): Promise<void> {
   await sql.query("DELETE FROM one_time_tokens WHERE purpose = 'setup'");
 }

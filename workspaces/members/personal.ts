@@ -1,4 +1,4 @@
-/** Names and e-mails of members, sealed; and what identity providers call them, hashed. */
+/** Names and e-mails of members, sealed; their ids at identity providers, hashed. */
 import { createHash, createHmac } from "node:crypto";
 import { ownSecret } from "../../stores/vault/own-secrets.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -20,7 +20,7 @@ export function boundToPerson(what: Personal): (id: string) => Buffer {
   return (id) => Buffer.from(`member:${id}:${what}`);
 }
 
-/** How a subject or session of an identity provider is stored: nobody can guess it back. */
+/** The stored form of a subject or session of an identity provider, which nobody can guess back. */
 export type HashSubject = (issuer: string, subject: string) => Buffer;
 
 export async function subjectHasher(postgres: Postgres, vault: Vault): Promise<HashSubject> {
@@ -31,7 +31,7 @@ export async function subjectHasher(postgres: Postgres, vault: Vault): Promise<H
       .digest();
 }
 
-/** How a token of 256 random bits is stored. */
+/** The stored form of a token of 256 random bits. */
 export function hashToken(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }

@@ -1,4 +1,4 @@
-/** Sessions as people manage them: listed, ended. Looking one up is sessions.ts. */
+/** Sessions as people manage them: listed, ended. Calls look them up in sessions.ts. */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { openPersonal } from "./personal.js";
@@ -14,7 +14,6 @@ export interface SessionRecord {
   readonly expires_at: Date;
 }
 
-/** Those of one member that still count, newest first. */
 export function listSessions(
   postgres: Postgres,
   member: string,
@@ -55,7 +54,10 @@ export async function endSession(
   return { ...rest, idToken };
 }
 
-/** All that an identity provider ends. @returns the ids of sessions and members */
+/**
+ * Ends the sessions that an identity provider ends.
+ * @returns the ids of sessions and members
+ */
 export function endProviderSessions(
   sql: Sql,
   issuer: string,
@@ -71,7 +73,7 @@ export function endProviderSessions(
   );
 }
 
-/** Their next call gets a new token, as every change of a role asks for. */
+/** Their next call gets a new token, which every change of a role requires. */
 export async function renewSessions(sql: Sql, member: string): Promise<void> {
   await sql.query("UPDATE sessions SET renew = true WHERE member = $1", [member]);
 }

@@ -1,6 +1,6 @@
 /**
  * Sessions of people in the dashboard: 256 random bits in a cookie, stored as a hash. Look-ups are
- * cached, so a session ended by another process is refused there after 5 s at the latest.
+ * cached, so a session ended by another process is refused within 5 s.
  */
 import { randomBytes } from "node:crypto";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
@@ -18,7 +18,7 @@ export const sessionMsMax = 7 * 24 * 60 * 60 * 1000;
 const cacheMs = 4_000;
 const cacheEntriesMax = 10_000;
 const lastUseWrittenEveryMs = 60_000;
-/** How long the token before a change of role still counts: for calls that are under way. */
+/** The token before a change of role stays valid for calls that are under way. */
 const previousTokenMs = 60_000;
 const tokenBytes = 32;
 
@@ -28,20 +28,18 @@ interface Membership {
   readonly role: Role;
   readonly name: string;
   readonly baseCurrency: string;
-  /** Who may see customers by name. */
   readonly customerDetails: CustomerDetails;
 }
 
 export interface Session {
   readonly id: string;
   readonly user: { readonly id: string; readonly name: string; readonly ownsInstallation: boolean };
-  /** By workspace. */
   readonly memberships: ReadonlyMap<string, Membership>;
-  /** A role changed: the caller is to get a new token. */
+  /** A role changed: the caller gets a new token. */
   readonly renew: boolean;
 }
 
-/** How a session began, and what its provider calls it. */
+/** How a session began, and its name at its provider. */
 interface SignIn {
   readonly user: string;
   /** The name of an identity provider, `passkey` or `link`. */
@@ -55,9 +53,9 @@ interface SignIn {
 }
 
 export interface Sessions {
-  /** @returns null: there is none, or no longer */
+  /** @returns null: there is none (any more) */
   look(token: string): Promise<Session | null>;
-  /** The same by its id, without counting as a use: for open sockets. */
+  /** By its id, without counting as a use: for open sockets. */
   find(id: string): Promise<Session | null>;
   /** @returns the token, which nobody can read again */
   begin(sql: Sql, signIn: SignIn): Promise<string>;
@@ -86,7 +84,7 @@ export function openSessions(options: {
   };
   const lastUseWritten = new Map<string, number>();
 
-  /** Awaited by nobody: at worst a session ends for idleness a minute early. */
+  /** Not awaited: at worst a session expires a minute early. */
   function noteUse(id: string): void {
     const at = now();
     const before = lastUseWritten.get(id);
@@ -142,7 +140,6 @@ export function openSessions(options: {
 
 const tokenShape = /^[\w-]{43}$/;
 
-/** 256 random bits. */
 export function drawToken(): string {
   return randomBytes(tokenBytes).toString("base64url");
 }

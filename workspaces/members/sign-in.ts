@@ -1,4 +1,4 @@
-/** What a proven identity leads to: a session of a member, of somebody invited, or nothing. */
+/** What a proven identity leads to: a session of a member or an invited person, or nothing. */
 import { conflict, forbidden } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import { recordActivity } from "./activity.js";
@@ -15,9 +15,8 @@ export interface ProvenIdentity extends Identity {
 }
 
 interface Entrance {
-  /** Its token. */
   readonly invitation: string | null;
-  /** Who adds this identity to those they have. */
+  /** The member who adds this identity to their others. */
   readonly member: string | null;
   readonly requestId: string;
   /** The token of the session the browser had. */
@@ -25,8 +24,8 @@ interface Entrance {
 }
 
 /**
- * @returns the token of a new session; null: the one there is goes on
- * @throws ApiError 401 for an invitation that is none, 403 for who is not invited
+ * @returns the token of a new session; null: the present one continues
+ * @throws ApiError 401 for an invalid invitation, 403 for somebody not invited
  */
 export async function enter(
   { postgres, sessions, vault }: Pick<Service, "postgres" | "sessions" | "vault">,

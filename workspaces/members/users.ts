@@ -1,4 +1,4 @@
-/** People who may sign in, and who they are to identity providers. */
+/** People who may sign in, and their identities at identity providers. */
 import { insertIfNew, insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
@@ -7,7 +7,7 @@ import { sealPersonal } from "./personal.js";
 
 type Sql = Pick<Postgres, "query">;
 
-/** @param id drawn before where something is bound to it already */
+/** @param id given where something is bound to it already */
 export async function createUser(
   sql: Sql,
   vault: Vault,
@@ -35,7 +35,6 @@ export function drawUserId(): string {
 }
 
 export interface Identity {
-  /** The name of the provider in the settings. */
   readonly provider: string;
   readonly issuer: string;
   readonly subjectHash: Buffer;
@@ -80,7 +79,7 @@ export function listIdentities(
   );
 }
 
-/** Members, and the owner of the installation; nobody else may come in. */
+/** Members, and the owner of the installation. */
 export async function mayEnter(sql: Sql, member: string): Promise<boolean> {
   const rows = await sql.query(
     `SELECT 1 FROM users WHERE id = $1 AND (owns_installation

@@ -12,9 +12,9 @@ import { readEcbCsv } from "./ecb.js";
 import { readWideList } from "./wide.js";
 
 /**
- * Edition 1 of every installation holds the packed ECB rates up to this day, for ever: figures
- * were booked on them. A release with a longer history leaves this line as it is; what it brings
- * beyond becomes a later edition.
+ * Edition 1 of every installation holds the packed ECB rates up to this day, for ever, because
+ * figures were booked on them. A release with a longer history leaves this line as it is; the rest
+ * becomes a later edition.
  */
 export const firstEditionEnds = "2026-10-30";
 

@@ -6,7 +6,7 @@ import { exponentOf } from "../../schemas/money/currencies.js";
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import type { PublishedQuote } from "../../schemas/money/rates.js";
 
-/** In the bank's own file; nothing in the packed one. */
+/** In the bank's own file; empty in the packed one. */
 const notQuoted = "N/A";
 
 /**
@@ -34,14 +34,14 @@ export function* readEcbCsv(text: string): Generator<PublishedQuote> {
 
 /**
  * The bank's daily XML, `<Cube time='…'>` around `<Cube currency='…' rate='…'/>`.
- * @param after only what is of later days
- * @throws when a day or a rate is not as known: half an answer is none
+ * @param after only later days are read
+ * @throws on an unknown form of a day or a rate: half an answer is none
  */
 export function readEcbXml(text: string, after = ""): PublishedQuote[] {
   const quotes: PublishedQuote[] = [];
   let day = "";
   for (const [cube] of text.matchAll(/<Cube\b[^>]*>/g)) {
-    // Of its history, a quarter of a million of them, some years are wanted at the most.
+    // The whole history has a quarter of a million quotes, of which some years are needed at most.
     if (day !== "" && day <= after && !cube.includes("time=")) continue;
     const attributes = new Map(
       [...cube.matchAll(/(\w+)=["']([^"']*)["']/g)].map(([, name, value]) => [name, value ?? ""]),

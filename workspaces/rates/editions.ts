@@ -1,11 +1,9 @@
 /**
- * The editions of rates: a table in memory, and what was added to it kept in Postgres. Editions are
- * only ever added, by any process, one at a time under a lock: a process that sees one sees all
- * before it.
- *
+ * The editions of rates: a table in memory, and later editions in Postgres. Editions are only ever
+ * added, by any process, one at a time under a lock: a process that sees one sees all before it.
  * Edition 1 is the packed ECB history, from its file (a quarter of a million rows that never
  * change), and the wide list that was packaged when the installation first started, from Postgres
- * (the next release packages another). All later ones are in Postgres whole.
+ * (the next release packages another).
  */
 import { isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
 import {
@@ -27,10 +25,10 @@ const editionsPageMax = 200;
 export class Editions {
   readonly table: QuoteTable = emptyQuoteTable();
   readonly #postgres: Postgres;
-  /** Reading and adding both change the table: one after the other. */
+  /** Reading and adding both change the table, so they run one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** With everything loaded, and what this release brings beyond it added. */
+  /** Loads everything, and adds what this release brings. */
   static async open(postgres: Postgres): Promise<Editions> {
     const editions = new Editions(postgres);
     const packaged = await readPackagedWideList();
@@ -51,8 +49,8 @@ export class Editions {
   }
 
   /**
-   * Adds a new edition with those quotes and absent days that say something new; a corrected quote
-   * is new. What was asked of earlier editions keeps its answer.
+   * Adds an edition with those quotes and absent days that are new; a corrected quote is new.
+   * Earlier editions keep their answers.
    * @param absentDays of which there is no wide list
    * @returns whether there was anything new
    */
@@ -65,7 +63,7 @@ export class Editions {
       const added = await this.#postgres.transaction(async (sql) => {
         // 1. Nobody else adds until this commits.
         await sql.query("LOCK TABLE rate_editions IN EXCLUSIVE MODE");
-        // 2. So what is new is judged by all there is.
+        // 2. So what is new is compared with all there is.
         await readLater(sql, this.table);
         const unknown = quotes.filter((quote) => !isKnown(this.table, quote));
         const absent = absentDays.filter((day) => !isAbsent(this.table, day));
@@ -75,7 +73,7 @@ export class Editions {
         await insertEdition(sql, { edition, note, absentDays: absent }, unknown);
         return { edition, unknown, absent };
       });
-      // 4. In memory only once it is kept: an edition that was rolled back was never there.
+      // 4. In memory only once it is stored: an edition that was rolled back never was.
       if (added !== null) addEdition(this.table, added.edition, added.unknown, added.absent);
       return added !== null;
     });
@@ -128,7 +126,7 @@ function* firstEdition(
   yield* wide;
 }
 
-/** Inside or outside a transaction; what it reads was committed, so it stays true. */
+/** Inside or outside a transaction; what it reads is committed, so it stays true. */
 async function readLater(sql: Sql, table: QuoteTable): Promise<void> {
   for (;;) {
     const editions = await sql.query<Omit<EditionRow, "note">>(

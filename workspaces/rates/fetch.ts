@@ -2,7 +2,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { withDeadline } from "../../runtime/deadline.js";
 
-/** How much a fetch may cost. */
 export interface Patience {
   readonly bytesMax: number;
   readonly answerMsMax: number;
@@ -22,7 +21,7 @@ export async function fetchText(
 ): Promise<string | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      // The time limit covers the body too: a server may answer at once and then send for ever.
+      // The time limit covers the body, too: a server may answer at once and then send for ever.
       return await withDeadline(patience.answerMsMax, stopping, (signal) =>
         fetchOnce(url, patience.bytesMax, signal),
       );
@@ -46,7 +45,7 @@ async function fetchOnce(
   }
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  // Counted as it comes, after decompression: the length header may lie.
+  // Counted after decompression: the length header may lie.
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
     if (bytes > bytesMax) throw new Error(`${url} sends more than ${bytesMax} bytes`);

@@ -1,7 +1,7 @@
 /**
  * Exchange rates of this process: the pure table of `schemas/money/rates.ts`, filled from the
- * release, from Postgres and from the sources, which are asked daily. Without a network it answers
- * from what it has and says how old that is.
+ * release, from Postgres and daily from the sources. Without a network it answers from what it has
+ * and says how old that is.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
@@ -37,12 +37,12 @@ interface RefreshOutcome {
 
 /** `definitions.md`: older than this, `/metrics` and the log say so. */
 export const staleDays = 5;
-/** Days that are tried, from the wanted one back, when the wide list has left some out. */
+/** Days that are tried, from the wanted one back, where the wide list has gaps. */
 const wideGapDaysMax = 10;
-/** The ECB publishes at about 16:00; the later tries are for its late days and our bad ones. */
+/** The ECB publishes at about 16:00; the later tries are for delays. */
 const refreshTimes = "30 16,19,22 * * *";
 const refreshJitterMsMax = 10 * 60 * 1000;
-/** Among several processes: less than between two times, more than their jitter. */
+/** Among several processes: shorter than between two times, longer than their jitter. */
 const refreshTurn = "refresh of rates";
 const refreshTurnMs = 30 * 60 * 1000;
 const firstRefreshAfterMs = 5_000;
@@ -59,13 +59,13 @@ interface Given {
   readonly patience?: Patience;
   /** Other processes add editions, too, and ask the sources. */
   readonly shared?: boolean;
-  /** How late a process learns of rates another added, or reports its own while it fetches. */
+  /** How late a process learns of rates that another added, or reports its own while it fetches. */
   readonly seenMs?: number;
-  /** How long a start waits for the days that were published since the newest one here. */
+  /** How long a start waits for days that were published since the newest one here. */
   readonly catchUpMsMax?: number;
 }
 
-/** Opens the rates with what is known here; asks the sources later, in the background. */
+/** Opens the rates with what is known here; the sources are asked later, in the background. */
 export async function openRates(given: Given): Promise<Rates> {
   const rates = new Rates(given, await Editions.open(given.postgres));
   given.releases.push("rates", () => rates.close());
@@ -76,7 +76,7 @@ export async function openRates(given: Given): Promise<Rates> {
 export class Rates {
   readonly #given: Required<Given>;
   readonly #editions: Editions;
-  /** What listeners were told. */
+  /** The newest edition that listeners were notified of. */
   #reportedEdition: number;
   readonly #stopping = new AbortController();
   readonly #listeners = new Set<(edition: number) => void>();
@@ -88,7 +88,7 @@ export class Rates {
   });
   readonly #saidToday = new Map<string, string>();
   #refreshing: Promise<RefreshOutcome> | undefined;
-  /** Days are fetched one at a time: a backfill must not flood a free service. */
+  /** One day at a time: a backfill must not flood a free service. */
   #lastDay: Promise<unknown> = Promise.resolve();
   #notifying: NodeJS.Timeout | undefined;
   #stopClock: () => Promise<void> | void = () => {};
@@ -103,7 +103,7 @@ export class Rates {
     return this.#editions.table;
   }
 
-  /** The newest edition: what an endpoint stamps on a raw event. */
+  /** The newest edition, which an endpoint stamps on a raw event. */
   get edition(): number {
     return this.#table.edition;
   }
@@ -119,7 +119,7 @@ export class Rates {
     return quoteFor(this.#table, { currency, base, day: utcDay(atMs), edition });
   }
 
-  /** Resolves when the edition, stamped by another process perhaps, is loaded. */
+  /** Resolves when the edition, perhaps added by another process, is loaded. */
   async know(edition: number): Promise<void> {
     await this.#editions.know(edition);
     if (edition > this.edition) throw new Error(`Edition ${edition} of the rates does not exist`);
@@ -138,8 +138,8 @@ export class Rates {
   }
 
   /**
-   * To be called before anything is stamped with an edition: asks the sources where days are
-   * missing that are published by now. One that fails at its first try is not waited for.
+   * To be called before anything is stamped with an edition: fetches days that are published by
+   * now. A source that fails at its first try is not waited for.
    */
   async catchUp(): Promise<void> {
     if (this.#given.config.RATES_REFRESH === "off" || !this.#isBehind()) return;
@@ -152,7 +152,7 @@ export class Rates {
     late.abort();
   }
 
-  /** What counts for an event of today is the quote of yesterday. */
+  /** An event of today needs the quote of yesterday. */
   #isBehind(): boolean {
     const { ecb, wide } = this.newestAgeDays();
     return ecb > 1 || wide > 1;
@@ -160,7 +160,7 @@ export class Rates {
 
   /**
    * Fetches the wide list that an event without a quote needs, when the network allows.
-   * @returns whether a new edition appeared, by which to ask again
+   * @returns whether a new edition appeared, with which to ask again
    */
   ensureQuote(currency: string, base: string, atMs: number): Promise<boolean> {
     const list = this.#listFor(currency, base, atMs);
@@ -177,12 +177,12 @@ export class Rates {
     return mine;
   }
 
-  /** Whether a list that could still be fetched might report the quote, which is not known. */
+  /** Whether a list that could still be fetched might have the unknown quote. */
   mayCome(currency: string, base: string, atMs: number): boolean {
     return this.#listFor(currency, base, atMs) !== null;
   }
 
-  /** Called with the number of the newest edition when there is one; returns its removal. */
+  /** Calls the listener with the number of each new edition; returns its removal. */
   onEdition(listener: (edition: number) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -232,7 +232,7 @@ export class Rates {
     await Promise.allSettled([this.#refreshing, this.#lastDay]);
   }
 
-  /** One process asks for all; the next one when it failed. */
+  /** One process asks for all; if it fails, the next one does. */
   async #refreshInTurn(): Promise<void> {
     try {
       if (!this.#given.shared) {
@@ -247,7 +247,6 @@ export class Rates {
     }
   }
 
-  /** Editions that another process added. */
   async #seeOthers(): Promise<void> {
     try {
       await this.#editions.know();
@@ -282,7 +281,7 @@ export class Rates {
     const failed: RateSource[] = [];
     const reasons: Partial<Record<RateSource, string>> = {};
     let added = false;
-    // Each source on its own, ECB first: one that fails does not hold up the other.
+    // ECB first; a source that fails does not hold up the other.
     for (const source of rateSources) {
       try {
         const found = await feeds[source](this.#table);
@@ -299,7 +298,7 @@ export class Rates {
     return { added, failed };
   }
 
-  /** The day whose wide list could say what no source here reports. */
+  /** The day whose wide list could have what no source here has. */
   #listFor(currency: string, base: string, atMs: number): string | null {
     const isKnowable = exponentOf(currency) !== null && exponentOf(base) !== null;
     if (this.#given.config.RATES_REFRESH === "off" || !isKnowable) return null;
@@ -352,7 +351,7 @@ export class Rates {
     this.#warnOnceADay("stale", "the newest rates are old", { age_days: ages });
   }
 
-  /** A machine without a network would say the same all day. */
+  /** A machine without a network would repeat it all day. */
   #warnOnceADay(subject: string, message: string, details: object): void {
     const today = utcDay(Date.now());
     if (this.#saidToday.get(subject) === today || this.#stopping.signal.aborted) return;
@@ -363,7 +362,7 @@ export class Rates {
 
 const defaults = {
   patience: {
-    /** One answer of a source of rates; the largest real one has 200 kB. */
+    /** The largest real answer has 200 kB. */
     bytesMax: 4 * 1024 * 1024,
     answerMsMax: 10_000,
     /** Tries of one fetch, the pause between them doubling from this. */
@@ -375,7 +374,7 @@ const defaults = {
   catchUpMsMax: 3_000,
 };
 
-/** A sentence, not a stack: that a source cannot be reached is an everyday thing. */
+/** A sentence, not a stack: an unreachable source is an everyday thing. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-/** What the sources of rates say now, over HTTP, and what of it is not believed. */
+/** Reads the sources of rates over HTTP, and rejects implausible values. */
 import type { Config } from "../../config.js";
 import { isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
 import {
@@ -14,9 +14,9 @@ import { readEcbXml } from "./ecb.js";
 import { type Patience, fetchText } from "./fetch.js";
 import { readWideList } from "./wide.js";
 
-/** The ECB's whole history, which has some 10 MB. */
+/** The ECB's whole history has some 10 MB. */
 const patienceOfHistory = { bytesMax: 64 * 1024 * 1024, answerMsMax: 120_000 };
-/** Past days of the wide list a refresh makes up for; older ones are fetched when asked for. */
+/** Past days of the wide list that a refresh fetches; older ones are fetched on demand. */
 const ratesCatchUpDaysMax = 7;
 
 export class RateFeeds {
@@ -26,7 +26,7 @@ export class RateFeeds {
     private readonly stopping: AbortSignal,
   ) {}
 
-  /** The last 90 days, and those before that the table lacks: the machine was off, or is new. */
+  /** The last 90 days, and older ones that the table lacks: the machine was off, or is new. */
   async ecb(table: QuoteTable): Promise<Fetched> {
     const recent = readEcbXml(await this.#ecbFile(this.config.ECB_RATES_URL, this.patience));
     const first = recent.reduce((least, { day }) => (day < least ? day : least), "9999-12-31");
@@ -38,7 +38,7 @@ export class RateFeeds {
       const missed = readEcbXml(file, after);
       return { quotes: [...missed.filter(({ day }) => day < first), ...recent] };
     } catch (problem) {
-      // The rates of now need not wait: between the two no rate is known until the others came.
+      // Today's rates need not wait: the days in between have no rate until the others come.
       return { quotes: recent, problem };
     }
   }
@@ -101,12 +101,12 @@ export interface Fetched {
   readonly problem?: unknown;
 }
 
-/** A currency does not become ten times dearer overnight; a misplaced point does that. */
+/** A currency does not rise tenfold overnight, but a misplaced decimal point looks so. */
 const outlierTimes = 10n;
-/** A quote this old no longer judges a new one, so a real redenomination passes in the end. */
+/** A quote this old no longer judges a new one, so that a real redenomination passes in the end. */
 const outlierWindowDays = 60;
 
-/** @returns the earlier quote of the same source that speaks against this one, or null */
+/** @returns the earlier quote of the same source that this one contradicts, or null */
 export function contradiction(
   table: QuoteTable,
   { source, currency, day, perEur }: PublishedQuote,

@@ -1,13 +1,13 @@
 /**
  * The wide list: `@fawazahmed0/currency-api`, one file a day with some 200 currencies (and as many
- * coins, which are left out here) for one euro. It fills in what the ECB does not quote.
+ * coins, which are left out) for one euro. It fills in what the ECB does not quote.
  */
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
 import type { PublishedQuote } from "../../schemas/money/rates.js";
 
-/** No list of an earlier day can be fetched: the project moved to npm then. */
+/** Earlier lists cannot be fetched: the project moved to npm then. */
 export const wideListsSince = "2024-03-02";
 
 const list = z.object({ date: z.iso.date(), eur: z.record(z.string(), z.number()) });

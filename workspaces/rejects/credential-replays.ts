@@ -1,13 +1,13 @@
 /**
- * Replays that are owed since credentials were entered: noted in Postgres together with them, so
- * that neither is there without the other, and cleared when the replay has ended.
+ * Replays owed since credentials were entered: recorded in the same transaction, and cleared when
+ * the replay has ended.
  */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { rejectNews } from "./rejects.js";
 import { type ReplayService, replayAll } from "./replay.js";
 
-/** By then every process asks with credentials another entered (`workspaces/integrations.ts`). */
+/** By then every process uses credentials that another entered (`workspaces/integrations.ts`). */
 export const credentialsSeenMs = 5_000;
 
 /** In the transaction that writes the credentials of this integration. */
@@ -22,8 +22,8 @@ export async function oweReplay(sql: Pick<Postgres, "query">, integration: strin
 }
 
 /**
- * What waits for the APIs of these providers, once every process asks with the new credentials. To
- * be called often, by one process at a time: most calls find nothing to do.
+ * Replays what waits for the APIs of these providers, once every process uses the new credentials.
+ * To be called often, by one process at a time: most calls find nothing to do.
  */
 export async function replayOwed(
   service: ReplayService & { readonly postgres: Postgres },

@@ -5,7 +5,7 @@ import { partsOf, type QueryParam } from "../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { News } from "../../runtime/lookout.js";
 
-/** A row of `rejects`; times as ClickHouse writes them. */
+/** Times as ClickHouse writes them. */
 export interface RejectRow {
   readonly workspace: string;
   readonly environment: string;
@@ -31,10 +31,10 @@ export const rejectColumns =
   "received_at DateTime64(3, 'UTC'), step String, reason String, detail String, " +
   "partition UInt16, offset UInt64, state String, revision UInt64";
 
-/** Of rows, or of credentials that they wait for. */
+/** News of rows, or of credentials that they wait for. */
 export const rejectNews = new News();
 
-/** A reject of an event listed before takes its place. */
+/** A reject of an event listed before replaces that one. */
 export async function insertRejects(
   clickhouse: Pick<ClickHouse, "write">,
   rows: readonly RejectRow[],
@@ -45,7 +45,6 @@ export async function insertRejects(
   }
 }
 
-/** A row as it is read: the columns are the same. */
 export interface RejectListRow extends Omit<RejectRow, "environment" | "revision"> {
   readonly environment: Environment;
 }
@@ -78,7 +77,7 @@ export function listRejects(
   return clickhouse.rows<RejectListRow>(sql, params);
 }
 
-/** Which of these ids name no reject of the workspace, open or not. In their order. */
+/** Those of these ids that name no reject of the workspace, open or not; in order. */
 export async function unknownRejects(
   clickhouse: Pick<ClickHouse, "rows">,
   workspace: string,
@@ -93,7 +92,7 @@ export async function unknownRejects(
   return ids.filter((id) => !known.has(id));
 }
 
-/** What is open of an integration's rejects; none: it is not in the list. */
+/** The open rejects of an integration; one without any is left out. */
 export interface IntegrationRejects {
   readonly integration: string;
   /** As ClickHouse writes it. */
@@ -128,14 +127,13 @@ export function openRejectsOf(
   );
 }
 
-/** Open rejects of one kind in one environment. */
 export interface OpenRejects extends Pick<RejectRow, "provider" | "reason" | "step"> {
   readonly events: string;
   /** The newest of them by receipt, as ClickHouse writes it. */
   readonly last_at: string;
 }
 
-/** Most events first. Reads the keys of the environment's rejects and four short columns. */
+/** Most events first. Reads only keys and four short columns. */
 export function countOpenRejects(
   clickhouse: Pick<ClickHouse, "rows">,
   { workspace, environment }: Pick<RejectListRow, "workspace" | "environment">,

@@ -1,7 +1,7 @@
 /**
  * Puts rejected raw events back on the raw topic. The sealed bytes are the same; the receipt time
  * and the rates edition are new, because a replay is recorded now (`definitions.md`, Two clocks).
- * When they were received first goes with them: what reports no date happened then.
+ * The first receipt goes with them, because it dates events without a date.
  */
 import { limits } from "../../config.js";
 import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
@@ -24,7 +24,7 @@ import type { Service } from "../../service.js";
 
 export interface Replayed {
   readonly replayed: number;
-  /** Whose raw record retention has removed, or is not as it was sealed. */
+  /** Rejects whose raw record retention has removed, or whose seal is broken. */
   readonly missing: number;
   /** More of them are open: ask again. */
   readonly more: boolean;
@@ -35,17 +35,16 @@ export type ReplayService = Pick<Service, "clickhouse" | "log" | "rates" | "vaul
 type Filter = Omit<RejectFilter, "state">;
 
 /**
- * Up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first. What
- * cannot be replayed stays open and is passed over: who asks while there are `more` comes to an
- * end.
+ * Replays up to `limits.replayRecordsMax` of the open rejects that pass the filter, newest first.
+ * What cannot be replayed stays open and is passed over, so that repeated calls come to an end.
  */
 export function replayRejects(service: ReplayService, filter: Filter): Promise<Replayed> {
   return replayPages(service, filter, ({ replayed }) => replayed > 0);
 }
 
 /**
- * All that are open now, each once: what is rejected again has a new receipt time, before all that
- * is still to come here, and waits for the next news.
+ * Replays all that are open now, each once: what is rejected again has a new receipt time, and
+ * waits for the next news.
  */
 export async function replayAll(
   service: ReplayService,
@@ -60,7 +59,7 @@ interface Page extends Omit<Replayed, "more"> {
   readonly last: RejectPosition | null;
 }
 
-/** Page by page, up to the end or the first after which it is enough. */
+/** Page by page, up to the end or until it is enough. */
 async function replayPages(
   service: ReplayService,
   filter: Filter,
@@ -102,7 +101,6 @@ async function replayPage(
   };
 }
 
-/** A reject and its raw event, as it was sealed. */
 interface Found {
   readonly reject: RejectListRow;
   readonly key: string;
@@ -116,13 +114,13 @@ async function putBack(service: ReplayService, found: readonly Found[]): Promise
   const receipt = service.watermark.receive(undefined, Math.max(...times) + 2);
   const { receivedAt } = receipt;
   await settledAfter(receipt, async () => {
-    // 1. Durable on the topic; 2. then no longer open. A crash between the two leaves them open:
-    // replayed twice is booked once, because the event ids are the same.
+    // 1. Durable on the topic; 2. then no longer open. After a crash between the two they are
+    // replayed twice, but booked once, because the event ids are the same.
     const records = found.map((one) => stampedAgain(service, one, receivedAt));
     service.watermark.check(receivedAt);
     await service.log.append(topics.raw, records);
-    // Older than the replay itself: should that be rejected again, its row is the newest. Newer
-    // than the row there is.
+    // Older than the replay itself, so that another rejection is the newest row; newer than the
+    // present row.
     const revision = receivedAt - 1;
     const rows = found.map(({ reject }) => ({ ...reject, state: "replayed" as const, revision }));
     await insertRejects(service.clickhouse, rows);
@@ -133,7 +131,7 @@ function positionOf(reject: RejectListRow | undefined): RejectPosition | null {
   return reject === undefined ? null : { receivedAt: reject.received_at, id: reject.event_id };
 }
 
-/** Null: retention has removed it, or it is not as it was sealed. */
+/** Null: retention has removed it, or its seal is broken. */
 export async function intactRecord(
   { log, vault }: Pick<Service, "log" | "vault">,
   at: { readonly event_id: string; readonly partition: number; readonly offset: string },
@@ -142,7 +140,7 @@ export async function intactRecord(
   const [record] = await log.read(topics.raw, at.partition, offset, 1);
   if (record === undefined || record.offset !== offset) return null;
   const raw = readRawEvent(record.value);
-  // Sealing another event's bytes under this one's name would be believed from then on.
+  // Another event's bytes sealed under this one's name would be believed from then on.
   if (raw === null || raw.meta.event_id !== at.event_id) return null;
   const body = openIntact(vault, raw);
   return body && { key: record.key, meta: raw.meta, body };

@@ -1,4 +1,4 @@
-/** Tells endpoints of what is no record on a topic: alerts, silence, differences. */
+/** Sends endpoints what is no record on a topic: alerts, silence, differences. */
 import type { z } from "zod";
 import { type AnnouncedType, announced } from "../../schemas/http/webhooks.js";
 import { webhookMessageId } from "../../schemas/ids.js";
@@ -32,7 +32,7 @@ export async function announce<Type extends AnnouncedType>(
   await putIn(service, endpoints, deliveries);
 }
 
-/** @param endpoints that the deliveries are to */
+/** @param endpoints that the deliveries are for */
 export async function putIn(
   service: Needs,
   endpoints: readonly Endpoint[],

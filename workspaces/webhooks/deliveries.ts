@@ -30,7 +30,6 @@ export interface Delivery {
   readonly created_at: Date;
 }
 
-/** What is to be sent to an endpoint. */
 export interface NewDelivery extends Pick<Delivery, "endpoint" | "message" | "type" | "lane"> {
   readonly body: string;
 }
@@ -57,7 +56,7 @@ export function activeEndpoints(sql: Sql, workspaces: readonly string[]): Promis
   );
 }
 
-/** @returns those of its endpoints that have more waiting than may */
+/** @returns those of its endpoints with too many waiting deliveries */
 export async function addDeliveries(
   postgres: Postgres,
   deliveries: readonly NewDelivery[],
@@ -75,7 +74,7 @@ export async function addDeliveries(
   }));
   const endpoints = [...new Set(deliveries.map(({ endpoint }) => endpoint))];
   const crowded = await postgres.transaction(async (sql) => {
-    // One that was deleted meanwhile gets nothing.
+    // A deleted endpoint gets nothing.
     await sql.query(
       `INSERT INTO webhook_deliveries
        SELECT made.* FROM json_populate_recordset(NULL::webhook_deliveries, $1::json) AS made
@@ -95,8 +94,7 @@ export async function addDeliveries(
 }
 
 /**
- * Grows from one to the next in this process, also where its clock goes back; one lane is added to
- * by one process at a time.
+ * Increases within this process, even if its clock goes back; one process at a time adds to a lane.
  */
 function nextSeq(now: Date): number {
   lastSeq = Math.max(lastSeq + 1, now.getTime() * seqsPerMs);
@@ -106,7 +104,7 @@ function nextSeq(now: Date): number {
 const seqsPerMs = 1_000;
 let lastSeq = 0;
 
-/** Endpoints for which something is due, whoever has waited longest first. */
+/** Endpoints for which something is due, the longest waiting first. */
 export function dueEndpoints(
   postgres: Postgres,
   now: Date,
@@ -122,7 +120,7 @@ export function dueEndpoints(
   );
 }
 
-/** In the order to be sent; none of a lane in which an earlier one waits for its next try. */
+/** In order of sending; none of a lane in which an earlier one waits for its next try. */
 export function dueDeliveries(
   sql: Sql,
   endpoint: string,
@@ -165,7 +163,7 @@ export async function findDelivery(
 
 export interface Replayed {
   readonly endpoint: string;
-  /** One of them; or all that were made since, failed ones only where it says so. */
+  /** One of them; or all that were made since, or only the failed ones. */
   readonly of: { readonly id: string } | { readonly since: Date; readonly onlyFailed: boolean };
 }
 
@@ -200,7 +198,6 @@ export async function replayDeliveries(
   return replayed;
 }
 
-/** @returns how many */
 export async function forgetDeliveries(
   postgres: Postgres,
   before: Date,

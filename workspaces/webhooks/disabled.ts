@@ -1,4 +1,4 @@
-/** Says that an endpoint was disabled, and why: in the activity log, and to owners by e-mail. */
+/** Reports that an endpoint was disabled, and why: in the activity log, and to owners by e-mail. */
 import { limits } from "../../config.js";
 import type { Service } from "../../service.js";
 import { missingMailSettings, sendEmail } from "../channels/email.js";
@@ -38,7 +38,7 @@ export async function reportDisabled(
   for (const { email } of owners) {
     const message = { subject: `Webhooks to ${host} were disabled`, text, html: `<p>${text}</p>` };
     await sendEmail(config, email ?? "", message).catch((err: unknown) => {
-      logger.warn({ err, endpoint }, "an owner could not be told by e-mail");
+      logger.warn({ err, endpoint }, "an owner could not be reached by e-mail");
     });
   }
 }

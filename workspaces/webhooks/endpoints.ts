@@ -69,7 +69,10 @@ export function boundToEndpoint(id: string): Buffer {
   return Buffer.from(`webhook_endpoint:${id}:secret`);
 }
 
-/** Those that sign now, the newest first. @throws SealBroken */
+/**
+ * Those that sign now, newest first.
+ * @throws SealBroken
+ */
 export function secretsOf(vault: Vault, endpoint: Endpoint, now: Date): string[] {
   const { id, previous_secret_sealed: previous, previous_valid_until: until } = endpoint;
   const isOldValid = previous !== null && until !== null && until > now;
@@ -116,7 +119,7 @@ export async function changeEndpoint(sql: Sql, id: string, changes: Changes): Pr
   }
 }
 
-/** The old secret signs beside the new one until then; null: no more. */
+/** The old secret signs beside the new one until then; null: not any more. */
 export async function rollSecret(
   postgres: Postgres,
   vault: Vault,
@@ -133,7 +136,7 @@ export async function rollSecret(
   );
 }
 
-/** What it was made for waits until it is enabled; what happens meanwhile it does not get. */
+/** Pending deliveries wait until it is enabled; what happens meanwhile it does not get. */
 export async function disableEndpoint(
   sql: Sql,
   id: string,
@@ -148,7 +151,7 @@ export async function disableEndpoint(
   return rows.length > 0;
 }
 
-/** What waits is sent at once, also where it was to be tried later. */
+/** Pending deliveries are sent at once, even those that wait for a later try. */
 export async function enableEndpoint(sql: Sql, id: string, now: Date): Promise<void> {
   await sql.query(
     `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_by = NULL, failures = 0,
@@ -163,7 +166,6 @@ export async function enableEndpoint(sql: Sql, id: string, now: Date): Promise<v
   deliveryNews.announce();
 }
 
-/** With its deliveries. @returns whether there was one */
 export async function deleteEndpoint(postgres: Postgres, id: string): Promise<void> {
   await durably(postgres, "DELETE FROM webhook_endpoints WHERE id = $1", [id]);
 }

@@ -1,11 +1,11 @@
-/** What a call of an endpoint leads to: noted at its delivery and at the endpoint. */
+/** Notes the outcome of a call at its delivery and its endpoint. */
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { CallFailed } from "../channels/outbound.js";
 import type { Delivery } from "./deliveries.js";
 import { type DisabledBy, type Endpoint, disableEndpoint } from "./endpoints.js";
 import { isOver, nextTry } from "./retries.js";
 
-/** An endpoint that failed for so long is asked for all that waits when it answers again. */
+/** An endpoint that failed for so long gets all that waits once it answers again. */
 const longFailureMs = 60_000;
 const gone = 410;
 
@@ -43,8 +43,8 @@ export async function noteTaken(
 }
 
 /**
- * @param isFirst of the calls that went on beside each other: a pause grows by one of them
- * @returns by what the endpoint was disabled, if it was
+ * @param isFirst of the simultaneous calls: only one of them makes the pause grow
+ * @returns why the endpoint was disabled, if it was
  */
 export async function noteFailed(
   postgres: Postgres,

@@ -1,4 +1,4 @@
-/** When what failed is tried again, and when it is given up. Pure. */
+/** When a failed delivery is tried again, and when it is given up. Pure. */
 import { limits } from "../../config.js";
 
 /** After so many failures: 5 s, 20 s, 80 s, 5 min, … up to 8 hours. */

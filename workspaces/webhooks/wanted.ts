@@ -3,7 +3,6 @@ import { type EventType, readFilters } from "../../schemas/http/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Endpoint } from "./endpoints.js";
 
-/** What an event is about, as far as filters ask. */
 interface Subject {
   readonly provider?: string;
   readonly product?: string;
@@ -16,7 +15,6 @@ export interface HappenedEvent {
   readonly environment: Environment;
   readonly type: EventType;
   readonly subject: Subject;
-  /** When it was recorded. */
   readonly at: Date;
 }
 
@@ -31,7 +29,7 @@ export function isWanted(endpoint: Endpoint, event: HappenedEvent): boolean {
   );
 }
 
-/** What an event does not have is not filtered by: an alert has no country. */
+/** Filters ignore what an event lacks: an alert has no country. */
 function passes(written: Endpoint["filters"], subject: Subject): boolean {
   const { provider, product, currency, country } = readFilters.parse(written);
   const several = [

@@ -7,7 +7,7 @@ import type { DemoView } from "../../../schemas/http/manage.js";
 import { writeLinkFile } from "../../../workspaces/members/first-run.js";
 
 const program = fileURLToPath(new URL("../../../ops/demo.js", import.meta.url));
-/** Characters of what it says when it fails. */
+/** Characters of its output that are shown when it fails. */
 const saidMax = 2_000;
 
 export class DemoProcess {
@@ -15,7 +15,7 @@ export class DemoProcess {
   #child: ChildProcess | null = null;
   /** Its last line, or why it failed; null before the first start. */
   #said: string | null = null;
-  /** Where its dashboard is, once its figures are there. */
+  /** The address of its dashboard, once its figures are there. */
   #url: string | null = null;
 
   /** @param dataFolder of this service: the demo's lies beside it */
@@ -56,7 +56,7 @@ export class DemoProcess {
     });
   }
 
-  /** It ends by itself then, within seconds. */
+  /** It then ends by itself within seconds. */
   end(): void {
     this.#child?.disconnect();
   }
@@ -68,8 +68,8 @@ export class DemoProcess {
   }
 
   /**
-   * A link that signs in once. Cookies know no ports, so the demo goes by the other name of this
-   * machine: under the same one it would end the session of this service.
+   * A link that signs in once. Cookies ignore ports, so the demo is addressed by the other name of
+   * this machine; under the same name it would end the session of this service.
    * @param host by which the browser knows this service
    */
   linkFrom(host: string): string | null {

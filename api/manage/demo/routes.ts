@@ -8,7 +8,9 @@ import { DemoProcess } from "./process.js";
 
 const path = "/demo";
 
-/** Beside an embedded service, for a browser on the same machine: the demo has its own port. */
+/**
+ * Only beside an embedded service, for a browser on the same machine: the demo has its own port.
+ */
 export function demoRoutes({ config, releases }: Service, calls: Calls<null>): void {
   const demo = new DemoProcess(config.DATA_DIR);
   releases.push("demo", () => demo.end());

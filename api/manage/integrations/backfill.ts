@@ -22,7 +22,7 @@ import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/backfill";
 
-/** The role `processors` reads; here it is asked for and shown, and which months are known. */
+/** Requests backfills and shows their progress and the coverage; the role `processors` reads. */
 export function backfillRoutes(
   service: Service,
   calls: Calls<Workspace>,

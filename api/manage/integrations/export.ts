@@ -1,4 +1,6 @@
-/** A provider's export, uploaded: what it would book, or a backfill that books it. */
+/**
+ * An uploaded export of a provider: checks what it would book, or starts a backfill that books it.
+ */
 import { Readable } from "node:stream";
 import type { Context } from "koa";
 import { limits } from "../../../config.js";
@@ -17,11 +19,11 @@ import { backfillView, dateOf } from "./backfill.js";
 import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/export";
-/** What a browser or curl calls the two kinds of file. */
+/** The media types that browsers and curl send. */
 const types = ["text/csv", "application/gzip", "application/x-gzip"] as const;
-/** Of all workspaces, by this process; of each workspace one. */
+/** Of all workspaces, in this process; of each workspace one. */
 const filesAtOnceMax = 4;
-/** A file as it comes is given to the reader in such parts, so that others get their turn. */
+/** A file is given to the reader in such parts, so that other work gets its turn. */
 const partBytes = 64 * 1024;
 
 export function exportRoutes(

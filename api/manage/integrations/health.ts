@@ -1,6 +1,6 @@
 /**
  * The health of an integration, as lists show it: what arrived, what was refused at ingest, what
- * could not be booked (docs/decisions/http-interface.md).
+ * could not be booked.
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../../workspaces/integration-calls.js";
 import { type IntegrationRejects, openRejectsOf } from "../../../workspaces/rejects/rejects.js";
@@ -61,7 +61,7 @@ function health(
   };
 }
 
-/** What the calls of one integration say of it: those taken, and the newest refusal. */
+/** The accepted calls of one integration, and the newest refusal. */
 export function callHealth(
   calls: readonly CallsRow[],
   now: number,

@@ -1,4 +1,4 @@
-/** Makes the webhook endpoint at the provider with an API key, or says why that failed. */
+/** Makes the webhook endpoint at the provider with an API key. */
 import type { Config } from "../../../config.js";
 import { conflict, unavailable, unprocessable } from "../../../schemas/http/errors.js";
 import { ApiTrouble } from "../../../providers/api/call.js";

@@ -1,4 +1,4 @@
-/** What a payout is made of, to the smallest unit: what is unexplained has a line of its own. */
+/** What a payout consists of, to the smallest unit: what is unexplained has a line of its own. */
 import { type Payout, type PayoutLine, payoutLineKinds } from "../../../providers/payouts.js";
 import type {
   OpenedPayoutView,
@@ -51,7 +51,7 @@ interface Sum {
   amount: bigint;
 }
 
-/** What was kept back of a payment is a fee, like one that was charged by itself. */
+/** What was kept back of a payment is a fee, like one that was charged separately. */
 function sumsOf(lines: readonly PayoutLine[]): Sum[] {
   const sums = payoutLineKinds.map((kind): Sum => ({ kind, count: 0, amount: 0n }));
   const add = (kind: PayoutLine["kind"], amount: bigint): void => {

@@ -1,4 +1,4 @@
-/** Payouts to the bank, read from the provider's API when they are asked for; nothing is kept. */
+/** Payouts to the bank, read from the provider's API on demand; nothing is kept. */
 import { limits } from "../../../config.js";
 import { readQuery } from "../../../http/query.js";
 import { askJson } from "../../../providers/api/ask-json.js";
@@ -25,9 +25,9 @@ import { integrationOf } from "./routes.js";
 const path = "/integrations/:integration/payouts";
 const dayMs = 24 * 60 * 60 * 1000;
 const daysByDefault = 90;
-/** Payouts that are under way arrive within so long. */
+/** Payouts that are under way arrive within this time. */
 const daysAhead = 31;
-/** One answer of the provider, and all that one call needs: a caller gives up after a minute. */
+/** Of one answer of the provider, and of the whole call: callers give up after a minute. */
 const answerMsMax = 20_000;
 const readMsMax = 50_000;
 const idsAtOnce = 1_000;
@@ -126,7 +126,7 @@ function givenDays(
   return { from, to };
 }
 
-/** No more pages are asked for than it takes. */
+/** Asks for no more pages than it takes. */
 async function taken<T>(
   all: AsyncIterable<T>,
   max: number,

@@ -39,7 +39,7 @@ function titleOf(token: string): string {
   return /^# (.+)$/m.exec(page)?.[1] ?? token;
 }
 
-/** What the schema asks for, so that the list cannot differ from what is checked. */
+/** From the schema, so that the list cannot differ from what is checked. */
 function fieldsOf({ credentials, credentialHelp, makes = {} }: Provider): Field[] {
   const { properties = {}, required = [] } = z.toJSONSchema(credentials, {
     io: "input",

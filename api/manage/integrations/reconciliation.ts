@@ -22,10 +22,10 @@ import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/reconciliation";
 const monthsByDefault = 12;
-/** True of every provider: none of the lists we read contains them. */
+/** True of every provider: none of the lists contains them. */
 const neverCompared = "Disputes and payouts are not compared with what is booked.";
 
-/** The role `processors` compares; here it is asked for and shown. */
+/** Requests and shows comparisons; the role `processors` compares. */
 export function reconciliationRoutes(
   service: Service,
   calls: Calls<Workspace>,

@@ -197,7 +197,7 @@ function credentialsOf(provider: Provider, given: Readonly<Record<string, unknow
   );
 }
 
-/** Never the value: it is a secret, if a wrong one. */
+/** Never the value, which may be a secret. */
 function wrongField(error: z.ZodError): { readonly field: string; readonly unknown: boolean } {
   const [issue] = error.issues;
   if (issue?.code === "unrecognized_keys") return { field: issue.keys[0] ?? "", unknown: true };

@@ -182,7 +182,6 @@ export function webhookRoutes(service: Service, calls: Calls<Workspace>, cursors
 
 type Defined<Of> = { [Name in keyof Of]?: Exclude<Of[Name], undefined> };
 
-/** What was left out is not there. */
 function definedOf<Of extends object>(given: Of): Defined<Of> {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only undefined was taken out

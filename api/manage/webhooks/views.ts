@@ -1,4 +1,4 @@
-/** Endpoints and deliveries as they are shown; a secret never is. */
+/** Endpoints and deliveries as JSON, without secrets. */
 import type { WebhookDeliveryView, WebhookEndpointView } from "../../../schemas/http/webhooks.js";
 import type { Delivery } from "../../../workspaces/webhooks/deliveries.js";
 import type { ListedEndpoint } from "../../../workspaces/webhooks/endpoints.js";

@@ -1,8 +1,7 @@
 /**
  * What should be recorded of one account: under each event, in order of receipt, the movements by
- * which the account differs from what was known before it. So how events happened to be batched
- * never shows, and every reading of the past is a sum of the rows recorded up to then
- * (`definitions.md`, Two clocks). Pure.
+ * which the account differs from what was known before. So batching never shows, and every reading
+ * of the past is a sum of rows (`definitions.md`, Two clocks). Pure.
  */
 import { compare } from "../../../runtime/order.js";
 import { plainMrr } from "../../../schemas/money/monthly.js";
@@ -10,7 +9,6 @@ import type { Change } from "../../../schemas/subscriptions/change.js";
 import { Account } from "./account.js";
 import { Difference, type Movement } from "./difference.js";
 
-/** A movement and the event it is recorded under: a row of `mrr_movements`. */
 export interface MovementRow
   extends
     Omit<Movement, "mrr">,
@@ -24,7 +22,7 @@ export interface MovementRow
 
 /**
  * @param changes all of one account, in any order
- * @returns the rows of one event after the other, so that the caller may pause in between
+ * @returns the rows of one event after another, so that the caller may pause in between
  */
 export function* accountMovements(changes: readonly Change[]): Generator<readonly MovementRow[]> {
   const account = new Account();
@@ -59,7 +57,6 @@ function rowOf(movement: Movement, cause: Change): MovementRow {
   };
 }
 
-/** The order in which what is known of an account grows. */
 function byReceipt(one: Change, other: Change): number {
   return (
     compare(one.recorded_at, other.recorded_at) ||

@@ -1,9 +1,7 @@
 /**
- * An account as it is known after each of its changes: its moments in order of time, with the
- * movements that each one means. Pure.
- *
- * A change works out only the moments it touches; of those behind them only what they are called,
- * while the account is worth more or less there than before.
+ * An account after each of its changes: its moments in order of time, and the movements of each.
+ * Pure. A change works out only the moments it touches, and renames later ones where the account is
+ * now worth more or less.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { unknownCountry } from "../../../schemas/countries.js";
@@ -16,7 +14,7 @@ interface Moment {
   readonly at: string;
   /** By subscription, SKU, currency and interval. */
   readonly parts: Map<string, Part>;
-  /** Millionths that the account was worth until then. */
+  /** Millionths that the account was worth before. */
   before: bigint;
   net: bigint;
   movements: readonly Movement[];
@@ -26,12 +24,11 @@ export class Account {
   readonly #timelines = new Map<string, SubscriptionTimeline>();
   /** The newest revision of each change. */
   readonly #revisions = new Map<string, Change>();
-  /** In order of time. */
   readonly #moments: Moment[] = [];
   /** The change that says where the customer is. */
   #located: Change | null = null;
 
-  /** Takes one more change and adds the difference it makes to the movements. */
+  /** Adds a change, and to `difference` what that does to the movements. */
   add(change: Change, difference: Difference): void {
     if (change.country !== "") this.#locate(change, difference);
     if (change.subscription === "") return;
@@ -47,7 +44,7 @@ export class Account {
     if (touched.size > 0) this.#walk(this.#first === first ? touched : "all", difference);
   }
 
-  /** The earliest that says where the customer is counts, for all movements. */
+  /** The earliest change that names a country counts, for all movements. */
   #locate(change: Change, difference: Difference): void {
     if (this.#located !== null && byTime(this.#located, change) <= 0) return;
     const before = this.#located?.country;
@@ -63,7 +60,6 @@ export class Account {
     return timeline;
   }
 
-  /** When the account was worth something for the first time. */
   get #first(): string | undefined {
     return this.#moments.find(({ parts }) => parts.size > 0)?.at;
   }
@@ -85,13 +81,12 @@ export class Account {
     moment.net += part.mrr;
   }
 
-  /** After the last moment. */
   get #worth(): bigint {
     const last = this.#moments.at(-1);
     return last === undefined ? 0n : last.before + last.net;
   }
 
-  /** @param touched moments to work out again; others only where they are called otherwise now */
+  /** @param touched moments to work out again; others only where they have another name now */
   #walk(touched: ReadonlySet<string> | "all", difference: Difference): void {
     const first = this.#first;
     const earliest = touched === "all" ? "" : [...touched].reduce((a, b) => (a < b ? a : b));
@@ -135,7 +130,7 @@ export class Account {
 
 const monthLength = "YYYY-MM".length;
 
-/** What a moment is called depends on whether the account is worth anything before and after it. */
+/** A moment's name depends on whether the account is worth anything before and after it. */
 function isCalledAlike({ before: known, net }: Moment, before: bigint): boolean {
   return signOf(known) === signOf(before) && signOf(known + net) === signOf(before + net);
 }
@@ -145,7 +140,7 @@ function signOf(mrr: bigint): -1 | 0 | 1 {
   return mrr > 0n ? 1 : -1;
 }
 
-/** The order in which what is said of a customer's country counts. */
+/** The order in which changes count for the country. */
 function byTime(one: Change, other: Change): number {
   return (
     compare(one.at, other.at) ||

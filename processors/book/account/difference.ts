@@ -1,7 +1,7 @@
-/** A sum of movements, of which those that come to nothing are left out. */
+/** A sum of movements without those that come to nothing. */
 import type { MovementKind } from "../../../schemas/records/records.js";
 
-/** What a movement is told apart by, and how much of it there is. */
+/** A movement: its dimensions and its amount. */
 export interface Movement {
   readonly subscription: string;
   readonly external_id: string;

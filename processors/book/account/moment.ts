@@ -1,8 +1,7 @@
 /**
- * What one moment of an account is called: its parts as movements. What moves between SKUs,
- * subscriptions, currencies or intervals is `switch`, and only the rest has the movement's name
- * (`definitions.md`, MRR). Intervals come last, so that without them all is as if there were none.
- * Pure.
+ * The movements of one moment of an account. What moves between SKUs, subscriptions, currencies or
+ * intervals is `switch`; only the rest has the movement's name (`definitions.md`, MRR). Intervals
+ * are divided last, so that they change nothing in the sums above them. Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
 import { compare } from "../../../runtime/order.js";
@@ -12,9 +11,11 @@ import type { Part } from "./subscription.js";
 export interface MomentMovement {
   readonly part: Part;
   readonly kind: MovementKind;
-  /** Millionths of the base currency: of the part, what is of this kind. */
+  /** Millionths of the base currency. */
   readonly mrr: bigint;
-  /** 1 when the account becomes active, -1 when it ends to be, on one row of the moment; else 0. */
+  /**
+   * 1 when the account becomes active, -1 when it ceases to be, on one row of the moment; else 0.
+   */
   readonly accounts: number;
   readonly subscriptions: number;
 }
@@ -73,9 +74,8 @@ function wholesOf(parts: readonly Part[]): Whole[] {
 }
 
 /**
- * Of each interval's part what has the movement's name: a share of those that have its sign. The
- * rest moves, to the other intervals or to other parts of the account.
- *
+ * The share of each interval's part that has the movement's name, among parts of its sign. The rest
+ * moves to other intervals or other parts of the account.
  * @param size of all that has the name
  */
 function ownOf(whole: Whole, size: bigint): { readonly part: Part; readonly own: bigint }[] {
@@ -97,7 +97,7 @@ function kindOf(before: bigint, after: bigint, isFirst: boolean): MovementKind {
   return after >= before ? "expansion" : "contraction";
 }
 
-/** Of an amount, in proportion to parts of a whole: whole millionths that add up to it. */
+/** Divides an amount in proportion to parts of a whole, in whole millionths that add up to it. */
 class Shares {
   #passed = 0n;
   #given = 0n;
@@ -107,7 +107,7 @@ class Shares {
     private readonly whole: bigint,
   ) {}
 
-  /** Of this part, never more than it; called for each part of the whole. */
+  /** Called for each part of the whole; never more than the part. */
   next(part: bigint): bigint {
     this.#passed += part;
     const before = this.#given;

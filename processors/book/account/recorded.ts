@@ -1,6 +1,6 @@
 /**
- * What is recorded of an account beside what should be. Each event's first rows are what it made of
- * the account when it was booked; a later correction of the same stands beside them. Pure.
+ * What is recorded of an account, beside what should be. Each event's first rows are what it made
+ * of the account when it was booked; later corrections stand beside them. Pure.
  */
 import { plainMrr, mrrOf } from "../../../schemas/money/monthly.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
@@ -8,11 +8,10 @@ import { accountMovements, type MovementRow } from "./account-movements.js";
 
 /** A row of `mrr_movements` as it is stored. */
 export interface RecordedRow extends MovementRow {
-  /** How many rows its event had recorded of the same before. */
+  /** How many rows of the same dimensions its event had before. */
   readonly correction: number;
 }
 
-/** What rows are compared by. */
 export const movementDimensions = [
   "workspace",
   "environment",
@@ -30,7 +29,7 @@ export const movementDimensions = [
   "plan_interval",
 ] as const;
 
-/** *Should be recorded minus is recorded*, by all that a row says but its amounts. */
+/** *Should be recorded minus is recorded*, by all columns but the amounts. */
 export function differenceOf({
   recorded,
   should,
@@ -50,13 +49,11 @@ export function differenceOf({
     });
 }
 
-/** What is known of an account: its changes, and the corrections among its recorded movements. */
 export interface KnownAccount {
   readonly changes: readonly Change[];
   readonly corrections: readonly RecordedRow[];
 }
 
-/** All rows that are recorded of an account. */
 export function recordedRows({ changes, corrections }: KnownAccount): RecordedRow[] {
   const should = [...accountMovements(changes)].flat();
   const first = differenceOf({ recorded: corrections, should });

@@ -1,11 +1,9 @@
 /**
  * One subscription of an account: its changes in order of time, and what its SKUs gain and lose at
  * each moment. Of the changes of one moment the last in that order counts: ended beats changed
- * beats started, then the greater event id, then of one event the later reading. Rules:
- * `definitions.md`, MRR. Pure.
- *
- * A change that is added or taken back is worked out in place: the walk ends at the first later
- * change that finds the same as before, mostly the next one.
+ * beats started, then the greater event id, then of one event the later reading (`definitions.md`,
+ * MRR). Pure. Adding or removing a change works out later ones only as far as they differ, mostly
+ * the next one.
  */
 import { placeIn } from "../../../runtime/order.js";
 import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
@@ -23,12 +21,11 @@ export interface Part {
   readonly at: string;
   readonly subscription: string;
   readonly sku: string;
-  /** Of the price, as the next. */
   readonly currency: string;
   readonly interval: string;
   /** Millionths of the base currency. */
   readonly mrr: bigint;
-  /** 1 when the subscription begins to count for the SKU, -1 when it ends to; else 0. */
+  /** 1 when the subscription begins to count for the SKU, -1 when it ceases to; else 0. */
   readonly subscriptions: number;
 }
 
@@ -43,11 +40,11 @@ interface Entry {
 export class SubscriptionTimeline {
   readonly #entries: Entry[] = [];
 
-  /** @returns what is added to the parts, and (with the sign turned) what is no longer there */
+  /** @returns the parts that are added and, with the sign turned, those that are gone */
   add(change: Change): Part[] {
     const time = timeOf(change);
     const place = placeIn(this.#entries, (entry) => entry.time < time);
-    // Stands for what the change after it was worked out from.
+    // Stands for what the next change was worked out from.
     const worth = this.#entries[place - 1]?.worth ?? worthless;
     this.#entries.splice(place, 0, { change, time, worth, parts: [] });
     return this.#workOut(Math.max(0, place - 1), place);
@@ -118,8 +115,8 @@ function differenceOf(before: Worth, after: Worth, subscription: string, at: str
     if (mrr === 0n) continue;
     const of = bySku.get(sku);
     const begun = of === undefined ? 0 : Number(of.after > 0n) - Number(of.before > 0n);
-    // Of a SKU whose price goes to another currency or interval the first part says it, and both
-    // say nothing.
+    // Of a SKU whose price changes currency or interval the first part says it; both together say
+    // nothing.
     bySku.delete(sku);
     parts.push({ at, subscription, sku, currency, interval, mrr, subscriptions: begun });
   }

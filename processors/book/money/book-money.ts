@@ -1,6 +1,6 @@
 /**
- * Books money: payments, purchases, links, refunds, disputes. What should be recorded about a
- * payment follows from all facts known of it; what the batch adds to it is written and published.
+ * Books payments, purchases, links, refunds and disputes. What should be recorded about a payment
+ * follows from all facts known of it; the difference that the batch makes is written and published.
  */
 import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Skus } from "../../../workspaces/catalogue/skus.js";
@@ -61,7 +61,6 @@ export async function bookMoney(
   };
 }
 
-/** @param before facts of the payment that are booked */
 function newsOf(outcome: MoneyOutcome, before: readonly Fact[]) {
   const { payment } = outcome;
   const { ledger, versions } = newVersions(payment.payment, payment.facts, outcome, before);
@@ -70,8 +69,8 @@ function newsOf(outcome: MoneyOutcome, before: readonly Fact[]) {
 }
 
 /**
- * What was bought comes by another event, often in the same second, so a message that cannot name
- * it waits a moment for the next one: people see a transaction within 250 ms.
+ * What was bought often comes by another event in the same second. A message that cannot name it
+ * waits a moment, because people should see a transaction within 250 ms.
  */
 const invoiceWaitMs = 180;
 
@@ -115,7 +114,7 @@ function firstReceipt({ versions: [first] }: MoneyOutcome): number {
   return first?.fact.received_at ?? 0;
 }
 
-/** What is beyond the limits of one payment is listed like any event that cannot be booked. */
+/** What exceeds the limits of a payment is listed like any event that cannot be booked. */
 function rejectedIn(outcomes: readonly MoneyOutcome[]): RejectedEvent[] {
   const facts = outcomes.flatMap(({ refused }) => refused);
   const events = new Map(facts.map((fact) => [fact.event_id, fact]));
@@ -131,8 +130,8 @@ function rejectedIn(outcomes: readonly MoneyOutcome[]): RejectedEvent[] {
 /**
  * @param batch by id
  * @param unseen ids of facts that were not known before the batch
- * @returns none of a payment about which the batch says nothing: the invoices of a subscription
- *   are met with each of its events, most of which are later than they
+ * @returns none for a payment about which the batch says nothing: the invoices of a subscription
+ *   are loaded with each of its events
  */
 function outcomeOf(
   payment: KnownPayment,
@@ -142,13 +141,12 @@ function outcomeOf(
   const { facts } = payment;
   const { versions, ledger, counted, beyond } = paymentVersions(payment.payment, facts);
   const refused = beyond.flatMap(({ fact_id }) => batch.get(fact_id) ?? []);
-  // The very record that was stored, or a replay, which publishes again; no other delivery.
+  // The record that was stored, or a replay, which publishes again; no other delivery.
   const isHere = (fact: Fact): boolean => {
     const here = batch.get(fact.fact_id);
     return here !== undefined && isSameDelivery(fact, here);
   };
   const counts = (fact: Fact): boolean => counted.has(fact) && batch.has(fact.fact_id);
-  // A payment none of whose facts count here stays as it is.
   if (!facts.some(counts) && refused.length === 0) return [];
   const first = facts.findIndex(
     (fact) =>
@@ -156,8 +154,8 @@ function outcomeOf(
       isHere(fact) &&
       subjects(fact.body).some((subject) => payment.keys.has(subject)),
   );
-  // A late fact outdates the versions of later facts: they are inserted again with greater numbers,
-  // also where the document stays as the one before, or the old version would hide that one.
+  // A late fact outdates the versions of later facts. They are inserted again with greater numbers,
+  // even where the document equals the one before, or the old version would hide that one.
   const inserted =
     first < 0
       ? []
@@ -166,7 +164,7 @@ function outcomeOf(
             version.version > first && (version.changed || !unseen.has(version.fact.fact_id)),
         );
   // Only the newest. An older version that a late fact adds may have a number that was published
-  // before that fact came; the newest one's number is above all of those.
+  // before; the newest one's number is above all of those.
   const published = inserted.slice(-1);
   const isFirst = versions.every(({ fact }) => unseen.has(fact.fact_id));
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, isFirst }];

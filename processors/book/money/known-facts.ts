@@ -11,10 +11,9 @@ import { moneyFacts } from "../state/kinds.js";
 import type { Lists } from "../state/lists.js";
 import type { KnownPayment } from "./money-tables.js";
 
-/** What is known with a batch, and what was known (and is booked) before it. */
 export interface KnownFacts {
   readonly payments: readonly KnownPayment[];
-  /** The facts that one of `payments` had. */
+  /** The facts that one of `payments` had before. */
   readonly before: (payment: KnownPayment) => readonly Fact[];
   /** Facts of the batch that were not known, as they are to be stored. */
   readonly missing: readonly Fact[];
@@ -29,7 +28,6 @@ interface Key {
   readonly key: string;
 }
 
-/** Adds the batch's facts to those that are known. */
 export async function addFacts(lists: Lists, batch: readonly Fact[]): Promise<KnownFacts> {
   const known = new Known(lists);
   await known.load(
@@ -38,8 +36,8 @@ export async function addFacts(lists: Lists, batch: readonly Fact[]): Promise<Kn
   const missing = known.missing(batch);
   const again = batch.filter((fact) => known.hasReceipt(fact));
   known.add(missing);
-  // Two more looks reach everything: the payments of touched purchases, and the purchases of all
-  // those payments.
+  // Two more looks reach everything: the payments of the touched purchases, and the purchases of
+  // all those payments.
   await known.load(known.ties(({ payment }) => paymentKey(payment)));
   await known.load(known.ties(({ purchase }) => purchaseKey(purchase)));
   const unseen = new Set(missing.map(({ fact_id }) => fact_id));
@@ -52,7 +50,6 @@ export async function addFacts(lists: Lists, batch: readonly Fact[]): Promise<Kn
 }
 
 class Known {
-  /** By name. */
   readonly #keys = new Map<string, Key>();
 
   constructor(private readonly lists: Lists) {}
@@ -63,9 +60,9 @@ class Known {
     for (const [name, key] of names) this.#keys.set(name, key);
   }
 
-  /** The same wherever on the topic one batch ends and the next begins. */
+  /** The same facts wherever one batch ends and the next begins. */
   missing(batch: readonly Fact[]): Fact[] {
-    /** By payment, of the readings met until now the one received first. */
+    /** By payment: of the readings so far the one received first. */
     const firsts = new Map<string, Fact | undefined>();
     return firstOnTopic(batch.filter((fact) => !this.#has(fact))).map((fact) => {
       if (!("Payment" in fact.body)) return fact;
@@ -104,7 +101,6 @@ class Known {
     }
   }
 
-  /** The keys at one end of all ties seen so far. */
   ties(end: (link: { payment: string; purchase: string }) => string): Key[] {
     return [...this.#keys].flatMap(([name, { scope }]) =>
       this.#of(name).flatMap(({ body }) => {
@@ -130,7 +126,7 @@ class Known {
     });
   }
 
-  /** What was known of a payment before the facts with these ids came. */
+  /** What was known of a payment without these facts. */
   without(unseen: ReadonlySet<string>, payment: KnownPayment): Fact[] {
     const seen = (key: string): Fact[] =>
       this.#of(nameOf(payment, key)).filter(({ fact_id: id }) => !unseen.has(id));
@@ -151,8 +147,8 @@ export function isSameDelivery(known: Fact, fact: Fact): boolean {
 }
 
 /**
- * Deliveries of one event may share a batch, the later one first, if two processes accepted it. The
- * first on the topic counts, as it would in a batch of its own.
+ * Two deliveries of one event may share a batch, the later one first, if two processes accepted it.
+ * The first on the topic counts, as it would in a batch of its own.
  */
 function firstOnTopic(facts: readonly Fact[]): Fact[] {
   const seen = new Set<string>();
@@ -160,9 +156,9 @@ function firstOnTopic(facts: readonly Fact[]): Fact[] {
 }
 
 /**
- * A transaction keeps the time it was reported with first, and the rate. A reading that was
- * received before that one and comes to booking after it (from another process or partition) would
- * be the first by receipt, so it takes both on; else its rows would lie at two places.
+ * A transaction keeps the time and rate of its first report. A reading that was received earlier
+ * but booked later (from another process or partition) would become the first by receipt, so it
+ * takes these over; otherwise its rows would lie at two places.
  */
 function datedBy(first: Fact, fact: Fact): Fact {
   if (!("Payment" in first.body) || !("Payment" in fact.body)) return fact;

@@ -1,4 +1,4 @@
-/** The statements that write money. Each inserts only what is not there yet. */
+/** The statements that write money. Each inserts only what is missing. */
 import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
 import { allShards } from "../../../stores/clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../stores/clickhouse/sql-text.js";
@@ -19,25 +19,22 @@ export interface PaymentName {
   readonly payment: string;
 }
 
-/** All that is known of one payment. */
 export interface KnownPayment extends PaymentName {
   /** Of the payment and of the purchases linked to it, in order of receipt, each once. */
   readonly facts: readonly Fact[];
-  /** How many facts were seen under each key; with more of them by now, this view is old. */
+  /** How many facts each key had when it was read: if there are more by now, this view is old. */
   readonly keys: ReadonlyMap<string, number>;
 }
 
-/** What should be recorded of one payment. */
 interface RecordedPayment extends PaymentVersions {
   readonly payment: KnownPayment;
 }
 
-/** What a batch came to for one payment. */
 export interface MoneyOutcome extends Reported {
   readonly payment: KnownPayment;
-  /** Facts of the batch that would be too many for it. */
+  /** Facts of the batch that exceed its limits. */
   readonly refused: readonly Fact[];
-  /** Versions that may be missing in the table. */
+  /** Versions that the table may lack. */
   readonly inserted: readonly Version[];
   readonly published: readonly Version[];
   /** No version of it was published before the batch. */
@@ -64,7 +61,6 @@ export function factRows(facts: readonly Fact[]) {
   );
 }
 
-/** Those that are not there yet. */
 export async function insertFacts(clickhouse: ClickHouse, facts: readonly Fact[]): Promise<void> {
   const identity = "workspace, environment, provider, key, fact_id";
   for (const part of partsOf(factColumns, factRows(facts))) {
@@ -102,8 +98,8 @@ export const ledgerColumns =
 
 /**
  * *Should be recorded minus is recorded*, row by row.
- * @param shared other writers may know more by now: payments whose facts have become more since
- *   they were looked at are left out, what was worked out for them is old
+ * @param shared other writers may know more by now: payments with more facts than were seen are
+ *   left out
  */
 export async function insertLedger(
   clickhouse: ClickHouse,
@@ -115,14 +111,16 @@ export async function insertLedger(
   }
 }
 
-/** Of one statement. */
 const rowsMax = 20_000;
 
-/** Rows of one payment, and where in the table those lie that are to be like them. */
+/** Rows of one payment, and the part of the table that should equal them. */
 interface LedgerStretch {
   readonly outcome: RecordedPayment;
   readonly ledger: readonly LedgerRow[];
-  /** Of a payment with more rows than a statement takes, which it has for itself; null: all. */
+  /**
+   * For a payment with more rows than a statement takes, which has statements of its own; null:
+   * all.
+   */
   readonly within: string | null;
 }
 
@@ -130,7 +128,7 @@ function sizeOf({ ledger, within }: LedgerStretch): number {
   return within === null ? ledger.length : rowsMax + 1;
 }
 
-/** By fact and entry: all rows of a payment lie in one of its stretches. */
+/** By fact and entry, so that all rows of a payment lie in one of its stretches. */
 function stretchesOf(outcome: RecordedPayment): LedgerStretch[] {
   const { ledger } = outcome;
   if (ledger.length <= rowsMax) return [{ outcome, ledger, within: null }];
@@ -204,7 +202,6 @@ export function ledgerRows(payment: PaymentName, ledger: readonly LedgerRow[]) {
   }));
 }
 
-/** A SELECT of the payments about which more is known by now. */
 function outdated(outcomes: readonly RecordedPayment[]): string {
   const seen = outcomes.flatMap(({ payment }) =>
     [...payment.keys].map(([key, facts]) => ({
@@ -277,7 +274,7 @@ export function versionRows(payment: PaymentName, versions: readonly Version[]) 
   }));
 }
 
-/** Rows that need no comparison with what is there: an audit found that they are missing. */
+/** Inserts rows that an audit found missing, without comparing. */
 export async function insertBooked(
   clickhouse: ClickHouse,
   table: "ledger" | "transactions",

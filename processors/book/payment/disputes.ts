@@ -10,11 +10,10 @@ export interface Withdrawn {
   readonly currency: string;
   readonly quote: Quote;
   readonly withdrawnAt: number;
-  /** What came back of it, in order of time. */
   readonly returns: readonly Return[];
-  /** Those it names; empty: spread like the sale. */
+  /** The lines it names; empty: it is spread like the sale. */
   readonly lines: readonly Line[];
-  /** Minor units of `currency`, within `amount`; null: nobody reports it. */
+  /** Minor units of `currency`, within `amount`; null: not reported. */
   readonly tax: bigint | null;
 }
 
@@ -24,7 +23,7 @@ interface Return {
   readonly amount: bigint;
 }
 
-/** An inquiry never withdraws anything and is not among them. */
+/** An inquiry never withdraws anything and is left out. */
 export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
   const newestFirst = readingsOf(facts, (body) => ("Dispute" in body ? body.Dispute : null)).sort(
     (one, other) => byNewest(one.fact, other.fact),
@@ -35,18 +34,16 @@ export function disputesOf(facts: readonly Fact[]): readonly Withdrawn[] {
   return withReturns(reported.flatMap(withdrawnBy), returns);
 }
 
-/** Not all of it came back. */
 export function isOpen(dispute: Withdrawn): boolean {
   return outOf(dispute) > 0n;
 }
 
-/** What did not come back yet, in minor units of its currency. */
+/** What has not come back, in minor units of its currency. */
 function outOf({ amount, returns }: Withdrawn): bigint {
   return returns.reduce((left, back) => left - back.amount, amount);
 }
 
 type DisputeBody = BodyOf<"Dispute">;
-/** All readings of one dispute, newest first. */
 type Readings = readonly Reading<DisputeBody>[];
 
 function withdrawnBy(reported: Readings): Withdrawn[] {
@@ -63,8 +60,8 @@ function withdrawnBy(reported: Readings): Withdrawn[] {
 }
 
 /**
- * The rate of the day the money was withdrawn, which counts while the sale is unknown: of readings
- * with that date the first received, since what is converted stays converted.
+ * The rate of the day the money was withdrawn, which counts while the sale is unknown. Of readings
+ * with that date the first received counts, so that the conversion stays.
  */
 function quoteOfWithdrawal(reported: Readings, withdrawnAt: number | null): Quote | null {
   const [first] = reported
@@ -78,7 +75,9 @@ interface LoneReturn extends Return {
   readonly lines: readonly Line[];
 }
 
-/** Money that came back under an id that was never withdrawn: at Paddle each move has its own. */
+/**
+ * Money that came back under an id that was never withdrawn: at Paddle each move has its own id.
+ */
 function loneReturn(reported: Readings): LoneReturn[] {
   const [newest] = reported;
   const at = timeOf(reported, "returned_at");
@@ -87,7 +86,6 @@ function loneReturn(reported: Readings): LoneReturn[] {
   return [{ at, amount, currency, lines }];
 }
 
-/** Each in order of time. */
 function withReturns(
   disputes: readonly Withdrawn[],
   returns: readonly LoneReturn[],
@@ -97,7 +95,7 @@ function withReturns(
   return known.sort((one, other) => (one.dispute < other.dispute ? -1 : 1));
 }
 
-/** What is more than the dispute it goes to has out goes to another. */
+/** What exceeds the dispute it goes to goes to another one. */
 function giveBack(back: LoneReturn, known: Withdrawn[]): void {
   const dispute = disputeOf(back, known);
   if (dispute === undefined) return;
@@ -109,8 +107,8 @@ function giveBack(back: LoneReturn, known: Withdrawn[]): void {
 }
 
 /**
- * The one it says nothing of, but which was open then: of as much, from the same lines; else of as
- * much; else whichever. Of several the one that was open the longest.
+ * The dispute that a return without a reference belongs to, of those open then: with the same lines
+ * and amount; else with the same amount; else any. Of several the one that was open the longest.
  */
 function disputeOf(back: LoneReturn, known: readonly Withdrawn[]): Withdrawn | undefined {
   const open = known.filter(
@@ -128,8 +126,8 @@ function namesOf(lines: readonly Line[]): string {
 }
 
 /**
- * The newest reading of the money itself knows; else the earliest notice of it, else the earliest
- * outcome that implies it.
+ * The time in the newest reading of the money itself; else in the earliest notice of it, else in
+ * the earliest outcome that implies it.
  */
 function timeOf(reported: Readings, field: "withdrawn_at" | "returned_at"): number | null {
   const money = readingOfMoney(reported);
@@ -144,8 +142,8 @@ function timeOf(reported: Readings, field: "withdrawn_at" | "returned_at"): numb
 }
 
 /**
- * The newest. Stripe's times are whole seconds: of those reported in one the newest shows the
- * return, independent of their ids, since no id shows which comes first.
+ * The newest reading. Stripe's times are whole seconds: of those in one second the newest shows the
+ * return, since no id says which came first.
  */
 function readingOfMoney(reported: Readings): DisputeBody | null {
   const readings = reported.filter(({ body }) => body.reported_by === "money");

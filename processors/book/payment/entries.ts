@@ -30,7 +30,6 @@ export interface Entry {
   readonly sales: number;
 }
 
-/** What was paid and what for, as far as it is known. */
 export interface Sale {
   readonly at: number;
   readonly amount: bigint;
@@ -42,15 +41,13 @@ export interface Sale {
   readonly type: "subscription" | "one_time";
   readonly tax: bigint | null;
   readonly fee: bigint | null;
-  /** One for each SKU. */
   readonly lines: readonly Line[];
 }
 
-/** What is known of the payment its refunds and disputes belong to. */
 export interface Known {
-  /** Null while it was not reported: they stand alone then, at their own rates. */
+  /** Null until it is reported: refunds and disputes then stand alone, at their own rates. */
   readonly sale: Sale | null;
-  /** One for each SKU; a purchase may report them before the sale comes. */
+  /** One for each SKU; a purchase may report them before the sale. */
   readonly lines: readonly Line[];
   /** Products by the provider's ids of the lines, which refunds may name instead. */
   readonly skus: ReadonlyMap<string, string>;
@@ -58,31 +55,28 @@ export interface Known {
 }
 
 /**
- * One movement of a payment as a whole: its entries are its shares of the lines. Running totals go
- * from one value to another; a share is the difference of two.
+ * A movement of the payment as a whole, of which each line has a share. A share is the difference
+ * of two running totals.
  */
 export interface Move {
-  /** Unique within the payment. */
   readonly entry: string;
   readonly kind: Entry["kind"];
   readonly currency: string;
   readonly country: string;
   readonly at: number;
-  /** Of `currency`; the others are of base. All in minor units. */
+  /** `original` is in `currency`, the others in base; minor units. */
   readonly original: Span;
   readonly amount: Span;
   readonly tax: Span;
   readonly fee: Span;
   readonly sales: 0 | 1;
-  /** Money that goes out. */
   readonly isOut: boolean;
-  /** One for each SKU. */
   readonly lines: readonly Line[];
-  /** Null: it is split over `lines` by their weights. */
+  /** Null: it is split over `lines` by weight. */
   readonly returned: Returned | null;
 }
 
-/** What a sale's lines give back of it; what was named of them, before and after. */
+/** What a sale's lines give back, and what was named of them, before and after. */
 export interface Returned {
   readonly sold: SoldLines;
   readonly from: Named;
@@ -112,7 +106,6 @@ export function movesOf(
   return [sold, ...moves];
 }
 
-/** One entry for each line that has any of it. */
 export function entriesOf(move: Move): Entry[] {
   const { entry, kind, currency, country, at } = move;
   const lines = linesOf(move);
@@ -144,7 +137,7 @@ export function movesMoney({ original_amount, amount, tax, fee, sales }: Entry):
   return original_amount !== 0n || amount !== 0n || tax !== 0n || fee !== 0n || sales !== 0;
 }
 
-/** Those of the sale, then what was named beside them. */
+/** The lines of the sale, then others that were named. */
 function linesOf({ lines, returned }: Move): readonly Line[] {
   if (returned === null || (returned.from.size === 0 && returned.to.size === 0)) return lines;
   const known = new Set(lines.map((line) => line.external_id));
@@ -153,7 +146,6 @@ function linesOf({ lines, returned }: Move): readonly Line[] {
   return [...lines, ...others.map((external_id) => ({ external_id, weight: 0n }))];
 }
 
-/** One for each line, signed. */
 function sharesOf(move: Move, measure: Measure | "fee", lines: readonly Line[]): bigint[] {
   const { [measure]: span, returned } = move;
   const isSameNamed = returned === null || returned.from === returned.to;
@@ -187,7 +179,7 @@ function saleMove(sale: Sale): Move {
   };
 }
 
-/** A step of a refund, or a dispute that takes or returns its money. */
+/** A step of a refund, or of a dispute. */
 interface MoneyOut {
   readonly entry: string;
   readonly kind: Entry["kind"];
@@ -195,17 +187,16 @@ interface MoneyOut {
   readonly currency: string;
   /** Minor units of `currency`; negative when it comes back. */
   readonly amount: bigint;
-  /** Within it, with its sign; null: nobody reports it. */
+  /** Within `amount`, with its sign; null: not reported. */
   readonly tax: bigint | null;
-  /** The entry it takes back. */
+  /** The entry that it undoes. */
   readonly undoes: string | null;
   readonly quote: Quote;
-  /** Those it names; empty: spread like the sale. */
+  /** The lines it names; empty: it is spread like the sale. */
   readonly lines: readonly Line[];
   readonly country: string | null;
 }
 
-/** In order of time, so that they can be added up. */
 function outsOf(steps: readonly RefundStep[], disputes: readonly Withdrawn[]): MoneyOut[] {
   const refunds = steps.map(({ reported, before, after, tax }): MoneyOut => {
     const { entry, at, currency, undoes, quote, lines, country } = reported;
@@ -244,8 +235,8 @@ function disputeOuts(dispute: Withdrawn): MoneyOut[] {
 type Sums = Pick<Move, "original" | "amount" | "tax">;
 
 /**
- * What goes out in the sale's currency is converted at its rate, as one running total: when all of
- * the sale has been returned, by any refunds and disputes, not a cent is left.
+ * What goes out in the sale's currency is converted at the sale's rate, as one running total, so
+ * that not a cent is left once all of the sale has been returned.
  */
 function sumsInSale(outs: readonly MoneyOut[], sale: Sale): Map<MoneyOut, Sums> {
   const own = outs.filter(({ currency }) => currency === sale.currency);
@@ -262,7 +253,7 @@ function sumsInSale(outs: readonly MoneyOut[], sale: Sale): Map<MoneyOut, Sums> 
   return sums;
 }
 
-/** Converted by itself, at its own day's rate: its sale is unknown, or in another currency. */
+/** Converted at its own day's rate, because its sale is unknown or in another currency. */
 function atOwnRate({ amount, tax, quote }: MoneyOut): Sums {
   return {
     original: upTo(amount),
@@ -271,7 +262,7 @@ function atOwnRate({ amount, tax, quote }: MoneyOut): Sums {
   };
 }
 
-/** Of a sale nobody knows, or in another currency. What names its lines is split by them alone. */
+/** Of an unknown sale, or in another currency. If it names lines, only those share it. */
 function outMove(out: MoneyOut, sums: Sums, known: Known): Move {
   const { entry, kind, currency, at } = out;
   const country = known.country ?? out.country ?? unknownCountry;
@@ -302,7 +293,6 @@ function namedLines({ lines }: MoneyOut, { skus }: Known): Line[] {
   return bySku(lines.map((line) => withSku(line, skus)));
 }
 
-/** In the sale's currency a full refund cancels it to the cent. */
 function atSaleRate(amount: bigint, sale: Sale): bigint {
   return amount === sale.amount ? sale.normalized : inBase(amount, sale.quote);
 }

@@ -1,8 +1,7 @@
 /**
- * Which part of a purchase each of its payments paid. An invoice may be paid by several: in order
- * of time they cover it one after the other, and each has of its tax and lines the difference of
- * two running totals. So the shares add up to what the invoice says, and a later payment changes
- * nothing of those before it (docs/decisions/payments.md). Pure.
+ * Which part of a purchase each of its payments paid. Several payments cover an invoice in order of
+ * time, and each gets the difference of two running totals of its tax and lines. So the shares add
+ * up to the invoice, and a later payment changes no earlier one (docs/decisions/payments.md). Pure.
  */
 import { limits } from "../../../config.js";
 import { grouped } from "../../../runtime/grouped.js";
@@ -14,7 +13,7 @@ import { byReceipt } from "./readings.js";
 
 export type PurchaseBody = BodyOf<"Purchase">;
 
-/** What was paid of a purchase before this payment and with it, in its minor units. */
+/** What was paid of a purchase before this payment and with it, in minor units of the purchase. */
 interface Share {
   readonly before: bigint;
   readonly after: bigint;
@@ -26,20 +25,20 @@ interface PaymentShare extends Share {
 
 interface Part {
   readonly payment: string;
-  /** Empty: the whole of what the payment paid. */
+  /** Empty: all that the payment paid. */
   readonly record: string;
   readonly amount: bigint;
   readonly at: number;
 }
 
-/** The parts reported by links, of a payment and of those that paid the same purchases. */
+/** The parts that links report, of a payment and of others that paid the same purchases. */
 export class Shares {
   /** By purchase, then by payment and record. */
   readonly #parts = new Map<string, Map<string, Part>>();
 
   /**
-   * Of several readings of one part the greatest amount and the earliest time count: the same in
-   * any order.
+   * Of several readings of one part the greatest amount and the earliest time count, so their order
+   * does not matter.
    * @returns whether the link says anything new
    */
   add({ payment, purchase, part }: BodyOf<"Link">): boolean {
@@ -62,7 +61,7 @@ export class Shares {
     return this.all(purchase).find((share) => share.payment === payment) ?? null;
   }
 
-  /** Of all payments that were reported, in order of time. */
+  /** In order of time. */
   all(purchase: string): readonly PaymentShare[] {
     const parts = partsOfPayments(this.#parts.get(purchase)?.values() ?? []).sort(inOrder);
     let before = 0n;
@@ -74,7 +73,7 @@ export class Shares {
   }
 }
 
-/** One part of each payment, its records together. */
+/** One part for each payment, its records together. */
 function partsOfPayments(reported: Iterable<Part>): Part[] {
   return Array.from(
     grouped(reported, ({ payment }) => payment),
@@ -86,9 +85,9 @@ function partsOfPayments(reported: Iterable<Part>): Part[] {
 }
 
 /**
- * One payment from outside a provider, reported record by record (docs/decisions/payments.md): a
- * record of the whole amount counts alone; otherwise the records add up.
- * @param reported readings of one payment, of each thing the one that counts first; minor units
+ * A payment from outside a provider, reported in records (docs/decisions/payments.md): a record of
+ * the whole amount counts alone; otherwise the records add up.
+ * @param reported readings of one payment, for each thing the one that counts first; minor units
  */
 export function addedUp(
   reported: readonly { readonly record?: string; readonly amount: bigint }[],
@@ -99,7 +98,7 @@ export function addedUp(
   return records.reduce((sum, [first]) => sum + (first?.amount ?? 0n), 0n);
 }
 
-/** Lines of one SKU become one; without any there is one nobody has named. */
+/** Joins lines of one SKU. Without lines there is one without a name. */
 export function bySku(lines: readonly Line[]): Line[] {
   const weights = new Map<string, bigint>();
   for (const { external_id, weight } of lines) {
@@ -110,8 +109,9 @@ export function bySku(lines: readonly Line[]): Line[] {
 }
 
 /**
- * All that is known of a payment, in order of receipt, each once.
- * @param own its facts @param factsOf those of a purchase
+ * All that is known of a payment, in order of receipt, each fact once.
+ * @param own its facts
+ * @param factsOf those of a purchase
  */
 export function withPurchases(
   own: readonly Fact[],
@@ -126,15 +126,14 @@ export function withPurchases(
   return [...known.values()].sort(byReceipt);
 }
 
-/** Facts of a purchase that all its payments have to know. */
 function isOfPurchase({ body }: Fact): boolean {
   if ("Link" in body) return (body.Link.part ?? null) !== null;
   return "Purchase" in body || ("Refund" in body && (body.Refund.purchase ?? null) !== null);
 }
 
 /**
- * What the purchases of one payment say of it. One that is paid whole, or of which nobody says how
- * much was paid, says all of what it says.
+ * What the purchases say of one payment. A purchase that it paid whole, or of which nobody says how
+ * much was paid, counts whole.
  */
 export function sharedOut(
   payment: string,
@@ -162,7 +161,7 @@ function partOf(purchase: PurchaseBody, share: Share, isOneOfSeveral: boolean): 
   return {
     ...purchase,
     tax: tax === null ? null : taxUpTo(share.after) - taxUpTo(share.before),
-    // What is paid first is split like a whole payment.
+    // The first part is split like a whole payment.
     lines: share.before === 0n && !isOneOfSeveral ? lines : linesOf(lines, share),
   };
 }
@@ -178,7 +177,6 @@ function linesOf(lines: PurchaseBody["lines"], { before, after }: Share): Purcha
   }));
 }
 
-/** One payment of several purchases: what it bought of each. */
 function joined(first: PurchaseBody, others: readonly PurchaseBody[]): PurchaseBody {
   const all = [first, ...others];
   const taxes = all.flatMap(({ tax }) => (tax === null ? [] : [tax]));

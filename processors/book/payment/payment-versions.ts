@@ -1,7 +1,7 @@
 /**
  * What should be recorded about one payment: after each fact, in order of receipt, the ledger rows
  * that make the difference and the transaction as then known. So any past answer can be given
- * again, however the facts were batched. Pure.
+ * again, however facts were batched. Pure.
  */
 import { limits } from "../../../config.js";
 import { isInt64 } from "../../../schemas/fact-bounds.js";
@@ -12,13 +12,11 @@ import { Prefix } from "./prefix.js";
 import type { Span } from "./refund-taxes.js";
 import type { Named, Parts } from "./refund-allocation.js";
 
-/** A version of a transaction and the fact that made it. */
 export interface Version {
   readonly document: Document;
-  /** How many facts it knows. */
+  /** The number of facts it knows. */
   readonly version: number;
   readonly fact: Fact;
-  /** It differs from the version before. */
   readonly changed: boolean;
 }
 
@@ -31,15 +29,15 @@ export interface PaymentVersions {
   readonly ledger: readonly LedgerRow[];
 }
 
-/** What should be recorded, and the facts it follows from: others could be left out. */
+/** What should be recorded, and the facts that count for it. */
 export interface Reported extends PaymentVersions {
   readonly counted: ReadonlySet<Fact>;
-  /** Facts that say something and are beyond what one payment may have: see `limits`. */
+  /** Facts that say something but exceed the `limits` of a payment. */
   readonly beyond: readonly Fact[];
 }
 
 /**
- * The earliest by receipt count, up to `factsPerPaymentMax` that say anything, up to
+ * The earliest facts by receipt count, up to `factsPerPaymentMax` that say anything, up to
  * `ledgerRowsPerPaymentMax` rows and to what a row can hold, so that a replay gives the same.
  * @param payment the provider's id of it
  * @param facts of the payment with its purchases, in order of receipt
@@ -83,14 +81,13 @@ function cut(
   return { counted, beyond: facts.slice(end).filter((fact) => prefix.add(fact)) };
 }
 
-/** What the ledger is brought to, move by move: those that stay as they are cost nothing. */
+/** Brings the ledger to given moves. Moves that stay as they are cost nothing. */
 class RecordedMoves {
   #moves = new Map<string, Move>();
 
   /**
-   * @returns the entries that make the difference; null when they are more than `rowsMax`, or an
-   *   amount is more than a row can hold: lines that nearly undo each other are large beside their
-   *   payment
+   * @returns the entries that make the difference; null if they are more than `rowsMax`, or an
+   *   amount is more than a row can hold, as where lines nearly cancel each other
    */
   bringTo(moves: readonly Move[], rowsMax: number): Entry[] | null {
     const after = new Map<string, Move>();
@@ -118,7 +115,7 @@ function fitsRow({ original_amount: original, amount, tax, fee }: Entry): boolea
   return [original, amount, tax, fee].every(isInt64);
 }
 
-/** Most moves of a payment share its lines, which are compared once then. */
+/** Most moves of a payment share its lines, which are then compared once. */
 class LinesSeen {
   #last: { readonly some: readonly Line[]; readonly others: readonly Line[] } | null = null;
 
@@ -132,7 +129,7 @@ class LinesSeen {
 }
 
 /**
- * What follows from `facts` and did not from those known before.
+ * What follows from `facts` and did not follow from those known before.
  * @param recorded of `facts`
  * @param before some of `facts`
  */
@@ -176,7 +173,7 @@ function rowKey({ fact, ...entry }: LedgerRow): string {
   return JSON.stringify([entryKey(entry), fact.fact_id, fact.event_id, fact.received_at]);
 }
 
-/** Names of moves are their own, but what is read from a provider is not trusted with it. */
+/** Names of moves should be unique, but data of a provider is not trusted with that. */
 function unused(moves: ReadonlyMap<string, Move>, name: string): string {
   let key = name;
   while (moves.has(key)) key += " ";
@@ -199,7 +196,6 @@ function isSame(one: Move, other: Move): boolean {
   );
 }
 
-/** But for the lines, which are compared by themselves. */
 function isSameReturned(one: Returned | null, other: Returned | null): boolean {
   if (one === null || other === null) return one === other;
   return (
@@ -237,7 +233,7 @@ function isSameLines(some: readonly Line[], others: readonly Line[]): boolean {
   );
 }
 
-/** Entries by what distinguishes them; equal ones are added up. */
+/** Entries by their dimensions; equal ones are added up. */
 function differenceOf(after: Move | undefined, before: Move | undefined): Entry[] {
   const sums = new Map<string, Entry>();
   for (const entry of after ? entriesOf(after) : []) addTo(sums, entryKey(entry), entry, 1);

@@ -34,9 +34,9 @@ export interface Document {
 }
 
 export interface PaymentState {
-  /** Null while no payment is known, or it is of nothing. */
+  /** Null while no payment is known, or its amount is 0. */
   readonly document: Document | null;
-  /** What its ledger entries are the shares of. */
+  /** Its ledger entries are shares of these. */
   readonly moves: readonly Move[];
 }
 
@@ -64,11 +64,13 @@ export function stateOf({ payment, own, purchases, shares }: Prefix): PaymentSta
   return { document: documentOf(sale, refunded, disputes.some(isOpen)), moves };
 }
 
-/** What a payment's own readings and its purchases say alike; what comes first is believed. */
+/**
+ * Fields that a payment's readings and its purchases share; the first one that has a value counts.
+ */
 type Part = PaymentBody | PurchaseBody;
 type PaymentBody = BodyOf<"Payment">;
 
-/** Newest first, each with what all of the payment comes to. */
+/** Newest first, each with the total of the payment. */
 function reportedPayments(facts: readonly Fact[]): PaymentBody[] {
   const readings = facts.filter(({ body }) => "Payment" in body);
   const reported = paymentsNewestFirst(readings).flatMap(({ body }) =>
@@ -98,8 +100,8 @@ function skusOf(reported: readonly Part[]): ReadonlyMap<string, string> {
 
 function saleOf(facts: readonly Fact[], reported: readonly Part[]): Sale | null {
   const payment = reported.find((part) => "payment" in part);
-  // Time and rate of the first reading stay: converted once and for good, and a transaction's
-  // timestamp never changes (an order and its invoice may differ by seconds).
+  // Time and rate of the first reading stay, because a transaction's timestamp never changes (an
+  // order and its invoice may differ by seconds).
   const first = facts.find(({ body }) => "Payment" in body);
   if (payment === undefined || payment.amount <= 0n) return null;
   if (first === undefined || !("Payment" in first.body) || !first.quote) return null;
@@ -119,7 +121,7 @@ function saleOf(facts: readonly Fact[], reported: readonly Part[]): Sale | null 
   };
 }
 
-/** One that is reported in another currency later is converted by the first reading in that. */
+/** If the currency changed later, the first reading in the new one decides. */
 function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
   const reported = facts.find(
     ({ body, quote }) => "Payment" in body && quote?.currency === currency,
@@ -127,7 +129,6 @@ function quoteOf(facts: readonly Fact[], currency: string): Quote | null {
   return reported?.quote ?? null;
 }
 
-/** @param refunded minor units of the sale's currency */
 function documentOf(sale: Sale, refunded: bigint, disputed: boolean): Document {
   return {
     timestamp: sale.at,
@@ -161,7 +162,6 @@ function refundedOfSale(
   return refundedOf(money, refundedTotal(refunds, currency), others);
 }
 
-/** A refund that names no sale is a transaction of its own. */
 function loneRefund(facts: readonly Fact[]): Document | null {
   const [fact] = facts.filter(({ body }) => "Refund" in body).sort(byNewest);
   if (fact === undefined || !("Refund" in fact.body) || !fact.quote) return null;

@@ -1,7 +1,7 @@
 /**
- * What is known of a payment, fact by fact in order of receipt: of each purchase only the reading
- * that counts, so that the many others, a subscription's whole life reported to each of its
- * invoices, cost next to nothing. Pure.
+ * What is known of a payment, fact by fact in order of receipt. Of each purchase only the reading
+ * that counts is kept, because a subscription's whole life may be reported to each of its invoices.
+ * Pure.
  */
 import type { BodyOf, Fact } from "../../../schemas/records/records.js";
 import { byNewest } from "./readings.js";
@@ -10,10 +10,10 @@ import { type PurchaseBody, Shares } from "./invoice-allocation.js";
 export class Prefix {
   /** All but purchases, and links that say nothing new. */
   readonly own: Fact[] = [];
-  /** Those that counted after any of the facts added: without the others all would be the same. */
+  /** The facts that counted at any point: without the others the result would be the same. */
   readonly counted = new Set<Fact>();
   readonly shares = new Shares();
-  /** By linked purchase the moment whose reading counts; null: the newest. */
+  /** The moment whose reading counts, by linked purchase; null: the newest. */
   readonly #links = new Map<string, number | null>();
   readonly #readings = new Map<string, Fact[]>();
   readonly #counting = new Map<string, Fact>();
@@ -29,7 +29,7 @@ export class Prefix {
     for (const fact of facts) this.add(fact);
   }
 
-  /** One reading of each purchase that is linked; those that name products come first. */
+  /** One reading of each linked purchase; those that name products come first. */
   get purchases(): PurchaseBody[] {
     return [...this.#counting.values()]
       .flatMap(({ body }) => ("Purchase" in body ? [body.Purchase] : []))
@@ -37,7 +37,7 @@ export class Prefix {
       .sort((one, other) => other.lines.length - one.lines.length);
   }
 
-  /** @returns whether it can change anything: what counted before does not count alone any more */
+  /** @returns whether the fact can change anything */
   add(fact: Fact): boolean {
     if ("Purchase" in fact.body) return this.#addReading(fact, fact.body.Purchase);
     if ("Link" in fact.body && !this.#addLink(fact.body.Link)) return false;
@@ -56,13 +56,12 @@ export class Prefix {
     return this.#count(purchase, counted === undefined ? [fact] : [counted, fact], asOf);
   }
 
-  /** A link that was reported before, though by another event, says nothing new. */
+  /** A link that another event reported before says nothing new. */
   #addLink(link: BodyOf<"Link">): boolean {
     const changesShares = this.shares.add(link);
     return (link.payment === this.payment && this.#addOwnLink(link)) || changesShares;
   }
 
-  /** Of several links to one purchase the earliest moment counts. */
   #addOwnLink({ purchase, as_of: asOf = null }: BodyOf<"Link">): boolean {
     const before = this.#links.get(purchase);
     const earliest = typeof before === "number" ? Math.min(before, asOf ?? before) : asOf;
@@ -72,7 +71,9 @@ export class Prefix {
     return true;
   }
 
-  /** The newest reading up to a moment; one that began to be reported later counts as it began. */
+  /**
+   * The newest reading up to a moment; if the purchase was reported only later, its first reading.
+   */
   #count(purchase: string, readings: readonly Fact[], asOf: number | null): boolean {
     const newest = readings.toSorted(byNewest);
     const counts =

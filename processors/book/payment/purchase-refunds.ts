@@ -1,6 +1,6 @@
 /**
- * Refunds that name what was bought and not by which payment: money returned outside Stripe for an
- * invoice. They cover the purchase one after the other, as its payments do, and each payment gives
+ * Refunds that name what was bought but not the payment: money returned outside Stripe for an
+ * invoice. They cover the purchase one after another, as its payments do, and each payment gives
  * back what of its own part is covered (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
@@ -9,10 +9,7 @@ import type { BodyOf, Fact } from "../../../schemas/records/records.js";
 import { byNewest, readingsOf, refundIn } from "./readings.js";
 import type { Shares } from "./invoice-allocation.js";
 
-/**
- * The facts with such refunds cut down to what this payment gives back of them; without those of
- * which it gives back nothing.
- */
+/** The facts, with such refunds reduced to what this payment gives back. */
 export function withOwnRefunds(
   payment: string,
   facts: readonly Fact[],
@@ -34,11 +31,11 @@ export function withOwnRefunds(
   });
 }
 
-/** One refund of a purchase as a whole: minor units, as its newest reading reports. */
+/** One refund of a purchase as a whole: minor units, by its newest reading. */
 interface WholeRefund {
   readonly refund: string;
   readonly purchase: string;
-  /** A payment of the provider's name for the purchase, which has it while no other is known. */
+  /** A payment named after the purchase, which has the refund while no other payment is known. */
   readonly payment: string | null;
   readonly at: number;
   readonly amount: bigint;
@@ -46,10 +43,9 @@ interface WholeRefund {
   readonly hasFailed: boolean;
 }
 
-/** What one payment gives back of it. */
 type OwnPart = Pick<WholeRefund, "refund" | "amount" | "tax">;
 
-/** By purchase, each in order of time. A reading of earlier days may name none. */
+/** By purchase, in order of time. An earlier reading may name no purchase. */
 function refundsOfPurchases(facts: readonly Fact[]): Map<string, WholeRefund[]> {
   const newestFirst = facts.filter(({ body }) => "Refund" in body).sort(byNewest);
   const bodies = readingsOf(newestFirst, refundIn).map(({ body }) => body);
@@ -57,7 +53,6 @@ function refundsOfPurchases(facts: readonly Fact[]): Map<string, WholeRefund[]> 
   return grouped(whole.sort(inOrder), ({ purchase }) => purchase);
 }
 
-/** @param reported its readings, newest first */
 function wholeRefund(reported: readonly BodyOf<"Refund">[]): WholeRefund[] {
   const [newest] = reported;
   const purchase = reported.find(isOfPurchase)?.purchase ?? null;
@@ -76,13 +71,13 @@ function ownParts(
 ): OwnPart[] {
   const all = shares.all(purchase);
   const share = all.find((one) => one.payment === payment);
-  // What is returned beyond all that was paid is the last payment's.
+  // What exceeds all that was paid belongs to the last payment.
   const isLast = share !== undefined && share === all.at(-1);
   let covered = 0n;
   return refunds.map((whole) => {
     const from = covered;
     const to = from + whole.amount;
-    // One that failed stands nowhere: the next begins where it began.
+    // A failed refund covers nothing: the next begins where it began.
     if (!whole.hasFailed) covered = to;
     if (all.length === 0) {
       const isOwn = whole.payment === payment;
@@ -94,7 +89,7 @@ function ownParts(
   });
 }
 
-/** @param begin and `end`: what of the refund it is, in its minor units */
+/** @param begin and `end`: the part of the refund, in its minor units */
 function partOf({ refund, amount, tax }: WholeRefund, begin: bigint, end: bigint): OwnPart {
   const taxUpTo = (paid: bigint): bigint =>
     tax === null || amount === 0n ? 0n : divideRounded(tax * paid, amount);

@@ -1,4 +1,4 @@
-/** Several readings of one thing, reported at different times: the newest counts. */
+/** Several readings of one thing: the newest counts. */
 import { compare } from "../../../runtime/order.js";
 import type { BodyOf, Fact, FactBody } from "../../../schemas/records/records.js";
 
@@ -7,7 +7,7 @@ export interface Reading<Body> {
   readonly body: Body;
 }
 
-/** Of one kind: what `bodyIn` finds, in the order of the facts. */
+/** The bodies that `bodyIn` finds, in the order of the facts. */
 export function readingsOf<Body>(
   facts: readonly Fact[],
   bodyIn: (body: FactBody) => Body | null,
@@ -25,8 +25,8 @@ export function refundIn(body: FactBody): BodyOf<"Refund"> | null {
 }
 
 /**
- * Later at the provider is newer; at the same moment the greater event id; of one event the later
- * reading, which knows what the provider's API added.
+ * By the provider's time; at the same moment the greater event id; of one event the later reading,
+ * which knows what the provider's API added.
  */
 export function byNewest(one: Fact, other: Fact): number {
   return (
@@ -37,8 +37,8 @@ export function byNewest(one: Fact, other: Fact): number {
 }
 
 /**
- * The same for payments, but of several events of one moment the greatest amount is newer: a
- * payment grows by captures, of which Stripe reports the second. The ids say nothing.
+ * As `byNewest`, but of several events of one moment the greatest amount is newer: a payment grows
+ * by captures, which Stripe dates by whole seconds.
  */
 export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
   const readings = facts.toSorted(byNewest);
@@ -53,7 +53,7 @@ export function paymentsNewestFirst(facts: readonly Fact[]): Fact[] {
   );
 }
 
-/** The order in which facts became known: receipt, then id. */
+/** The order in which facts became known. */
 export function byReceipt(one: Fact, other: Fact): number {
   return one.received_at - other.received_at || compare(one.fact_id, other.fact_id);
 }

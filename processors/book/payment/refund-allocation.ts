@@ -1,8 +1,8 @@
 /**
- * What each line of a sale gives back of it. What names lines takes those, what names none its part
- * of each, and no line gives back more than it brought in while another has something left
- * (docs/decisions/refunds-and-disputes.md). It follows from the totals alone, so that
- * one move of the sale is the difference of two moments. Pure.
+ * What each line of a sale gives back. A refund that names lines takes those; any other takes a
+ * part of each line, and no line gives back more than it brought in while another has something
+ * left (docs/decisions/refunds-and-disputes.md). It follows from totals alone, so one move is the
+ * difference of two moments. Pure.
  */
 import { compare } from "../../../runtime/order.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
@@ -21,16 +21,14 @@ export function partsBy(amountOf: (measure: Measure) => bigint): Parts {
   return { original: amountOf("original"), amount: amountOf("amount"), tax: amountOf("tax") };
 }
 
-/** By SKU what went out by name, of which a line may have brought in less. */
+/** By SKU what went out by name, which may exceed what the line brought in. */
 export type Named = ReadonlyMap<string, Parts>;
 const nothingNamed: Named = new Map();
 
-/** What a sale brought in by its lines. */
 export class SoldLines {
   readonly #weights: readonly bigint[];
   readonly #shares = new Map<Measure, readonly bigint[]>();
 
-  /** @param lines one for each SKU */
   constructor(
     readonly total: Parts,
     readonly lines: readonly Line[],
@@ -47,7 +45,7 @@ export class SoldLines {
     const rooms = skus.map((sku, index): Room => {
       const sold = this.#sharesOf(measure)[index] ?? 0n;
       const taken = named.get(sku)?.[measure] ?? 0n;
-      // Tax as reported may be less than what it was in proportion before.
+      // Tax as reported may be less than its proportional part was before.
       return { sold, weight: this.#weights[index] ?? 0n, named: taken > 0n ? taken : 0n };
     });
     const beyond = total - this.total[measure];
@@ -66,7 +64,6 @@ export class SoldLines {
   }
 }
 
-/** Adds up what goes out by name. */
 export class NamedLines {
   #named: Named = nothingNamed;
   readonly #takenBy = new Map<string, Named>();
@@ -75,7 +72,6 @@ export class NamedLines {
     return this.#named;
   }
 
-  /** @param lines one for each SKU */
   take(entry: string, step: Parts, lines: readonly Line[]): void {
     const weights = lines.map(({ weight }) => weight);
     const taken = split(
@@ -87,9 +83,7 @@ export class NamedLines {
     this.#named = added(this.#named, taken, 1n);
   }
 
-  /**
-   * @param step what comes back of what `entry` took, and of what a reading had reported before it
-   */
+  /** @param step what comes back of what `entry` took */
   giveBack(entry: string, step: Parts): void {
     const taken = this.#takenBy.get(entry);
     if (taken === undefined) return;
@@ -103,19 +97,18 @@ export class NamedLines {
   }
 }
 
-/** A line as one measure has it. */
 interface Room {
   readonly sold: bigint;
   readonly weight: bigint;
   readonly named: bigint;
 }
 
-/** Less than was sold: what goes out without a name fills what names leave, all lines alike. */
+/** Less went out than was sold: what is out without a name goes to the room that names leave. */
 function withinRooms(total: bigint, rooms: readonly Room[]): bigint[] {
   const names = rooms.map(({ named }) => named);
   const rest = names.reduce((left, named) => left - named, total);
   if (rest < 0n) {
-    // Converted, names may come to a cent more than all that is out.
+    // After conversion, names may come to a cent more than all that is out.
     const fitting = splitByWeight(total, names);
     return withinRooms(
       total,
@@ -131,8 +124,8 @@ function withinRooms(total: bigint, rooms: readonly Room[]): bigint[] {
 }
 
 /**
- * Lines without room for their part are left out one after the other, the fullest first. Each other
- * one has its part of the rest, and what rounding leaves goes to the largest with room for it.
+ * Gives each line its part of what is left. Lines without room for it are left out, the fullest
+ * first, and the rounding goes to the largest with room for it.
  */
 function filled(total: bigint, rooms: readonly Room[]): bigint[] {
   const full = new Set(rooms.filter((room) => room.weight >= 0n && roomOf(room) < 0n));
@@ -179,7 +172,6 @@ function roomOf({ sold, named }: Room): bigint {
   return sold - named;
 }
 
-/** @param weightsOf one for each SKU */
 function split(
   skus: readonly string[],
   step: Parts,
@@ -197,7 +189,7 @@ function split(
   );
 }
 
-/** @param sign 1 adds, -1 takes away; what comes to nothing is left out */
+/** @param sign 1 adds, -1 subtracts; sums of 0 are left out */
 function added(sums: Named, more: Named, sign: 1n | -1n): Named {
   const all = new Map(sums);
   for (const [sku, part] of more) {

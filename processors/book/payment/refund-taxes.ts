@@ -1,8 +1,7 @@
 /**
- * The tax inside what was refunded of a sale. Where the provider reports it, as reported; else as
- * much of the tax that is left as of the money that is left. So a full refund returns the sale's
- * tax, and what is refunded later changes nothing of what was before
- * (docs/decisions/refunds-and-disputes.md). Pure.
+ * The tax inside what was refunded of a sale: as the provider reports it, else the same share of
+ * the tax that is left as of the money that is left. So a full refund returns the sale's tax, and
+ * later refunds change no earlier ones (docs/decisions/refunds-and-disputes.md). Pure.
  */
 import { divideRounded } from "../../../schemas/money/decimal.js";
 
@@ -17,13 +16,12 @@ export interface TaxedSale {
 export interface TaxedStep {
   readonly entry: string;
   readonly amount: bigint;
-  /** As reported; null: nobody reports it. */
+  /** Null: not reported. */
   readonly tax: bigint | null;
-  /** The entry it takes back. */
+  /** The entry that it undoes. */
   readonly undoes: string | null;
 }
 
-/** A running total before and after a step. */
 export interface Span {
   readonly from: bigint;
   readonly to: bigint;
@@ -42,10 +40,9 @@ export function returnedTaxes(steps: readonly TaxedStep[], sale: TaxedSale): Spa
   });
 }
 
-/** Where each step ends. */
 function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
   const start: Anchor = { amount: 0n, tax: 0n };
-  // Mostly nothing is reported: all is in proportion.
+  // Mostly nothing is reported, and all is in proportion.
   let after = 0n;
   if (steps.every(({ tax }) => tax === null)) {
     return steps.map(({ amount }) => ({ amount: (after += amount), anchor: start }));
@@ -79,7 +76,7 @@ function placesOf(steps: readonly TaxedStep[], sale: TaxedSale): Place[] {
 /** From here on tax and money go back in proportion. */
 interface Anchor {
   readonly amount: bigint;
-  /** As reported, be it more than there was. */
+  /** As reported, even if it is more than there was. */
   readonly tax: bigint;
 }
 interface Place {
@@ -102,7 +99,6 @@ function minorOf(place: Place, sale: TaxedSale): bigint {
   return divideRounded(above, below);
 }
 
-/** Never more than the sale's tax is refunded, and all of it when all the money is. */
 function inBase(place: Place, sale: TaxedSale): bigint {
   if (sale.tax <= 0n) return 0n;
   const { above, below } = exact(place, sale);

@@ -1,8 +1,8 @@
 /**
- * What was refunded of a payment, as steps in time. Two kinds of facts report it: single refunds
- * (which may fail) and cumulative readings of the charge. At any moment the truth is the greater
- * of the two, so that neither is missed and nothing counts twice. What came back another way than
- * the charge was paid (`Refund.purchase`) is in no reading of it, and comes on top.
+ * What was refunded of a payment, as steps in time. Single refunds (which may fail) and cumulative
+ * readings of the charge both report it; the greater of the two counts, so that nothing is missed
+ * or counted twice. Money that came back another way than the charge was paid (`Refund.purchase`)
+ * is in no reading and is added.
  */
 import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
@@ -14,29 +14,28 @@ export interface RefundStep {
   readonly reported: ReportedRefund;
   readonly before: bigint;
   readonly after: bigint;
-  /** Inside the step, with its sign; null: nobody reports it. */
+  /** Inside the step, with its sign; null: not reported. */
   readonly tax: bigint | null;
 }
 
-/** What makes a step. */
 interface ReportedRefund {
   readonly entry: string;
   readonly at: number;
   readonly currency: string;
   /** Of the fact that reported it, for when the sale's rate does not apply. */
   readonly quote: Quote;
-  /** Empty: spread like the sale. */
+  /** Empty: it is spread like the sale. */
   readonly lines: readonly Line[];
   readonly country: string | null;
-  /** Within `single`; null: nobody reports it. */
+  /** Within `single`; null: not reported. */
   readonly tax: bigint | null;
   /** The entry of the refund that failed. */
   readonly undoes: string | null;
   /** Added to the sum of single refunds; negative when one failed. */
   readonly single: bigint;
-  /** No cumulative reading has it. */
+  /** No cumulative reading includes it. */
   readonly isApart: boolean;
-  /** A cumulative reading of what `witness` keeps. */
+  /** A cumulative reading by `witness`. */
   readonly total: bigint | null;
   readonly witness: string;
 }
@@ -52,14 +51,13 @@ export function refundSteps(facts: readonly Fact[], saleCurrency: string | null)
   );
 }
 
-/** Minor units of `currency` refunded in the end. */
 export function refundedTotal(steps: readonly RefundStep[], currency: string): bigint {
   return steps.findLast(({ reported }) => reported.currency === currency)?.after ?? 0n;
 }
 
 /**
- * What a witness counts by its newest reading. At equal times (Stripe's are whole seconds) the
- * greatest is the newest: a total grows, and a refund that fails does so later.
+ * What a witness reports in its newest reading. At equal times (Stripe's are whole seconds) the
+ * greatest total is the newest: a total grows, and a refund fails later.
  */
 interface Kept {
   readonly at: number;
@@ -76,7 +74,7 @@ function stepsOf(all: readonly ReportedRefund[]): RefundStep[] {
     if (isApart) apart += added;
     else single += added;
     if (added < 0n && !isApart) {
-      // A failure after the last reading is not in it yet.
+      // The last reading does not include a later failure.
       for (const [name, { at, total }] of kept) kept.set(name, { at, total: total + added });
     }
     if (reading !== null) {
@@ -88,7 +86,7 @@ function stepsOf(all: readonly ReportedRefund[]): RefundStep[] {
     for (const { total } of kept.values()) if (total > after) after = total;
     after += apart;
     if (after === before) continue;
-    // A reading may have reported some of it before.
+    // An earlier reading may have reported some of it.
     const isReported = reported.tax !== null && added !== 0n;
     const tax = isReported ? divideRounded((reported.tax ?? 0n) * (after - before), added) : null;
     steps.push({ reported, before, after, tax });
@@ -101,7 +99,7 @@ type RefundReading = Reading<BodyOf<"Refund">>;
 
 /**
  * Where a provider dates a refund by the event that shows it (Paddle), later events repeat it with
- * a later date: the earliest counts. One that failed by then never moved anything.
+ * a later date, so the earliest counts. A refund that had failed by then never moved anything.
  */
 function singles(facts: readonly Fact[]): ReportedRefund[] {
   const converted = readingsOf(facts, refundIn).filter(({ fact }) => fact.quote);
@@ -113,7 +111,7 @@ function reportedBy(readings: readonly RefundReading[]): ReportedRefund[] {
   const body = readings.toSorted((one, other) => byNewest(one.fact, other.fact))[0]?.body;
   const first = earliest(readings);
   if (body === undefined || first === null) return [];
-  // Later updates of a failed refund repeat the failure with a time of their own.
+  // Later updates of a failed refund repeat the failure with their own time.
   const failures = readings.flatMap(({ body: { failed_at: at } }) => at ?? []);
   const failedAt = failures.length === 0 ? null : Math.min(...failures);
   if (failedAt !== null && failedAt <= first.at) return [];
@@ -143,7 +141,7 @@ function reportedBy(readings: readonly RefundReading[]): ReportedRefund[] {
   return [made, { ...made, ...back }];
 }
 
-/** Of readings with one date the first received: what is converted stays converted. */
+/** Of readings with one date the first received counts, so that the conversion stays. */
 function earliest(readings: readonly RefundReading[]): { at: number; quote: Quote } | null {
   let found: { at: number; quote: Quote } | null = null;
   for (const { fact, body } of readings) {
@@ -154,8 +152,9 @@ function earliest(readings: readonly RefundReading[]): { at: number; quote: Quot
 }
 
 /**
- * A total is of the whole payment: one in another currency than the sale's repeats what those in
- * the sale's say (RevenueCat knows some purchases in dollars, and its export in their own).
+ * A total covers the whole payment: one in another currency than the sale's repeats what those in
+ * the sale's say (RevenueCat knows some purchases in dollars only, its export in their own
+ * currency).
  */
 function totals(facts: readonly Fact[], saleCurrency: string | null): ReportedRefund[] {
   const all = everyTotal(facts);

@@ -1,4 +1,4 @@
-/** The kinds of lists that booking keeps, and what their items are. */
+/** The kinds of lists that booking keeps, and their items. */
 import { type Fact, factRecords } from "../../../schemas/records/records.js";
 import type { RecordedRow } from "../account/recorded.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
@@ -6,7 +6,9 @@ import type { Side } from "../subscriptions/pairing.js";
 import type { EndRevision } from "../subscriptions/pools.js";
 import type { Kind } from "./lists.js";
 
-/** By the key of a payment or purchase (`schemas/money-keys.ts`): its facts, as they came. */
+/**
+ * By the key of a payment or purchase (`schemas/money-keys.ts`): its facts, in order of arrival.
+ */
 export const moneyFacts: Kind<Fact> = {
   letter: "m",
   encode: (fact) => factRecords.encode(fact),
@@ -14,8 +16,8 @@ export const moneyFacts: Kind<Fact> = {
 };
 
 /**
- * By account: its changes, and of its movements the corrections. What its events recorded first is
- * what should be recorded less those.
+ * By account: its changes, and the corrections among its movements. What its events recorded first
+ * follows from these.
  */
 export type AccountItem = { readonly change: Change } | { readonly correction: RecordedRow };
 export const accounts: Kind<AccountItem> = {
@@ -24,7 +26,7 @@ export const accounts: Kind<AccountItem> = {
   decode(stored) {
     const item: AccountItem = JSON.parse(stored.toString());
     if ("change" in item) return item;
-    // Versions before kept corrections without an interval.
+    // Earlier versions kept corrections without an interval.
     return {
       correction: { ...item.correction, plan_interval: item.correction.plan_interval ?? "unknown" },
     };
@@ -36,7 +38,7 @@ export const subscriptionAccounts: Kind<string> = { letter: "s", ...asJson<strin
 
 /**
  * By pool of unidentified churns: its sides, the revisions of the ends they made, and which churns
- * began or ceased to be listed as waiting.
+ * are listed as waiting.
  */
 export type PoolItem =
   | { readonly side: Side }
@@ -47,7 +49,6 @@ export const pools: Kind<PoolItem> = { letter: "p", ...asJson<PoolItem>() };
 function asJson<Item>(): Pick<Kind<Item>, "encode" | "decode"> {
   return {
     encode: (item) => Buffer.from(JSON.stringify(item)),
-    // It was written by `encode`.
     decode: (stored): Item => JSON.parse(stored.toString()),
   };
 }

@@ -1,14 +1,12 @@
 /**
- * What is known of payments, accounts, subscriptions and pools, as lists that only grow: what is
- * added to a long one costs no more than what is added to a short one.
- *
- * A batch works on a `Lists` of its own; what it adds is stored with its commit, or forgotten.
+ * What is known of payments, accounts, subscriptions and pools, as lists that only grow: adding to
+ * a long one costs no more than to a short one. Each batch works on its own `Lists`; what it adds
+ * is stored with its commit, or forgotten.
  */
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { OwnedPartition } from "../../../stores/state/state.js";
 
-/** How the items of one kind of list are stored. */
 export interface Kind<Item> {
   /** Begins the keys of its lists; no other kind has it. */
   readonly letter: string;
@@ -16,29 +14,28 @@ export interface Kind<Item> {
   decode(stored: Buffer): Item;
 }
 
-/** Its key is a hash: names may be long, and say who somebody is. */
+/** The key is a hash, because names may be long and personal. */
 export function keyOf<Item>({ letter }: Kind<Item>, name: string): string {
   return letter + hash("sha256", name, "base64url");
 }
 
-/** A list in parts, of which the last one grows until it is full; then another follows. */
+/** A list in parts, of which the last grows until it is full. */
 interface Stored<Item> {
   readonly items: readonly Item[];
   readonly parts: number;
-  /** Bytes of the last part. */
   readonly last: Buffer;
 }
 
 const partBytesMax = 32 * 1024;
 const lengthBytes = 4;
-/** Bytes of lists that were met last; in memory they take some times as much. */
+/** Bytes of the lists used last; they take several times as much in memory. */
 const keptBytesMax = 8 * 1024 * 1024;
-/** Beside the bytes of its items, what a list takes in memory. */
+/** What a list takes in memory beside its items. */
 const listBytes = 512;
 
 /**
- * Lists as they are stored, of all partitions that a process owns. What an owner kept is of no use
- * to the next one, who may find them changed.
+ * Stored lists of all partitions that a process owns. Each owner of a partition begins anew,
+ * because another process may have changed them.
  */
 export class KeptLists {
   #owner = 0;
@@ -51,7 +48,6 @@ export class KeptLists {
     private readonly owners = { count: 0 },
   ) {}
 
-  /** For one who owns a partition anew. */
   ofOwner(): KeptLists {
     const own = new KeptLists(this.kept, this.owners);
     this.owners.count += 1;
@@ -97,7 +93,7 @@ export class Lists {
     }
   }
 
-  /** The parts of each list: those of long ones are asked for in ever larger groups. */
+  /** The parts of each list; those of long ones are read in ever larger groups. */
   async #read(keys: readonly string[]): Promise<Map<string, Buffer[]>> {
     const found = new Map<string, Buffer[]>(keys.map((key) => [key, []]));
     let unread = keys;
@@ -123,7 +119,7 @@ export class Lists {
     return found;
   }
 
-  /** The items, with those that the batch added. */
+  /** With those that the batch added. */
   of<Item>(kind: Kind<Item>, name: string): readonly Item[] {
     const key = keyOf(kind, name);
     return itemsIn(kind, (this.#grown.get(key) ?? this.#storedAt(key)).items);
@@ -151,7 +147,7 @@ export class Lists {
 
   /**
    * What the batch changes, by key of the state.
-   * @returns with it, what keeps the new lists: to be called when they are stored
+   * @returns also `keep`, to be called when the values are stored
    */
   changes(): { readonly values: Map<string, Buffer>; readonly keep: () => void } {
     const values = new Map<string, Buffer>();
@@ -163,11 +159,9 @@ export class Lists {
   }
 }
 
-/** A list that the batch added to. */
 interface Grown {
-  /** With those that are stored. */
   readonly items: unknown[];
-  /** Puts the parts that change among the values. */
+  /** Puts the changed parts into the values. */
   readonly store: (values: Map<string, Buffer>) => Stored<unknown>;
 }
 
@@ -176,7 +170,6 @@ function grownFrom<Item>(key: string, kind: Kind<Item>, stored: Stored<unknown>)
   return { items, store: (values) => withItems(key, stored, kind, items, values) };
 }
 
-/** Lists under a kind's letter have its items. */
 function itemsIn<Item>(_kind: Kind<Item>, items: readonly unknown[]): readonly Item[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return items as readonly Item[];
@@ -192,7 +185,7 @@ function isFull(part: Buffer | undefined): boolean {
   return part !== undefined && part.length >= partBytesMax;
 }
 
-/** The key of the list that a value of the state is a part of. */
+/** The list that a value of the state is a part of. */
 export function listOf(key: string): string {
   return key.split("/", 1)[0] ?? key;
 }
@@ -207,7 +200,7 @@ export function* itemsOfPart<Item>(kind: Kind<Item>, part: Buffer): Generator<It
 
 /**
  * @param items with those that are stored
- * @param values gets the parts that change, by key
+ * @param values gets the changed parts, by key
  */
 function withItems<Item>(
   key: string,

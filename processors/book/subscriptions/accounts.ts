@@ -1,4 +1,4 @@
-/** The accounts that a batch changes, with the room each has left. */
+/** The accounts that a batch changes, with the room that is left in each. */
 import { limits } from "../../../config.js";
 import type { KnownAccount } from "../account/recorded.js";
 import { type AccountItem, accounts } from "../state/kinds.js";
@@ -16,17 +16,15 @@ export function nameOfAccount({ workspace, environment, account }: AccountName):
   return JSON.stringify([workspace, environment, account]);
 }
 
-/** What an account has, so that what a batch adds needs no look at all of it. */
+/** What an account has, kept so that an addition needs no look at all of it. */
 interface Room {
-  /** Its changes, by id and revision. */
   readonly changes: Map<string, Change>;
-  /** Items of all steps, since movements are worked out from them. */
+  /** Items of all steps, from which movements are worked out. */
   size: number;
 }
 
 export class Accounts {
   readonly #rooms = new Map<string, Room>();
-  /** Changes that are new, in their order. */
   readonly added: Change[] = [];
 
   constructor(private readonly lists: Lists) {}
@@ -39,12 +37,11 @@ export class Accounts {
     return changesIn(this.lists.of(accounts, nameOfAccount(name)));
   }
 
-  /** When the change that is known was received; undefined: it is not known. */
+  /** When the known change was received; undefined: it is not known. */
   receiptOf(change: Change): string | undefined {
     return this.#roomOf(nameOfAccount(change), change).changes.get(idOf(change))?.recorded_at;
   }
 
-  /** As it was known before the batch. */
   before(name: string): KnownAccount {
     const items = this.lists.before(accounts, name);
     const corrections = items.flatMap((item) => ("correction" in item ? [item.correction] : []));
@@ -52,8 +49,8 @@ export class Accounts {
   }
 
   /**
-   * Takes a change that is not known yet. What an account has never becomes less, so a change that
-   * is refused would be for ever.
+   * Adds a change that is not known yet. An account never shrinks, so a refused change stays
+   * refused.
    * @returns false: the account is full
    */
   add(change: Change): boolean {
@@ -84,8 +81,8 @@ export class Accounts {
 }
 
 /**
- * A version before booked the change, which knew no plan intervals or no trials: replayed, it has a
- * second revision, under its own event.
+ * A version before booked the change without plan intervals or trials: a replay adds a second
+ * revision, under its own event.
  */
 function saysMore(change: Change, known: Change): boolean {
   if (change.revision !== 1 || change.recorded_at !== known.recorded_at) return false;
@@ -103,7 +100,10 @@ function hasInterval(price: string): boolean {
   return readPrice(price).interval !== "unknown";
 }
 
-/** What leaves nothing that counts has room of its own: refused, it would count for ever. */
+/**
+ * A change after which nothing counts has room of its own, because a refused end would count for
+ * ever.
+ */
 function roomFor({ steps, subscription }: Change): number {
   const isEnd = countingItems(steps.at(-1)?.items ?? []).length === 0 && subscription !== "";
   return isEnd ? limits.accountSizeMax + limits.accountEndsMax : limits.accountSizeMax;

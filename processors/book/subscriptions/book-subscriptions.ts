@@ -1,6 +1,6 @@
 /**
- * Books what subscriptions are worth: changes, countries, ends of unidentified churns and of what
- * went to another account, and the MRR movements that follow.
+ * Books subscription changes, countries, ends of unidentified churns and of transferred
+ * subscriptions, and the MRR movements that follow.
  */
 import { clickhouseTime, fromClickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Skus } from "../../../workspaces/catalogue/skus.js";
@@ -49,16 +49,14 @@ export async function bookSubscriptions(
   return new Booking(lists, batch, now).run();
 }
 
-/** One batch. */
 class Booking {
   readonly #accounts: Accounts;
-  /** What facts say of an account. */
   readonly #said = new Map<Fact, Change>();
   readonly #rejected: RejectedEvent[] = [];
   readonly #rejects: object[] = [];
   readonly #newSides: Side[] = [];
   #again: readonly Fact[] = [];
-  /** Ids of facts that there was no room for. */
+  /** Facts for which there was no room. */
   readonly #refused = new Set<string>();
 
   constructor(
@@ -119,7 +117,7 @@ class Booking {
     return known !== undefined && "side" in known ? known.side.recorded_at : undefined;
   }
 
-  /** @returns what is reported of subscriptions and had room, known or not */
+  /** @returns the reported changes that had room, known or not */
   #changes(): Change[] {
     const said = [...this.#said.values()];
     const reported = said.filter(({ country }) => country === "");
@@ -140,7 +138,10 @@ class Booking {
     return isTaken;
   }
 
-  /** Ends what went to another account (`transfer-rules.ts`): these ends are changes too. */
+  /**
+   * Ends subscriptions that went to another account (`transfer-rules.ts`): these ends are changes,
+   * too.
+   */
   async #endTransferred(reported: readonly Change[]): Promise<void> {
     const bySubscription = grouped(reported, nameOfSubscription);
     await this.lists.load(subscriptionAccounts, bySubscription.keys());
@@ -155,7 +156,7 @@ class Booking {
       if (first === undefined || known.size < 2) continue;
       const ends = transferEnds(await this.#reportedOf(first, known));
       await this.#accounts.load(ends);
-      // Not one by one: an end refused says so of all that was reported.
+      // All of them: a refused end refuses everything that was reported.
       const refused = ends.filter((end) => !this.#accounts.add(end));
       if (refused.length > 0) for (const { change_id } of changes) this.#refused.add(change_id);
     }
@@ -189,7 +190,7 @@ class Booking {
     }
   }
 
-  /** @param here ids of the sides that are new */
+  /** @param here ids of the new sides */
   async #pair(name: string, here: ReadonlySet<string>): Promise<void> {
     const items = this.lists.of(pools, name);
     const sides = items.flatMap((item) => ("side" in item ? item.side : []));
@@ -210,7 +211,7 @@ class Booking {
     await this.#listWaiting(name, sides, waiting);
   }
 
-  /** Also those of earlier batches: a churn that came late may have taken another's partner. */
+  /** Also those of earlier batches, because a late churn may have taken another's partner. */
   async #listWaiting(name: string, sides: readonly Side[], unpaired: readonly Side[]) {
     const listed = new Set<string>();
     for (const item of this.lists.of(pools, name)) {
@@ -218,7 +219,7 @@ class Booking {
       if (item.isListed) listed.add(item.listed);
       else listed.delete(item.listed);
     }
-    // What is sent again was taken from the list by who did it.
+    // What is sent again was taken from the list by whoever replayed it.
     for (const { event_id: id } of this.#again) listed.delete(id);
     const waiting = await withoutStart(unpaired, (of) => this.#changesOf(of));
     const waits = new Set(waiting.map(({ event_id: id }) => id));
@@ -233,7 +234,7 @@ class Booking {
     }
   }
 
-  /** What is known of a subscription, under any account. */
+  /** Under any account. */
   async #changesOf(of: Subscription & Pick<Side, "account">): Promise<Change[]> {
     const name = nameOfSubscription(of);
     await this.lists.load(subscriptionAccounts, [name]);
@@ -246,8 +247,8 @@ class Booking {
   }
 
   /**
-   * What is recorded of the accounts, and what is published: it, and of what is sent again what was
-   * recorded before.
+   * What is to be recorded, and what is published: that, and what was recorded before of facts that
+   * are sent again.
    */
   async #movements(): Promise<{ recorded: RecordedRow[]; messages: Message[] }> {
     const recorded: RecordedRow[] = [];
@@ -266,7 +267,7 @@ class Booking {
     });
     const replayed = new Set(this.#again.map(({ event_id: id }) => id));
     const replayedAccounts = this.#replayedAccounts(replayed);
-    // An end that a side made names an account, which no fact of the batch need be of.
+    // An end that a side made names an account that no fact of the batch need be of.
     await this.#accounts.load(replayedAccounts.values());
     for (const name of replayedAccounts.keys()) {
       const rows = recordedRows(this.#accounts.before(name));
@@ -285,7 +286,6 @@ class Booking {
     return { recorded, messages };
   }
 
-  /** By their names. */
   #replayedAccounts(events: ReadonlySet<string>): Map<string, AccountName> {
     const found = new Map<string, AccountName>();
     const add = (account: AccountName): void => void found.set(nameOfAccount(account), account);
@@ -314,7 +314,6 @@ function endTooLarge(side: Side): RejectedEvent {
   return tooLarge({ partition, offset: BigInt(offset) }, event);
 }
 
-/** What it says of money is booked. */
 function tooLarge(
   { partition, offset }: RejectedEvent["record"],
   event: RejectedEvent["event"],

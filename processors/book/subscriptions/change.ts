@@ -1,8 +1,6 @@
-/** The stored changes of accounts. */
 import { matching } from "../../../stores/clickhouse/rows.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
 
-/** SQL condition: of these accounts. */
 export function inAccounts(
   rows: readonly Pick<Change, "workspace" | "environment" | "account">[],
 ): string {

@@ -1,4 +1,4 @@
-/** Subscription changes: absolute states with the value each item would have at its own rate. */
+/** Subscription changes: absolute states, with each item's value at its own rate. */
 import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
@@ -64,7 +64,7 @@ export const changeColumns =
   "price String, mrr Decimal(38, 6)))))";
 
 /**
- * All that is stored, each account by itself.
+ * All that is stored, account by account.
  * @param accountsFilter SQL condition that keeps whole accounts together
  */
 export async function changesOf(
@@ -79,7 +79,6 @@ export async function changesOf(
   return [...grouped(stored, ({ account }) => account).values()];
 }
 
-/** Inserts the changes that are not there yet. */
 export async function insertChanges(
   clickhouse: ClickHouse,
   changes: readonly Change[],

@@ -1,7 +1,7 @@
 /**
- * Where customers are: rows of `subscription_changes` without a subscription, of which the earliest
- * of an account decides the country of all its MRR (`definitions.md`, MRR). Payments say it again
- * and again, so what another row already outweighs, at any moment it may be asked for, is left out.
+ * Where customers are: rows of `subscription_changes` without a subscription. The earliest of an
+ * account decides the country of all its MRR (`definitions.md`, MRR). Payments repeat it, so rows
+ * that another row outweighs at any moment are left out.
  */
 import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Fact } from "../../../schemas/records/records.js";
@@ -30,10 +30,7 @@ export function countryChange(fact: Fact): Change | null {
   };
 }
 
-/**
- * Without those that happened later than one that was recorded no later: that one counts whenever
- * they could.
- */
+/** Leaves out rows that happened later than one that was recorded no later. */
 export function withoutOutweighed<Row extends Located>(
   located: readonly Row[],
   stored: readonly Located[],

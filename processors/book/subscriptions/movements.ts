@@ -1,8 +1,7 @@
 /**
- * Brings the recorded MRR movements of accounts to what they should be: what each event makes of
- * an account, in order of receipt (`account/account-movements.ts`). What is missing is added under
- * the event that caused it; where an event comes late, what later ones recorded is corrected under
- * them. Repeated, it inserts nothing.
+ * Brings the recorded MRR movements of accounts to what they should be
+ * (`account/account-movements.ts`). What is missing is added under the event that caused it; where
+ * an event comes late, what later ones recorded is corrected under them. May be repeated.
  */
 import { fromClickhouseTime, textArray } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
@@ -23,9 +22,11 @@ import type { Change } from "../../../schemas/subscriptions/change.js";
 import { inAccounts } from "./change.js";
 import { changesOf } from "./changes.js";
 
-/** Of one statement; most have a few changes. */
+/** Of one statement; most have few changes. */
 const accountsAtOnceMax = 500;
-/** Beside others who change the same accounts; then the batch is handled again. */
+/**
+ * Others may change the same accounts meanwhile; after this many looks the batch is handled again.
+ */
 const looksMax = 20;
 
 /** @param shared others may change the same accounts meanwhile */
@@ -55,7 +56,6 @@ async function bringToShouldBe(
   throw new TryLater(`others changed the same accounts ${looksMax} times meanwhile`);
 }
 
-/** What is stored of some accounts, and what their changes say should be. */
 export interface MovementsView {
   readonly changes: readonly Change[];
   readonly recorded: readonly RecordedRow[];
@@ -84,8 +84,8 @@ function* shouldBe(accounts: readonly (readonly Change[])[]): Generator<readonly
 
 /**
  * @param view what the rows were worked out from
- * @param shared others write, too: an account of which more is stored by now is left out, since
- *   whoever stored it brings the account to what it should be
+ * @param shared others write, too: an account with more rows than were seen is left out, because
+ *   whoever stored them brings it to what it should be
  */
 export async function insertMovements(
   clickhouse: ClickHouse,
@@ -134,7 +134,7 @@ function receiptOf({ recorded_at: recordedAt, event_id: event }: RecordedRow): s
   return `${recordedAt} ${event}`;
 }
 
-/** As the public topic carries them: each account's in order of receipt. */
+/** As the public topic has them: each account's in order of receipt. */
 export function movementRecords(
   rows: readonly RecordedRow[],
   batch: readonly Fact[],

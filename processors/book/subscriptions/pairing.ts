@@ -14,42 +14,42 @@ export interface Side extends Omit<
   readonly pool: string;
   readonly fact_id: string;
   readonly side: "start" | "churn";
-  /** Of the raw event, and where it lies on its topic; an empty type: not kept in earlier days. */
+  /**
+   * Of the raw event, and where it lies on its topic; an empty type: not kept in earlier versions.
+   */
   readonly native_type: string;
   readonly partition: number;
   readonly offset: string;
 }
 
 export class Pairing {
-  /** In order of time. */
   readonly #sides: Side[] = [];
   #ends = new Map<Side, string>();
   #waiting: Side[] = [];
   #open: Side[] = [];
   #oldest = 0;
   #isPaired = true;
-  /** What was reported last of the starts that end otherwise since then. */
+  /** The last reported end of each start whose end has changed since. */
   readonly #reported = new Map<Side, string | undefined>();
   #pairedAgain = 0;
 
-  /** When the starts end that have a churn. */
+  /** When each start ends that has a churn. */
   get ends(): ReadonlyMap<Side, string> {
     this.#pairAgain();
     return this.#ends;
   }
 
-  /** Churns without a partner. */
   get waiting(): readonly Side[] {
     this.#pairAgain();
     return this.#waiting;
   }
 
-  /** False: the last sides came before others in time; all are paired again when one asks. */
+  /** False: the last sides came before others in time; all are paired again on demand. */
   get isPaired(): boolean {
     return this.#isPaired;
   }
 
-  /** How many sides were gone through again because others came late: the work there was. */
+  /** How many sides were gone through again because others came late. */
   get pairedAgain(): number {
     return this.#pairedAgain;
   }
@@ -61,13 +61,13 @@ export class Pairing {
       this.#step(side);
       return;
     }
-    // It happened before what is paired already: the pairs after it may all be others.
+    // It happened before paired sides, so all pairs after it may change.
     const place = placeIn(this.#sides, (each) => byTime(each, side) <= 0);
     this.#sides.splice(place, 0, side);
     this.#isPaired = false;
   }
 
-  /** The starts that end at another time than when this was asked last, or no more. */
+  /** The starts whose end has changed since this was asked last. */
   moved(): Side[] {
     this.#pairAgain();
     const moved = [...this.#reported].filter(
@@ -93,7 +93,7 @@ export class Pairing {
       return;
     }
     // A named subscription is one, however often its price was reported: the newest start has its
-    // account, and a churn of what is ended already ends nothing.
+    // account, and a churn of an ended one ends nothing.
     const named = isNamed(side.pool);
     const ended = named ? this.#open.at(-1) : this.#open[this.#oldest];
     if (ended === undefined) {
@@ -107,7 +107,6 @@ export class Pairing {
   }
 }
 
-/** The order in which what is known of a pool grows. */
 export function bySideReceipt(one: Side, other: Side): number {
   return compare(one.recorded_at, other.recorded_at) || compare(one.fact_id, other.fact_id);
 }
@@ -115,7 +114,7 @@ export function bySideReceipt(one: Side, other: Side): number {
 function byTime(one: Side, other: Side): number {
   return (
     compare(one.at, other.at) ||
-    // A start and a churn of the same moment: there is something to end.
+    // If a start and a churn share a moment, the churn has something to end.
     compare(other.side, one.side) ||
     compare(one.fact_id, other.fact_id)
   );

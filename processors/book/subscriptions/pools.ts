@@ -1,8 +1,8 @@
 /**
- * Ends that name no account of their own. A form A churn without a `subscription_id` ends the
- * oldest open subscription of its pool that was also sent without one; one with an id ends that
- * subscription, under any account. Pairs are made by time, not by order of arrival, so a late event
- * may change a pair: an end is a change whose newest revision counts.
+ * Ends that name no account. A form A churn without a `subscription_id` ends the oldest open
+ * subscription of its pool that was also sent without one; one with an id ends that subscription,
+ * under any account. Pairs are made by time, so a late event may change a pair: an end is a change
+ * whose newest revision counts.
  */
 import { limits } from "../../../config.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
@@ -15,10 +15,11 @@ import { rowScope } from "./changes.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
 import { bySideReceipt, Pairing, type Side } from "./pairing.js";
 
-/** Of sides, gone through again in one batch because others came late: after it, all at once. */
+/**
+ * Sides gone through again in one batch because others came late; beyond it all are paired at once.
+ */
 const pairedAgainMax = 200_000;
 
-/** Of an end that was booked, what later revisions need. */
 export type EndRevision = Pick<
   Change,
   "account" | "change_id" | "revision" | "at" | "void" | "event_id" | "recorded_at"
@@ -29,7 +30,7 @@ export const sideColumns =
   "side String, provider String, subscription String, account String, event_id String, " +
   "recorded_at DateTime64(3, 'UTC'), native_type String, partition UInt16, offset UInt64";
 
-/** None: the fact is no side. */
+/** Empty: the fact is no side. */
 export function sideOf(fact: Fact): Side[] {
   if (!("Unidentified" in fact.body)) return [];
   const { fact_id, native_type, partition } = fact;
@@ -42,7 +43,10 @@ export function nameOfPool({ workspace, environment, pool }: Side): string {
   return JSON.stringify([workspace, environment, pool]);
 }
 
-/** Those that are not there yet. @param sides of one pool */
+/**
+ * Inserts those that are missing.
+ * @param sides of one pool
+ */
 export async function insertSides(clickhouse: ClickHouse, sides: readonly Side[]): Promise<void> {
   const identity = "workspace, environment, pool, fact_id";
   for (const { rows, table } of partsOf(sideColumns, sides)) {
@@ -58,17 +62,14 @@ export async function insertSides(clickhouse: ClickHouse, sides: readonly Side[]
 }
 
 export interface PairedPool {
-  /** Revisions that are to be booked. */
   readonly ends: readonly Change[];
-  /** Churns without a partner. */
   readonly waiting: readonly Side[];
 }
 
 /**
- * @param known all sides, of which the earliest by time count, up to the maximum of a pool: later
- *   ones wait for ever, said in the docs
- * @param here ids of the sides that are new
- * @param booked the revisions that are booked
+ * @param known all sides; beyond the maximum of a pool the later ones wait for ever
+ * @param here ids of the new sides
+ * @param booked the booked revisions
  */
 export function pairPool(
   known: readonly Side[],
@@ -83,8 +84,8 @@ export function pairPool(
 }
 
 /**
- * Whose ends had no room: a missing end is tried again with the next event of its pool, so it is
- * the churn's own event that is refused, and not the one that came.
+ * The sides whose ends had no room. The next event of the pool tries a missing end again, so the
+ * churn's own event is refused, not that one.
  */
 export function refusedIn(pool: readonly Side[], beyond: readonly Change[]): Side[] {
   const ids = new Set(pool.filter(({ side }) => side === "start").map(endId));
@@ -98,8 +99,8 @@ export function refusedIn(pool: readonly Side[], beyond: readonly Change[]): Sid
 
 /**
  * The ends as known after each side, in order of receipt, from the first new one on. Where sides
- * have to be paired again, those of one receipt count together; past the maximum of that, all that
- * are left.
+ * have to be paired again, those of one receipt count together; beyond the maximum, all that are
+ * left.
  */
 function revisionsOf(
   pool: readonly Side[],
@@ -127,8 +128,8 @@ function revisionsOf(
 }
 
 /**
- * The revisions that are not booked. Where one that is booked knows less and has a greater number
- * (a side received earlier came to booking later), a last one brings the end to what it should be.
+ * The revisions that are not booked. If a booked one knows less and has a greater number (a side
+ * received earlier was booked later), one more brings the end to what it should be.
  */
 function missingIn(
   booked: readonly EndRevision[],

@@ -7,12 +7,10 @@ import { compare, placeIn } from "../../../runtime/order.js";
 import { transferSuffix } from "../../../schemas/movements.js";
 import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
 
-/** Of a change, what its place among those of its subscription needs. */
+/** What orders a change among those of its subscription. */
 export type Reported = Omit<Change, "revision" | "void" | "steps" | "currency" | "country">;
 
-/**
- * SQL condition: the change was reported under its account, and is not an end derived from another.
- */
+/** SQL condition: the change was reported under its account, and not derived as an end. */
 export const isReportedSql = `NOT endsWith(change_id, '${transferSuffix}')
   AND NOT endsWith(change_id, ':ended')`;
 
@@ -22,15 +20,13 @@ export function isReported({ change_id: id }: Pick<Change, "change_id">): boolea
 
 export type Subscription = Pick<Change, "workspace" | "environment" | "provider" | "subscription">;
 
-/** A subscription as one text. */
 export function nameOfSubscription(of: Subscription): string {
   return JSON.stringify([of.workspace, of.environment, of.provider, of.subscription]);
 }
 
 /**
- * The ends that are needed by what is known now, and by what was known at any moment before: of two
- * changes one after the other, as they were received, under different accounts.
- *
+ * The ends needed by what is known now or was known before: one wherever consecutive changes, in
+ * order of receipt, are under different accounts.
  * @param reported one subscription, of all its accounts
  */
 export function transferEnds(reported: readonly Reported[]): Change[] {

@@ -1,6 +1,6 @@
 /**
- * Churns that end nothing (yet) are listed as rejects, `no_open_subscription`, until a partner
- * comes: then they are resolved by themselves. Pure.
+ * Churns without a partner are listed as rejects, `no_open_subscription`, and resolved when one
+ * comes. Pure.
  */
 import type { RejectRow } from "../../../workspaces/rejects/rejects.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
@@ -9,8 +9,8 @@ import { isNamed, type Side } from "./pairing.js";
 const reason = "no_open_subscription";
 
 /**
- * Without those that name an existing subscription: they end it by themselves
- * (`providers/record-facts.ts`), also under another account.
+ * Leaves out churns that name an existing subscription: they end it under any account
+ * (`providers/record-facts.ts`).
  * @param changesOf of the churn's subscription, under any account
  */
 export async function withoutStart(
@@ -36,7 +36,7 @@ export function rejectOf(churn: Side, revision: number): RejectRow {
   return { ...churn, received_at, step: "book", reason, detail, state: "open", revision };
 }
 
-/** Once it has a partner. @param revision ms since 1970 */
+/** @param revision ms since 1970 */
 export function resolvedOf(churn: Side, revision: number): RejectRow {
   return { ...rejectOf(churn, revision), state: "resolved" };
 }

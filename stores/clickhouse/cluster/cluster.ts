@@ -1,8 +1,8 @@
 /**
- * A cluster of ClickHouse servers (shards): reads are asked of the one at CLICKHOUSE_URL, a write
- * is a statement for each shard (shard-statements.ts). So the lock of a write lane is where the
- * rows are: a `Distributed` insert would be under way at a shard that was stopped and goes on, when
- * its repeat looks for the rows (docs/decisions/clickhouse.md).
+ * A cluster of ClickHouse servers (shards). Reads go to the one at CLICKHOUSE_URL; a write is one
+ * statement for each shard (shard-statements.ts), so that the lock of a write lane is where the
+ * rows are. A `Distributed` insert could still be under way at a shard that was stopped when its
+ * repeat looks for the rows (docs/decisions/clickhouse.md).
  */
 import { allEnded } from "../../../runtime/all-settled.js";
 import type { ClickHouseClient } from "@clickhouse/client";
@@ -92,8 +92,8 @@ export async function connectCluster(origin: ClusterOrigin): Promise<Connections
 }
 
 /**
- * Set regardless of the user's profile: an answer covers the rows of all shards or is an error, a
- * subquery is limited to one shard in `eachShard` only, and restored rows are visible.
+ * Whatever the user's profile: an answer covers the rows of all shards or is an error, a subquery
+ * is limited to one shard in `eachShard` only, and restored rows are visible.
  */
 const whole = {
   skip_unavailable_shards: 0,
@@ -138,8 +138,8 @@ function connectShard(shard: ClusterShard, slots: Slots, names: ClusterNames): C
 }
 
 /**
- * All shards at once. When one fails, others may have written: the same rows come again, and where
- * they are they are found.
+ * Writes to all shards at once. When one fails, others may have written: the same rows come again,
+ * and are found there.
  */
 function writer(shards: readonly ConnectedShard[], lane: WriteLane): Writer {
   return {
@@ -149,7 +149,10 @@ function writer(shards: readonly ConnectedShard[], lane: WriteLane): Writer {
   };
 }
 
-/** @param connect makes a pool of connections @throws ConfigError */
+/**
+ * @param connect makes a pool of connections
+ * @throws ConfigError
+ */
 async function shardsOf(
   { cluster, shardUrls, patienceMs, stopping }: ClusterOrigin,
   first: Addressed,

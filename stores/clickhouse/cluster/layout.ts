@@ -1,7 +1,6 @@
 /**
- * Which servers a cluster has: as `system.clusters` of the server at CLICKHOUSE_URL reports it,
- * each held against the address it is spoken to at. What does not fit becomes a sentence for a
- * person.
+ * Which servers a cluster has: `system.clusters` of the server at CLICKHOUSE_URL, compared with the
+ * address of each. A mismatch becomes a sentence for a person.
  */
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ConfigError } from "../../../config.js";
@@ -9,10 +8,10 @@ import { StoreUnavailable } from "../clickhouse.js";
 import { rowsOf } from "../server/server.js";
 import { literal } from "../sql-text.js";
 
-/** How late a process learns that the list of a cluster's shards was changed under it. */
+/** How late a process learns that the list of shards has changed. */
 const clickhouseShardsSeenMs = 1_000;
 
-/** An address, with connections to what is there. */
+/** An address, with connections to it. */
 export interface Addressed {
   readonly url: URL;
   readonly client: ClickHouseClient;
@@ -61,7 +60,7 @@ export async function reportedShards(
   return replicas;
 }
 
-/** Where shards are when nobody says otherwise: at the port and by the user of the first. */
+/** The port and the user of the first, at each shard's host. */
 export function usualUrls(first: URL, shards: readonly ReportedReplica[]): URL[] {
   return shards.map(({ host, isLocal }) => {
     const url = new URL(first);
@@ -72,7 +71,7 @@ export function usualUrls(first: URL, shards: readonly ReportedReplica[]): URL[]
 
 /**
  * Which address leads to which shard: each server reports its names, directly and through the
- * cluster. All have to report the same of the cluster, or one would read other rows than another.
+ * cluster. All have to report the same cluster, or one would read other rows than another.
  * @param first where reads are asked; it has to be one of the shards
  * @throws ConfigError
  */
@@ -121,7 +120,10 @@ export class ShardsWatch {
     return new ShardsWatch(first.client, cluster, row?.list ?? "");
   }
 
-  /** Looks no more often than it has to. @throws StoreUnavailable */
+  /**
+   * Asks only when the last answer is too old.
+   * @throws StoreUnavailable
+   */
   async same(): Promise<void> {
     if (performance.now() - this.#lookedAt < clickhouseShardsSeenMs) return;
     const [row] = await rowsOf<{ list: string }>(this.client, listSql(this.cluster));
@@ -133,7 +135,7 @@ export class ShardsWatch {
     this.#lookedAt = performance.now();
   }
 
-  /** Whether the servers reach each other, for the readiness check. */
+  /** For the readiness check: the servers reach each other. */
   async check(): Promise<void> {
     await this.same();
     const sql = `SELECT * FROM cluster(${literal(this.cluster)}, view(SELECT 1))`;
@@ -170,7 +172,7 @@ async function nameOf(one: Addressed): Promise<string> {
   return row?.name ?? "";
 }
 
-/** What no two servers of a cluster have in common. */
+/** Unique to each server of a cluster. */
 const nameSql = "concat(toString(serverUUID()), ' ', hostName(), ' ', toString(tcpPort()))";
 
 async function rows<T>(

@@ -1,6 +1,5 @@
 /**
- * What the servers of a cluster keep of each other: which shard each of them is, and the tables
- * that stand for the rows of all shards.
+ * What the servers of a cluster keep: which shard each of them is, and the `Distributed` tables.
  */
 import assert from "node:assert";
 import type { ClickHouseNode } from "../clickhouse.js";
@@ -17,12 +16,11 @@ const placesTable = "shard_place";
 const migrationsTable = "migrations";
 
 /**
- * Rows lie where their keys said when there were as many shards, in this order. With others, or
- * with a server in the place of a lost one, new rows would come to lie apart from the old ones
- * they belong to, and figures would be wrong: so every server keeps its place.
- *
- * Places come before migrations. So a server without one among migrated ones is a stranger, and
- * among others without migrations a start that was cut short.
+ * Rows lie where their keys said for this number and order of shards. With others, or with a new
+ * server in the place of a lost one, new rows would lie apart from the old ones they belong to, and
+ * figures would be wrong. So every server keeps its place. Places are recorded before migrations: a
+ * server without one among migrated servers is a stranger; without any migrations, a start was cut
+ * short.
  * @throws ConfigError before anything is changed
  */
 export async function claimShardIdentities(
@@ -57,7 +55,7 @@ export async function claimShardIdentities(
   }
 }
 
-/** (Re)makes on each server what stands for the tables of all shards, where it does not fit. */
+/** Makes the `Distributed` tables on each server, or makes them again where they do not fit. */
 export async function joinTables(
   shards: readonly ShardNode[],
   { cluster, database, shardDatabase }: ClusterNames,
@@ -113,7 +111,7 @@ async function stateOf(
   return { place, migrations: migrations.length };
 }
 
-/** A server that was used alone has its rows where what stands for all shards would be. */
+/** A server that was used alone has tables where the `Distributed` tables would be. */
 async function refuseLoneTables(
   shards: readonly ShardNode[],
   { database }: ClusterNames,
@@ -133,9 +131,8 @@ const joins: ReadonlySet<string> = new Set(["Distributed", "View"]);
 interface Table {
   readonly name: string;
   readonly engine: string;
-  /** With what stands in its brackets. */
+  /** With the arguments of the engine. */
   readonly engine_full: string;
-  /** Names and types, in order. */
   readonly columns: string;
 }
 

@@ -1,12 +1,11 @@
 /**
- * How statements meet a cluster. Each server of it (a shard) has a database with the tables as the
- * migrations make them, and one beside it in which the same names stand for the rows of all shards
- * (`Distributed` tables).
+ * How statements are written for a cluster. Each server (a shard) has a database with the migrated
+ * tables, and one beside it with `Distributed` tables of the same names over all shards.
  *
  * - A read is asked of one server, in the second database: a table's name means all its rows.
- *   What is inside `eachShard` is answered by each shard from its own rows.
+ *   Each shard answers what is inside `eachShard` from its own rows.
  * - A write is a statement for each shard, in the first database: a table's name means the shard's
- *   rows, `allShards(name)` those of all. Of the rows an INSERT would add, a shard takes its own.
+ *   rows, `allShards(name)` those of all. Each shard takes its own rows of an INSERT.
  *
  * On one server all of these mean the same.
  */
@@ -16,8 +15,8 @@ import type { RowsBatch } from "../clickhouse.js";
 import { dataMark, literal, replaceInCode } from "../sql-text.js";
 
 /**
- * What of a row says which shard it belongs to: changes and movements lie by account, money by
- * payment (as the ledger names it), so that what is compared or joined lies together.
+ * What decides a row's shard: account for changes and movements, payment (as the ledger names it)
+ * for money, so that what is compared or joined lies together.
  */
 export const shardKeys: Readonly<Record<string, string>> = {
   raw_events: "cityHash64(event_id)",
@@ -32,14 +31,20 @@ export const shardKeys: Readonly<Record<string, string>> = {
   catalogue_skus: "cityHash64(external_id)",
 };
 
-/** Whose remainder by the weights of all shards is one of these, the end not included. */
+/**
+ * A shard takes rows whose hash, modulo the sum of all weights, is in this range; the end is
+ * exclusive.
+ */
 export interface Slots {
   readonly from: number;
   readonly to: number;
   readonly total: number;
 }
 
-/** As `Distributed` tables share out rows. @param shards in order */
+/**
+ * As `Distributed` tables divide rows.
+ * @param shards in order
+ */
 export function slotsOf<Shard extends { readonly weight: number }>(
   shards: readonly Shard[],
 ): { readonly shard: Shard; readonly slots: Slots }[] {
@@ -57,28 +62,26 @@ const end = " /* of them */)";
 const allMark = "/* all shards */ ";
 
 /**
- * A table expression: the rows this SELECT gives on each shard, of that shard's rows. The parts of
- * a sum see one state of a table only in here, where each shard answers in one go; and what is
- * looked up in a subquery (`IN`) is looked up in the same shard.
+ * A table expression: this SELECT on each shard, over that shard's rows. Only here do the parts of
+ * a sum see one state of a table, and is a subquery (`IN`) answered by the same shard.
  */
 export function eachShard(select: string): string {
   return `${begin}${select}${end}`;
 }
 
-/** Names a table of which a write looks at all rows, wherever they lie. */
+/** A table of which a write looks at all rows. */
 export function allShards(table: keyof typeof shardKeys): string {
   return `${allMark}${table}`;
 }
 
-/** Names in which a cluster's statements are written. */
 export interface ClusterNames {
   readonly cluster: string;
-  /** Whose tables stand for the rows of all shards, and whose tables hold those of one. */
+  /** The database with the `Distributed` tables, and the one with a shard's tables. */
   readonly database: string;
   readonly shardDatabase: string;
 }
 
-/** A read, as it is asked of one server of the cluster. */
+/** A read, as one server of the cluster is asked. */
 export function clusterRead(sql: string, { cluster, shardDatabase }: ClusterNames): string {
   if (!sql.includes(begin)) return sql;
   let isInside = false;
@@ -88,12 +91,12 @@ export function clusterRead(sql: string, { cluster, shardDatabase }: ClusterName
       isInside = !isInside;
       return isInside ? `cluster(${literal(cluster)}, view(` : "))";
     }
-    // The other shards know no database but by its name.
+    // The other shards know the database only by its name.
     return isInside ? `${word}${space}${quoted(shardDatabase)}.${table}` : text;
   });
 }
 
-/** A write, as a shard runs it: an INSERT into a table that is shared out takes its rows only. */
+/** A write as one shard runs it: an INSERT into a divided table takes only the shard's rows. */
 export function shardWrite(sql: string, slots: Slots, { database }: ClusterNames): string {
   const own = sql.includes(allMark)
     ? replaceInCode(sql, allPattern, () => `${quoted(database)}.`)

@@ -1,11 +1,11 @@
 /**
- * Whether a server's user has the rights that everything here needs, asked before the first
- * statement that needs one: those of a running service are missed otherwise by the first event.
+ * Checks at start that a server's user has all rights. Otherwise the first event would find one
+ * missing.
  */
 import { text } from "node:stream/consumers";
 import type { ClickHouseClient } from "@clickhouse/client";
 
-/** Where tables are made and changed by migrations, and emptied by a restore. */
+/** Where migrations make and change tables, and a restore empties them. */
 const ofTables = [
   "SELECT",
   "INSERT",
@@ -18,12 +18,12 @@ const ofTables = [
 ] as const;
 /** Where all migrations have run. It implies `CREATE TEMPORARY TABLE`, for rows in statements. */
 const ofRunning = ["SELECT", "INSERT", "CREATE TABLE"] as const;
-/** Asked for where servers are set so (`table_engines_require_grant`). */
+/** Needed where servers are set so (`table_engines_require_grant`). */
 const engines = ["MergeTree", "ReplacingMergeTree"] as const;
 /** To end statements whose answer was lost; without it they are waited for. */
 const ofLost = "SELECT ON system.processes";
 
-/** @returns statements that give the user all that it lacks; none: it has what is needed now */
+/** @returns statements that grant the user all that it lacks; none: it has what it needs */
 export async function missingGrants(
   client: ClickHouseClient,
   database: string,

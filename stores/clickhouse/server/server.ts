@@ -17,20 +17,23 @@ import { memoryOfStatement, statementSettings } from "../settings.js";
 import { whenUsable } from "./start-checks.js";
 import type { Appender, Connections, Reader, ServerOrigin, Writer } from "../connections.js";
 
-/** One statement there, and its answer: longer, so that the server can say why it ended it. */
+/**
+ * Of one statement on the server. Its answer may take longer, so that the server can say why it
+ * ended the statement.
+ */
 const clickhouseStatementSecondsMax = 290;
 const clickhouseAnswerMsMax = 300_000;
 /**
- * A batch of rows is appended in well under a second. A connection that the network dropped in
- * silence would otherwise hold up all later rows for `clickhouseAnswerMsMax`; a batch that takes
- * longer than this, and than a slow network needs for it, is looked for, and found or sent again.
+ * A batch of rows is appended in well under a second. A connection that the network dropped
+ * silently would otherwise hold up all later rows for `clickhouseAnswerMsMax`. A batch that takes
+ * longer than this is looked for, and found or sent again.
  */
 const appendAnswerMsMax = 15_000;
 const slowBytesPerMs = 64;
 
 /**
- * Well before a server closes an idle connection (10 s as it is delivered): one that is closed
- * from the other end just as it is used again fails with ECONNRESET.
+ * Well before a server closes an idle connection (10 s by default): one that it closes just as it
+ * is used again fails with ECONNRESET.
  */
 const idleConnectionMsMax = 2_500;
 /** Tries of a read whose connection broke, and the pause before each, doubling. */
@@ -63,7 +66,7 @@ export async function connectServer(origin: ServerOrigin): Promise<Connections> 
 }
 
 /**
- * One pool of connections, whose statements are in this database.
+ * A pool of connections to this database.
  * @param settings of all of them, beside the usual ones
  */
 export function serverClient(
@@ -81,10 +84,10 @@ export function serverClient(
     keep_alive: {
       enabled: true,
       idle_socket_ttl: idleConnectionMsMax,
-      // Timers come late in a busy process; this looks at the age when a connection is taken.
+      // Timers come late in a busy process, so the age is checked when a connection is taken.
       eagerly_destroy_stale_sockets: true,
     },
-    // Statements carry their rows in the body; nothing long is ever part of the URL.
+    // Statements carry their rows in the body; nothing long is part of the URL.
     compression: { request: { codec: "gzip", level: 1 }, response: true },
     clickhouse_settings: {
       ...statementSettings,
@@ -106,7 +109,7 @@ export function serverLanes(
   return byLane((lane) => new ServerLane(client, `${database}/${lane}`));
 }
 
-/** Statements that may run beside themselves, so that they need no lane, and end soon. */
+/** Statements that may overlap, so that they need no lane. */
 export function appending(
   client: ClickHouseClient,
   answerMsMax = appendAnswerMsMax,
@@ -118,7 +121,7 @@ export function appending(
         await client.command({
           query: sql,
           abort_signal: AbortSignal.timeout(answerMsMax + Math.ceil(sql.length / slowBytesPerMs)),
-          // An error after the first byte of an answer would otherwise pass for success.
+          // Otherwise an error after the first byte of an answer would pass for success.
           clickhouse_settings: { wait_end_of_query: 1 },
         });
       } catch (error) {
@@ -128,7 +131,7 @@ export function appending(
   };
 }
 
-/** By itself a server of a cluster would write to all of them without a lock. */
+/** A server of a cluster would write to all shards without a lock. */
 async function refuseCluster(client: ClickHouseClient, database: string): Promise<void> {
   const found = await rowsOf(
     client,
@@ -145,8 +148,8 @@ export async function rowsOf<T>(client: ClickHouseClient, sql: string): Promise<
 }
 
 /**
- * A read may be asked again: it changes nothing.
- * @param answerMsMax of each try; as long as the server works on it when left out
+ * A read may be repeated.
+ * @param answerMsMax of each try; default: as long as the server works on it
  * @returns JSON, a row a line
  */
 export async function textOf(
@@ -162,7 +165,8 @@ export async function textOf(
         ...(answerMsMax !== undefined && { abort_signal: AbortSignal.timeout(answerMsMax) }),
       });
       const lines: string[] = [];
-      // As a stream: so the client finds an error of the server that comes after the first rows.
+      // Only as a stream does the client find an error of the server that comes after the first
+      // rows.
       for await (const rows of result.stream()) for (const row of rows) lines.push(row.text);
       return lines.join("\n");
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Whether a ClickHouse server can be used, asked once at start: what is wrong becomes a sentence
- * for a person. Makes the database when there is none.
+ * Checks at start that a ClickHouse server can be used. A problem becomes a sentence for a person.
+ * Makes the database when there is none.
  */
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { limits } from "../../../config.js";
@@ -9,12 +9,11 @@ import { missingGrants } from "./grants.js";
 import { whenAnswering } from "../../../runtime/wait-for-server.js";
 import type { ServerOrigin } from "../connections.js";
 
-/** What the tests run on is newer; older ones are refused rather than trusted with money. */
+/** The tests run on a newer one; older ones are refused. */
 const oldestVersion = [26, 3] as const;
 const pauseMs = 500;
 const answerMsMax = 10_000;
 
-/** A server, and the name of a database that it has. */
 export interface Usable {
   readonly url: URL;
   readonly database: string;
@@ -23,8 +22,8 @@ export interface Usable {
 
 /**
  * @param setting that names the address
- * @param suffixes of the databases it is to have, beside the one that is named; the last one's
- *   holds the rows
+ * @param suffixes of the databases it needs, beside the one that is named; the last one's holds the
+ *   rows
  * @param makes databases that are missing
  * @throws ConfigError
  */
@@ -82,7 +81,7 @@ async function refuseOld(client: ClickHouseClient): Promise<string> {
   );
 }
 
-/** Such a user may not even set what our statements run under. */
+/** A read-only user may not even change the settings that our statements need. */
 async function refuseReadOnly(client: ClickHouseClient, user: string): Promise<void> {
   const result = await client.query({
     query: "SELECT toString(getSetting('readonly'))",
@@ -109,10 +108,10 @@ async function makeDatabase(client: ClickHouseClient, database: string): Promise
   });
 }
 
-/** Shown as it is. */
+/** Its message is shown as it is. */
 class Refused extends Error {}
 
-/** The server's codes of errors (`SELECT * FROM system.error_log`, ErrorCodes.cpp). */
+/** The server's error codes (`SELECT * FROM system.error_log`, ErrorCodes.cpp). */
 const wrongUser = new Set(["192", "193", "194", "516"]);
 function reasonOf(
   error: unknown,

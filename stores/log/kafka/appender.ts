@@ -20,7 +20,7 @@ import { answered } from "../../../runtime/deadline.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { LogThrottle } from "../../../runtime/log-throttle.js";
 
-/** Records of one partition sent at once; the largest batch its topics have to take. */
+/** Records of one partition sent at once; the largest batch that the topics have to accept. */
 export const kafkaBatchBytesMax = 1 * 1024 * 1024;
 
 export interface PlacedRecord {
@@ -34,7 +34,7 @@ interface Append {
   readonly positions: Position[];
   /** Records that are on their way or durable. */
   taken: number;
-  /** A request with some of its records was sent: those may be durable even if the rest fails. */
+  /** Some of its records were sent, and may be durable even if the rest fails. */
   isSent: boolean;
   readonly until: number;
   resolve(positions: Position[]): void;
@@ -60,7 +60,7 @@ function connectKafka(settings: KafkaSettings, logger: Logger): Connection {
   return new KafkaConnection(settings, logger);
 }
 
-/** Bytes that wait to be durable, over all topics of a process. */
+/** Bytes that wait to be durable, of all topics of a process. */
 export class Pending {
   #bytes = 0;
 
@@ -84,9 +84,9 @@ export class KafkaAppender {
   #running: Promise<void> | null = null;
   #producer: OpenProducer | null = null;
   #isClosed = false;
-  /** When the last request failed, by the clock that only grows; null: it did not. */
+  /** When the last request failed, by a clock that is never set; null: it did not. */
   #failedAt: number | null = null;
-  /** Of producers that go on with a request whose callers were refused. */
+  /** Producers that go on with a request whose callers were refused. */
   readonly #late = new Set<Connection>();
   readonly #denials = new LogThrottle();
   readonly #msMax: number;
@@ -103,7 +103,7 @@ export class KafkaAppender {
 
   /**
    * @throws LogUnavailable when the records may not be durable, soon after `kafkaAppendMsMax`;
-   *   AppendUncertain when some were sent: those are durable, or may still become so
+   *   AppendUncertain when some were sent, which are durable or may still become so
    */
   async append(records: readonly PlacedRecord[]): Promise<Position[]> {
     if (this.#isClosed) throw new LogUnavailable("the log is closed");
@@ -122,8 +122,8 @@ export class KafkaAppender {
   }
 
   /**
-   * A while after a failure nobody is refused any more: whether Kafka takes records again is known
-   * only once there are some.
+   * A while after a failure nobody is refused any more, because only new records show whether Kafka
+   * accepts them again.
    * @throws LogUnavailable while the last request failed
    */
   check(): void {
@@ -131,7 +131,7 @@ export class KafkaAppender {
     throw new LogUnavailable(notTaken);
   }
 
-  /** The next request asks anew which partitions there are; nothing may be appended meanwhile. */
+  /** The next request asks again which partitions there are; nothing may be appended meanwhile. */
   async renew(): Promise<void> {
     await this.#running;
     this.#forgetProducer();
@@ -146,7 +146,7 @@ export class KafkaAppender {
   }
 
   async #run(): Promise<void> {
-    // The calls of one turn of the event loop share the first request already.
+    // The calls of one turn of the event loop share the first request.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
       this.#refuseLate();
@@ -159,11 +159,14 @@ export class KafkaAppender {
   #refuseLate(): void {
     const now = performance.now();
     const late = this.#waiting.filter(({ until }) => until <= now);
-    // What was sent of them is acknowledged: it was not the last request.
+    // Whatever of them was sent is acknowledged: it was not the last request.
     this.#refuse(late, new Error(`not begun within ${this.#msMax} ms`), Promise.resolve());
   }
 
-  /** At most so many bytes for a partition, which Kafka limits; an append may need several. */
+  /**
+   * At most so many bytes for each partition, which Kafka limits; an append may need several
+   * requests.
+   */
   #take(): Batch {
     const bytes = new Map<number, number>();
     const placed = new Map<number, { append: Append; index: number; message: Message }[]>();
@@ -217,7 +220,7 @@ export class KafkaAppender {
     } catch (error) {
       this.#failedAt = performance.now();
       this.#reportFailure(error);
-      // What was sent of them before is acknowledged.
+      // Whatever of them was sent before is acknowledged.
       const stored = sending === null ? Promise.resolve() : this.#goOn(sending);
       this.#forgetProducer();
       this.#refuse([...appends], error, stored);
@@ -248,15 +251,15 @@ export class KafkaAppender {
   }
 
   #reportFailure(error: unknown): void {
-    // Senders come again and again.
+    // Senders repeat, so this is logged rarely.
     if (isNotAllowed(error) && this.#denials.turn("denied") === null) return;
     const attempt = { right: "Write", topic: this.topic } as const;
     reportFailure(this.logger, error, attempt, "Kafka did not take records");
   }
 
   /**
-   * What failed is sent again until the connection is abandoned: the same batches to Kafka, which
-   * stores each once.
+   * What failed is sent again until the connection is abandoned: to Kafka these are the same
+   * batches, each stored once.
    * @returns the offset of the first record of each partition
    */
   async #sendAll(
@@ -287,7 +290,7 @@ export class KafkaAppender {
   }
 
   #refuse(appends: readonly Append[], cause: unknown, stored: Promise<void>): void {
-    // Callers that were sent nothing do not ask.
+    // Callers of whom nothing was sent do not wait for it.
     stored.catch(() => undefined);
     for (const append of appends) {
       if (append.isOver) continue;
@@ -301,7 +304,7 @@ export class KafkaAppender {
     this.#waiting = this.#waiting.filter(({ isOver }) => !isOver);
   }
 
-  /** Connecting may fail and be tried again: nothing has been sent yet. */
+  /** Connecting may be tried again, because nothing has been sent yet. */
   async #openProducer(until: number): Promise<OpenProducer> {
     while (this.#producer === null) {
       const connection = this.connect(this.settings, this.logger);
@@ -333,11 +336,11 @@ export class KafkaAppender {
 const notTaken = "Kafka did not take the records";
 const allReplicas = -1;
 const betweenTriesMs = 200;
-/** Each holds a request of records; those beyond are given up. */
+/** Each holds a request of records; further ones are given up. */
 const lateRequestsMax = 4;
-/** An append that waited long is still tried for so long. */
+/** An append that waited long is still tried for this time. */
 const leastMs = 1_000;
-/** What Kafka adds to a record, at most. */
+/** At most what Kafka adds to a record. */
 const recordHeadBytes = 64;
 
 function bytesOf({ key, value }: PlacedRecord): number {

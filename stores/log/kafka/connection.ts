@@ -1,7 +1,7 @@
 /**
- * One connection to a Kafka cluster, which can be given up at once. kafkajs may wait for ever for
- * a broker that went away at the wrong moment (its `disconnect` waits for answers, an interrupted
- * login for a reply), so every wait here has an end of its own, and the sockets are ours to close.
+ * One connection to a Kafka cluster that can be abandoned at once. kafkajs may wait for ever for a
+ * broker that went away at the wrong moment, so every wait here has a limit, and the sockets are
+ * ours to close.
  */
 import { isIP, type Socket, connect as connectTcp } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
@@ -18,9 +18,11 @@ import { limits } from "../../../config.js";
 import { answered } from "../../../runtime/deadline.js";
 import type { Logger } from "../../../runtime/logger.js";
 
-/** Kafka: reaching a broker, one answer, and one try of all that has to be done at start. */
+/** For reaching a broker, for one answer, and for one try of everything at start. */
 const kafkaConnectMsMax = 2_000;
-/** More than any answer of Kafka has; the first letters of others are a longer length to it. */
+/**
+ * Larger than any answer of Kafka; the first letters of other protocols read as a longer length.
+ */
 const kafkaAnswerBytesMax = 1024 * 1024 * 1024;
 
 export interface KafkaSettings {
@@ -30,31 +32,27 @@ export interface KafkaSettings {
   readonly sasl: SASLOptions | null;
   /** Left out where nothing is known of other processes. */
   readonly processes?: Processes;
-  /** How long an append may wait; left out: `limits.kafkaAppendMsMax`. */
+  /** How long an append may wait; default: `limits.kafkaAppendMsMax`. */
   readonly appendMsMax?: number;
-  /** How long running batches may hold up a group; left out: `limits.kafkaRebalanceMsMax`. */
+  /** How long running batches may hold up a group; default: `limits.kafkaRebalanceMsMax`. */
   readonly rebalanceMsMax?: number;
 }
 
-/** Those that work on the same servers. */
 export interface Processes {
-  /** This one. */
   readonly own: string;
-  /** Those that have been silent for a while. */
   silent(): Promise<ReadonlySet<string>>;
 }
 
-/** How Kafka and its logs know the connections of a process. */
+/** The name of a process's connections for Kafka and its logs. */
 export function clientIdOf(process: string | undefined): string {
   return process === undefined ? "revenue" : `revenue-${process}`;
 }
 
 export class KafkaConnection {
-  /** For producers and administration. */
   readonly kafka: Kafka;
-  /** For requests of our own to single brokers; not connected yet. */
+  /** For our own requests to single brokers; not connected yet. */
   readonly cluster: Cluster;
-  /** Of a group's partitions to its members, as kafkajs' own consumers have it. */
+  /** Assigns a group's partitions to its members, as kafkajs' own consumers do. */
   readonly assigner: Assigner;
   readonly #sockets = new Set<Socket>();
   #isAbandoned = false;
@@ -68,7 +66,7 @@ export class KafkaConnection {
       connectionTimeout: kafkaConnectMsMax,
       authenticationTimeout: kafkaConnectMsMax,
       requestTimeout: limits.kafkaAnswerMsMax,
-      // The callers retry with a time limit of their own.
+      // The callers retry, with a time limit of their own.
       retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 500 },
       socketFactory: ({ host, port, ssl, onConnect }) => this.#open(host, port, ssl, onConnect),
       logLevel: kafkajs.logLevel.WARN,
@@ -81,7 +79,7 @@ export class KafkaConnection {
     return this.#isAbandoned;
   }
 
-  /** @throws what `work` throws, or that it took too long; the connection is abandoned then */
+  /** @throws what `work` throws, or that it took too long; then the connection is abandoned */
   async within<T>(msMax: number, work: () => Promise<T>): Promise<T> {
     return await answered("Kafka", work(), msMax, () => this.abandon());
   }
@@ -93,7 +91,7 @@ export class KafkaConnection {
     return this.cluster;
   }
 
-  /** All pending requests fail; nothing is sent any more. Safe to call twice. */
+  /** Makes all pending requests fail; nothing more is sent. Safe to call twice. */
   abandon(): void {
     this.#isAbandoned = true;
     for (const socket of this.#sockets) socket.destroy(new Error("the connection was given up"));
@@ -102,7 +100,7 @@ export class KafkaConnection {
   #open(host: string, port: number, tls: ConnectionOptions, onConnect: () => void): Socket {
     if (this.#isAbandoned) throw new Error("the connection was given up");
     const name = isIP(host) === 0 ? { servername: host } : {};
-    // kafkajs says `ssl` is always there; without TLS it is not.
+    // kafkajs types `ssl` as always present; without TLS it is missing.
     const socket = tls
       ? connectTls({ host, port, ...name, ...tls }, onConnect)
       : connectTcp({ host, port }, onConnect);
@@ -119,17 +117,17 @@ export class KafkaConnection {
 
 const keepAliveMs = 10_000;
 
-/** Codes of the error of a connection whose other end does not speak as Kafka does. */
+/** Error codes for a connection whose other end does not speak Kafka's protocol. */
 export const NoKafka = { http: "ENOKAFKA_HTTP", tls: "ENOKAFKA_TLS", other: "ENOKAFKA" } as const;
 
-/** kafkajs would take the first bytes for a length and wait for a gigabyte. */
+/** kafkajs would read the first bytes as a length and wait for a gigabyte. */
 function refuseStranger(socket: Socket, first: Buffer): void {
   const code = strangerOf(first);
   if (code === null) return;
   socket.destroy(Object.assign(new Error("the server that answers is not Kafka"), { code }));
 }
 
-/** Of a record of TLS (RFC 8446, 5.1): its type and its major version. */
+/** The type and major version of a TLS record (RFC 8446, 5.1). */
 const tlsAlert = Buffer.from([21, 3]);
 const lengthBytes = 4;
 
@@ -141,7 +139,7 @@ function strangerOf(first: Buffer): string | null {
   return first.toString("latin1").startsWith("HTTP/") ? NoKafka.http : NoKafka.other;
 }
 
-/** What the brokers of kafkajs can do though its types leave it out. */
+/** Methods of kafkajs' brokers that its types leave out. */
 export interface GroupBroker extends Broker {
   joinGroup(request: {
     groupId: string;
@@ -179,7 +177,7 @@ export function isGroupBroker(broker: Broker): broker is GroupBroker {
   return ["joinGroup", "syncGroup", "heartbeat", "leaveGroup"].every((name) => name in broker);
 }
 
-/** Kafka's own name of what went wrong, such as `ILLEGAL_GENERATION`; null for other errors. */
+/** Kafka's own name of the error, such as `ILLEGAL_GENERATION`; null for other errors. */
 export function kafkaErrorType(error: unknown): string | null {
   for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
     if ("type" in cause && typeof cause.type === "string") return cause.type;
@@ -188,9 +186,9 @@ export function kafkaErrorType(error: unknown): string | null {
 }
 
 /**
- * Kafka may start at the same time, and no broker knows at once what another has made. Only an
- * answer that Kafka would give again is definite: kafkajs also throws plain errors where a
- * connection was lost.
+ * Whether the error may pass: Kafka may be starting, and brokers learn late what another has made.
+ * Only an answer that Kafka would give again is definite; kafkajs also throws plain errors for lost
+ * connections.
  */
 export function mayPass(error: unknown): boolean {
   for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
@@ -205,12 +203,14 @@ export function firstOf(error: unknown): unknown {
   return Array.isArray(inner) ? inner[0] : error;
 }
 
-/** The user lacks a right, on a topic, a group or the cluster. */
+/** The user lacks a right on a topic, a group or the cluster. */
 export function isNotAllowed(error: unknown): boolean {
   return kafkaErrorType(error)?.endsWith("_AUTHORIZATION_FAILED") ?? false;
 }
 
-/** kafkajs hands its cluster to who assigns partitions: the public way to requests of our own. */
+/**
+ * kafkajs gives its cluster to the partition assigner, which is the public way to our own requests.
+ */
 function partsOf(kafka: Kafka): { readonly cluster: Cluster; readonly assigner: Assigner } {
   let found: { cluster: Cluster; assigner: Assigner } | undefined;
   kafka.consumer({
@@ -228,12 +228,15 @@ function partsOf(kafka: Kafka): { readonly cluster: Cluster; readonly assigner: 
   return found;
 }
 
-/** Our own loops say what matters, so these are for looking closer. */
+/** Our own loops log what matters; these lines are for debugging. */
 function report(logger: Logger, { namespace, log: { message } }: LogEntry): void {
   logger.debug({ namespace }, `kafkajs: ${message}`);
 }
 
-/** A connection of its own for what an administrator does. @throws what `work` throws */
+/**
+ * A connection of its own for administration.
+ * @throws what `work` throws
+ */
 export async function asAdmin<T>(
   settings: KafkaSettings,
   logger: Logger,

@@ -1,4 +1,4 @@
-/** A group's work on Kafka: what a generation's partitions hold, handled as on every log. */
+/** A group's work on Kafka: handles the partitions of each generation as on every log. */
 import type { Topic } from "../../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
 import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
@@ -10,17 +10,16 @@ import type { Logger } from "../../../runtime/logger.js";
 
 const kafkaBufferBytesMax = 2 * 1024 * 1024;
 
-/** This process's member of a group. */
 export class KafkaGroup implements Subscription {
   #places: ReadonlyMap<number, StoredOffset> = new Map();
   /**
-   * Of a batch. One that takes longer than a rebalance waits is handled again, by a member that may
-   * be as slow: halved each time, it comes to an end wherever it is handled.
+   * Of a batch. One that takes longer than a rebalance waits is handled again, perhaps by a member
+   * that is as slow. Halved each time, it ends somewhere.
    */
   #recordsMax: number;
   readonly #running: Subscription;
 
-  /** @param committed the group's offsets, of so many partitions */
+  /** @param committed the group's offsets, by partition */
   constructor(
     private readonly settings: KafkaSettings,
     private readonly named: NamedTopic,
@@ -39,7 +38,6 @@ export class KafkaGroup implements Subscription {
     return this.#running.close();
   }
 
-  /** By partition, of those this member has. */
   handled(): ReadonlyMap<number, bigint> {
     return new Map(
       Array.from(this.#places, ([partition, { handled }]) => [partition, BigInt(handled)]),
@@ -80,7 +78,7 @@ export class KafkaGroup implements Subscription {
     this.#recordsMax = Math.min(this.#recordsMax * 2, this.options.batchRecordsMax);
   }
 
-  /** As many records in a batch as there may be when it begins. */
+  /** A batch has as many records as are allowed when it begins. */
   #optionsNow(): ConsumeOptions {
     const now = (): number => this.#recordsMax;
     return {
@@ -135,13 +133,11 @@ class StoredOffset implements GroupOffset {
   }
 }
 
-/** Records fetched ahead of the handler, as many as it may soon take. */
+/** Records fetched ahead of the handler, up to what it may soon take. */
 class Buffered implements Source, Follower {
   #records: LogRecord[] = [];
   #bytes = 0;
-  /** What is in `#records` lies from here on. */
   #from: number;
-  /** Where fetching goes on. */
   #next: bigint;
 
   constructor(
@@ -198,10 +194,10 @@ class Buffered implements Source, Follower {
   outOfRange(asked: bigint, earliest: bigint): void {
     if (asked !== this.#next) return;
     this.#next = earliest;
-    // A group that is new begins with the oldest, wherever that is.
+    // A new group begins with the oldest record, wherever that is.
     if (earliest > asked && asked > 0n) this.lost(asked, earliest);
     if (earliest > asked) return;
-    // The log ends before what the group has handled: Kafka lost records. All is given again,
+    // The log ends before the group's offset: Kafka lost records. Everything is delivered again,
     // which counts nothing twice, rather than miss what came since.
     this.place.goBack(Number(earliest));
     this.#restart(Number(earliest));

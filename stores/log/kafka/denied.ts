@@ -1,13 +1,13 @@
 /**
- * What Kafka does not allow a running process, because somebody took a right away: reported as a
- * sentence and seldom, since only a person can help, and asked again as seldom.
+ * A right that was taken away from a running process: logged as a sentence, and rarely, since only
+ * a person can help; the request is repeated as rarely.
  */
 import { isNotAllowed, kafkaErrorType } from "./connection.js";
 import type { Logger } from "../../../runtime/logger.js";
 
 const deniedPauseMs = 10_000;
 
-/** What was to be done; names on Kafka. */
+/** What was attempted; names on Kafka. */
 export interface Attempt {
   readonly right: "Read" | "Write";
   readonly topic: string;

@@ -13,18 +13,16 @@ import { KafkaConnection, type KafkaSettings, clientIdOf, coordinatorOf } from "
 import { rest } from "../subscriptions.js";
 import type { Logger } from "../../../runtime/logger.js";
 
-/** How a group of a topic is called at the broker. */
+/** The name of a topic's group at the broker. */
 export interface GroupName {
   readonly groupId: string;
-  /** On Kafka. */
   readonly topic: string;
 }
 
 const lookEveryMs = 200;
 
 /**
- * Looks for them until this member has joined. What fails is left to the session's end.
- *
+ * Looks for them until this member has joined. After a failure the end of the session must do.
  * @param removed processes whose members this one has removed, kept from one joining to the next
  */
 export async function removeSilent(
@@ -61,14 +59,14 @@ async function removeAll(
 ): Promise<ReadonlySet<string>> {
   const processes = new Map(silent.map((process) => [clientIdOf(process), process]));
   const found = new Set<string>();
-  // The connection that joins is deaf until it has joined.
+  // The connection that joins is blocked until it has joined.
   const connection = new KafkaConnection(settings, logger);
   try {
     await connection.within(limits.kafkaAnswerMsMax, async () => {
       const broker = await coordinatorOf(await connection.ready(topic), groupId);
       const { groups }: GroupsAnswer = await broker.describeGroups({ groupIds: [groupId] });
       for (const { state, members } of groups) {
-        // Before this member is in, a group that loses its last one begins anew, after a delay.
+        // A group that loses its last member before this one has joined begins anew, after a delay.
         if (state !== "PreparingRebalance") continue;
         for (const { memberId, clientId } of members) {
           const process = processes.get(clientId);

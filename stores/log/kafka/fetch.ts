@@ -1,7 +1,6 @@
 /**
- * Reading partitions from their leaders, without a group. kafkajs reads only for groups, in one
- * loop for all partitions of a broker that waits for the slowest of them; see
- * docs/decisions/log-and-kafka.md.
+ * Reads partitions from their leaders, without a group. kafkajs reads only for groups, in one loop
+ * for all partitions of a broker that waits for the slowest (docs/decisions/log-and-kafka.md).
  */
 import type { Broker, Cluster } from "kafkajs";
 import { limits } from "../../../config.js";
@@ -12,7 +11,6 @@ import { type Arrivals, rest } from "../subscriptions.js";
 import type { LogRecord } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 
-/** A topic of ours and its name on Kafka. */
 export interface NamedTopic {
   readonly topic: Topic;
   readonly name: string;
@@ -20,24 +18,23 @@ export interface NamedTopic {
 
 export interface Fetched {
   readonly records: LogRecord[];
-  /** Where to go on: Kafka's own marks have offsets, too. */
+  /** Where to continue: Kafka's own marks have offsets, too. */
   next: bigint;
   /** Where the partition ends; null: the broker did not say, as over a quota. */
   end: bigint | null;
 }
 
-/** One partition somebody follows. */
 export interface Follower {
   readonly number: number;
-  /** The offset to go on from; null while there is no room for more. */
+  /** The offset to continue from; null while there is no room for more. */
   wanted(): bigint | null;
-  /** @param asked what `wanted` returned: ignored when it wants something else by now */
+  /** @param asked what `wanted` returned: the records are ignored if it has changed since */
   take(asked: bigint, fetched: Fetched): void;
   /** Retention has removed what was wanted, or the log was cut short. */
   outOfRange(asked: bigint, earliest: bigint): void;
 }
 
-/** Nothing else to do: wait so long for records, then ask again. */
+/** With nothing else to do it waits this long for records, then asks again. */
 const waitMs = 500;
 /** A follower without room may have some soon. */
 const waitBesideFullMs = 5;
@@ -48,11 +45,11 @@ export interface Following {
   readonly followers: readonly Follower[];
   /** Announced when a follower that wanted nothing may want more. */
   readonly room: Arrivals;
-  /** Left out: `limits.kafkaLingerMs`. */
+  /** Default: `limits.kafkaLingerMs`. */
   readonly lingerMs?: number | undefined;
 }
 
-/** Follows until stopped; connects again whenever that fails. */
+/** Follows until stopped; reconnects after any failure. */
 export async function followPartitions(
   settings: KafkaSettings,
   following: Following,
@@ -108,7 +105,7 @@ async function followLeader(
   stop: AbortSignal,
 ): Promise<void> {
   const { cluster } = connection;
-  // Another leader may have failed: then its partitions have to be found again.
+  // If another leader failed, its partitions have to be found again.
   while (!stop.aborted && !connection.isAbandoned) {
     const wanting = followers.flatMap((follower) => {
       const offset = follower.wanted();
@@ -159,7 +156,7 @@ interface FetchAnswer {
   readonly responses: readonly {
     readonly partitions: readonly {
       readonly partition: number;
-      /** The end of what may be read. */
+      /** Records may be read up to here. */
       readonly lastStableOffset: string;
       readonly messages: readonly {
         readonly offset: string;
@@ -208,7 +205,7 @@ export async function fetchFrom(
     fetched.end = BigInt(lastStableOffset);
     for (const { offset: text, key, value, isControlRecord } of messages) {
       const offset = BigInt(text);
-      // Kafka gives whole batches: the first may begin earlier.
+      // Kafka returns whole batches, so the first may begin earlier.
       if (offset < fetched.next) continue;
       fetched.next = offset + 1n;
       if (isControlRecord === true) continue;

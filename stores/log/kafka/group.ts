@@ -1,7 +1,7 @@
 /**
  * One member of a consumer group: joins, sends heartbeats to the coordinator, and releases its
- * partitions when other members join or leave. Each assignment is a generation; a member that lost
- * its own cannot move an offset, because Kafka refuses commits of an old generation.
+ * partitions when other members join or leave. Each assignment is a generation; Kafka refuses
+ * commits of an old one, so a member that lost its partitions cannot move an offset.
  */
 import kafkajs from "kafkajs";
 import { limits } from "../../../config.js";
@@ -20,23 +20,22 @@ import type { Logger } from "../../../runtime/logger.js";
 
 const kafkaCommitEveryMs = 25;
 /**
- * A member silent for so long has died. A busy machine lets a living one wait for seconds, and each
- * that is taken for dead stops the work of all; brokers take 6 s at least.
+ * A member that was silent this long counts as dead. A busy machine lets a living one wait for
+ * seconds, and removing it stops everybody's work; brokers accept 6 s at least.
  */
 const kafkaSessionMsMax = 10_000;
 const kafkaHeartbeatMs = 500;
 
-/** Work on the partitions of one generation. */
 export interface Work {
-  /** No further batch begins; resolves when what runs has ended, committed or refused. */
+  /** No further batch begins; resolves when running ones have ended, committed or refused. */
   stop(): Promise<void>;
 }
 
-/** Begins to work on the partitions this process has, generation after generation. */
+/** Begins to work on the partitions of a generation. */
 export type Begin = (generation: Generation) => Promise<Work>;
 
 const pauseMsMax = 2_000;
-/** The member is not, or no longer, part of the generation it speaks for. */
+/** The member is not, or no longer, part of its generation. */
 const lostTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
 /** Member of the group until stopped; rejoins after any error. */
@@ -55,8 +54,8 @@ export async function beMember(
     void removeSilent(settings, name, removed, logger, joined.signal);
     try {
       const member = await coordinator.join(memberId);
-      // Known by that name even if it is left out of this generation: by another one it would be
-      // two, and the group would wait for the first.
+      // Kept even if it is left out of this generation: with a new name it would be two members,
+      // and the group would wait for the first.
       ({ memberId } = member);
       return await coordinator.sync(member);
     } finally {
@@ -66,7 +65,7 @@ export async function beMember(
   while (!stop.aborted) {
     const coordinator = new Coordinator(settings, name, logger, stop);
     try {
-      // Again with the same coordinator as long as all is well.
+      // With the same coordinator as long as all is well.
       while (!stop.aborted) {
         const generation = await joinTheLiving(coordinator);
         const { partitions } = generation;
@@ -75,7 +74,7 @@ export async function beMember(
         pauseMs = firstPauseMs;
       }
     } catch (error) {
-      // Else it comes back by the name Kafka knows, and leaves no other behind to be waited for.
+      // Otherwise it rejoins under its known name, so that the group need not wait for another.
       if (kafkaErrorType(error) === "UNKNOWN_MEMBER_ID") memberId = "";
       const attempt = { right: "Read", ...name } as const;
       if (!stop.aborted) {
@@ -105,9 +104,10 @@ async function live(
     const work = await begin(generation);
     if (stop.aborted) giveBack();
     await generation.over;
-    // The others wait for this one's partitions, but not for ever.
+    // The others wait for this member's partitions, but not for ever.
     const timer = setTimeout(() => generation.lose(), rebalanceMsMax);
-    // With a batch that outlives its generation it would take a partition and not work on it.
+    // While a batch outlives its generation, the member would hold a partition without working on
+    // it.
     await work.stop();
     clearTimeout(timer);
   } finally {
@@ -126,7 +126,7 @@ export class Generation {
   #committing: Promise<void> | null = null;
   #committedAt = -Infinity;
   readonly #lost = new AbortController();
-  /** When the coordinator last knew this member, by the clock that only grows. */
+  /** When the coordinator last answered this member, by a clock that is never set. */
   #aliveAt = performance.now();
 
   constructor(
@@ -152,7 +152,7 @@ export class Generation {
    */
   async commit(partition: number, offset: bigint): Promise<void> {
     this.#offsets.set(partition, offset);
-    // What is on its way may be without this one: then the next one takes it.
+    // A request under way may lack this one; then the next one has it.
     while (this.#offsets.has(partition)) {
       this.#committing ??= this.#commitAll().finally(() => (this.#committing = null));
       await this.#committing;
@@ -161,7 +161,7 @@ export class Generation {
   }
 
   async #commitAll(): Promise<void> {
-    // The batches of a while share a request, and those of one turn of the event loop in any case.
+    // Batches that end within a short time share a request.
     await rest(this.#committedAt + kafkaCommitEveryMs - performance.now(), this.lost);
     await new Promise(setImmediate);
     this.#committedAt = performance.now();
@@ -180,7 +180,7 @@ export class Generation {
     }
   }
 
-  /** Heartbeats until `stop`, also while the partitions are given back. */
+  /** Sends heartbeats until `stop`, also while the partitions are given back. */
   async beat(stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await rest(kafkaHeartbeatMs, stop);
@@ -202,23 +202,21 @@ export class Generation {
     } else if (type !== null && lostTypes.has(type)) {
       this.lose();
     } else if (performance.now() - this.#aliveAt > kafkaSessionMsMax) {
-      // The coordinator was away, or this process stood still: the others may have gone on.
+      // The coordinator was unavailable, or this process stood still: the others may have gone on.
       this.lose();
     }
   }
 }
 
-/** What the coordinator reports a member that joined. */
 type Joined = Awaited<ReturnType<GroupBroker["joinGroup"]>>;
 
 type Asked<T> = (broker: GroupBroker, connection: KafkaConnection) => Promise<T>;
 
-/** Requests to the coordinator of one group, on a connection that is made again when it fails. */
+/** Requests to the coordinator of one group, on a connection that is remade when it fails. */
 class Coordinator {
   #connection: KafkaConnection | null = null;
-  /** On that connection. */
   #broker: Promise<GroupBroker> | null = null;
-  /** The others get a little longer to come back than each gives its running batches. */
+  /** Slightly longer than each member gives its running batches. */
   readonly #rebalanceMs: number;
 
   constructor(
@@ -245,7 +243,7 @@ class Coordinator {
     );
   }
 
-  /** @throws REBALANCE_IN_PROGRESS when others came or went since it joined */
+  /** @throws REBALANCE_IN_PROGRESS when others joined or left since */
   sync({ generationId, memberId, leaderId, members }: Joined): Promise<Generation> {
     const { groupId, topic } = this.name;
     return this.#whileJoining(async (broker, { assigner }) => {
@@ -258,7 +256,7 @@ class Coordinator {
     });
   }
 
-  /** A join may wait long for other members; stopped, it ends at once. */
+  /** A join may wait long for other members; a stop ends it at once. */
   async #whileJoining<T>(work: Asked<T>): Promise<T> {
     const giveUp = (): void => this.abandon();
     this.stop.addEventListener("abort", giveUp);
@@ -299,14 +297,14 @@ class Coordinator {
     );
   }
 
-  /** So that the others need not wait for its session to end; when it fails, they do. */
+  /** So that the others need not wait for the end of its session. */
   async leave(memberId: string): Promise<void> {
     const { groupId } = this.name;
     try {
       const { kafkaAnswerMsMax } = limits;
       await this.#ask(kafkaAnswerMsMax, (broker) => broker.leaveGroup({ groupId, memberId }));
     } catch {
-      // Kafka is away, or has forgotten the member.
+      // Kafka is unavailable, or has forgotten the member.
     } finally {
       this.abandon();
     }

@@ -1,6 +1,6 @@
 /**
  * The log on Apache Kafka. Other processes append to the same topics and are members of the same
- * groups. A group of a topic is the consumer group `<topic>.<group>`.
+ * groups. The consumer group of a topic is `<topic>.<group>`.
  */
 import kafkajs from "kafkajs";
 import { compressFrameSync, decompressFrameSync } from "lz4-napi";
@@ -28,7 +28,7 @@ interface TopicLog {
   readonly placing: Set<KafkaTail>;
 }
 
-/** Empty records appended at a time to get an offset that retention had passed. */
+/** Empty records appended at a time to reach an offset that retention had passed. */
 const fillRecords = 10_000;
 
 /** @throws ConfigError with a sentence for a person when it cannot be used */
@@ -43,7 +43,6 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
     const appender = new KafkaAppender(settings, named.name, pending, logger);
     logs.set(topic, { named, partitions, appender, placing: new Set() });
   }
-  /** Members of this process, with their group. */
   const members = new Map<KafkaGroup, string>();
   const subscriptions = new Subscriptions();
 
@@ -83,7 +82,7 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
       if (records.length === 0) return [];
       refuseTooLarge(records);
       const log = topicLog(topic);
-      // A tail of this process gives what is appended after it was asked for.
+      // A tail of this process delivers what is appended after it was requested.
       await Promise.all([...log.placing].map(({ placed }) => placed));
       return log.appender.append(
         records.map(({ key, value }) => ({
@@ -154,9 +153,9 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
       log.partitions = count;
     },
 
-    // Kafka gives offsets in order only. Those that are to be left out get empty records, which are
-    // deleted: none of them is ever given to a reader once this resolves, also when an earlier try
-    // was killed before it deleted them.
+    // Kafka gives offsets in order only. Those to be left out get empty records, which are then
+    // deleted. Once this resolves no reader ever gets one, even if an earlier try was killed before
+    // it deleted them.
     async begin(topic, partition, offset) {
       const { named, appender } = topicLog(topic);
       const { earliest, end } = await boundsOf(topic, partition);
@@ -197,8 +196,8 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
 }
 
 /**
- * LZ4 for kafkajs, which brings only gzip: frames as the Java client writes and reads them. Done at
- * once: a batch of a few records takes 4 µs so, and 90 on its way through libuv's threads.
+ * LZ4 for kafkajs, which brings only gzip: frames as the Java client writes and reads them.
+ * Synchronous, because a batch of few records takes 4 µs, and 90 by way of libuv's threads.
  */
 function registerLz4(): void {
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.LZ4] = () => ({

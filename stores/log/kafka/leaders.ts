@@ -10,15 +10,17 @@ import { grouped } from "../../../runtime/grouped.js";
 
 export class Leaders {
   readonly #leaders = new Map<number, number>();
-  /** The partitions of the send that a message is the first of. */
+  /** The partitions of the send that begins with a message. */
   readonly #together = new WeakMap<object, readonly number[]>();
 
-  /** Of one leader each. Partitions without a known leader are one group, refused if wrong. */
+  /**
+   * Groups with one leader each. Partitions without a known leader are one group, refused if wrong.
+   */
   group(partitions: readonly number[]): number[][] {
     return [...grouped(partitions, (partition) => this.#leaders.get(partition)).values()];
   }
 
-  /** @returns the messages of all `partitions`, to send together or not at all */
+  /** @returns the messages of all `partitions`, sent together or not at all */
   onlyTogether(partitions: readonly (readonly Message[])[]): Message[] {
     const [head, ...rest] = partitions.flat();
     if (head === undefined) return rest;
@@ -29,7 +31,10 @@ export class Leaders {
     return [head, ...rest];
   }
 
-  /** kafkajs asks for each message of each try. @throws LeadersDiffer */
+  /**
+   * kafkajs asks for each message of each try.
+   * @throws LeadersDiffer
+   */
   partitionOf({ message, partitionMetadata }: PartitionerArgs): number {
     const together = this.#together.get(message);
     if (together !== undefined) {

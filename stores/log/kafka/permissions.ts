@@ -1,8 +1,8 @@
 /**
- * Whether Kafka lets this user do what the process will do, asked at start: a topic that may only
- * be described looks like one that can be used, until the first record. Each question is one that
- * a broker refuses before it looks at anything else, and that changes nothing where it is allowed:
- * of a partition that no topic has, of a member that no group has.
+ * Checks at start that Kafka allows what the process will do, because a topic that may only be
+ * described looks usable until the first record. Each request is one that a broker refuses before
+ * it looks at anything else, and that changes nothing where it is allowed: it names a partition
+ * that no topic has, or a member that no group has.
  */
 import type { Broker } from "kafkajs";
 import { ConfigError, limits } from "../../../config.js";
@@ -17,7 +17,6 @@ import type { LogUse, TopicOptions } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import type { Topic } from "../../../schemas/records/records.js";
 
-/** The topics of an installation on Kafka. */
 export interface KafkaTopics {
   readonly settings: KafkaSettings;
   /** Before the names of topics and groups, for several installations on one cluster. */
@@ -40,7 +39,7 @@ export async function refuseMissingRights(given: KafkaTopics, use: LogUse): Prom
       const { cluster } = connection;
       await cluster.connect();
       await cluster.refreshMetadata();
-      // Any would do: what is allowed each knows, also where another leads.
+      // Every broker knows what is allowed, whichever leads.
       return missingRights(await cluster.findControllerBroker(), given, use);
     })
     .finally(() => connection.abandon());
@@ -88,7 +87,7 @@ async function missingRights(
   return refused.flat();
 }
 
-/** Any other answer is about what was asked for, which is not there. */
+/** Any other answer is about the thing asked for, which does not exist. */
 async function isRefused(answer: Promise<unknown>): Promise<boolean> {
   try {
     await answer;
@@ -101,7 +100,7 @@ async function isRefused(answer: Promise<unknown>): Promise<boolean> {
 
 type Question = (broker: Broker, name: string) => Promise<unknown>;
 
-/** The largest number Kafka can name; a topic with so many cannot be. */
+/** The largest number Kafka can name; no topic has so many partitions. */
 const noPartition = 2 ** 31 - 1;
 
 const describeTopic: Question = (broker, topic) => broker.metadata([topic]);

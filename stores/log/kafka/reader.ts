@@ -17,10 +17,13 @@ import type { Logger } from "../../../runtime/logger.js";
 /** Records are rarely larger; a single one comes whole in any case. */
 const recordBytes = 4 * 1024;
 
-/** One kept connection; made again when it fails, and the question asked again. */
+/** One kept connection; remade when it fails, and the question repeated. */
 export class KafkaReader {
   #connection: KafkaConnection | null = null;
-  /** Of each group. One that is it no more refuses, upon which the connection is made again. */
+  /**
+   * Of each group. A broker that no longer is the coordinator refuses, and the connection is
+   * remade.
+   */
   readonly #coordinators = new WeakMap<Cluster, Map<string, GroupBroker>>();
 
   constructor(
@@ -28,7 +31,6 @@ export class KafkaReader {
     private readonly logger: Logger,
   ) {}
 
-  /** As the log's `read`. */
   async read(
     named: NamedTopic,
     number: number,
@@ -142,7 +144,7 @@ export class KafkaReader {
 }
 
 const pauseMs = 200;
-/** Between two questions to a broker that had nothing. */
+/** The pause before a broker that had nothing is asked again. */
 const heldBackMs = 50;
 const outsideAnyGeneration = { groupGenerationId: -1, memberId: "" };
 
@@ -171,7 +173,7 @@ interface Reported {
   readonly end: bigint;
 }
 
-/** Nothing is fetched only where the partition ends: until a broker says so, it is asked again. */
+/** An empty answer counts only where the broker says that the partition ends. */
 async function fetchOne(
   connection: KafkaConnection,
   cluster: Cluster,

@@ -1,4 +1,4 @@
-/** The settings `KAFKA_…` as the client takes them. */
+/** The settings `KAFKA_…` in the form the client needs. */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import type { SASLOptions } from "kafkajs";

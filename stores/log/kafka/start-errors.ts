@@ -1,13 +1,13 @@
 /**
- * What keeps a start from using Kafka, as a sentence for a person: which setting is wrong, what
- * was met, what to do. By what Kafka, OpenSSL and kafkajs say.
+ * Turns what keeps a start from using Kafka into a sentence for a person: which setting is wrong,
+ * what was found, what to do. By the errors of Kafka, OpenSSL and kafkajs.
  */
 import { NoKafka, type KafkaSettings, firstOf, kafkaErrorType, mayPass } from "./connection.js";
 
 export interface Refusal {
-  /** Begins with the settings to look at. */
+  /** Begins with the settings to check. */
   readonly sentence: string;
-  /** Brokers that start, and what is made a moment ago, answer otherwise soon. */
+  /** A starting broker, or a new topic, may answer otherwise soon. */
   readonly mayPass: boolean;
 }
 
@@ -24,7 +24,7 @@ export function refusalOf(error: unknown, settings: KafkaSettings): Refusal {
 export function textOf(error: unknown): string {
   const first = firstOf(error);
   const text = first instanceof Error ? first.message : String(first);
-  // OpenSSL reports its functions and files, too.
+  // OpenSSL's texts contain its functions and files.
   return text
     .replace(/[0-9A-F]+:error:[^:]*:SSL routines:[^:]*:([^:]+):.*/s, "$1")
     .replace(/[\s:]+$/, "");
@@ -35,27 +35,27 @@ interface Met {
   readonly place: string;
   readonly text: string;
   readonly type: string | null;
-  /** Of the operating system, of TLS, or ours. */
+  /** Of the operating system, of TLS, or our own. */
   readonly code: string;
   /** Where the connection failed; null when the error does not say. */
   readonly broker: string | null;
   /** The topic that was to be made; null for other errors. */
   readonly topic: string | null;
-  /** The request it does not know; null for other errors. */
+  /** The request that the broker does not know; null for other errors. */
   readonly request: string | null;
 }
 
 interface Known {
   isMet(met: Met, settings: KafkaSettings): boolean;
   sentence(met: Met, settings: KafkaSettings): string;
-  /** Left out: it would be the same after any wait. */
+  /** Left out: waiting would not change it. */
   readonly mayPass?: true;
 }
 
 const brokerPort = "name the port of its brokers, 9092 unless it was changed";
 const unreachable = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UNREACH/;
 
-/** The first that is met is reported. */
+/** The first that matches is reported. */
 const refusals: readonly Known[] = [
   {
     isMet: ({ request }) => request === "Metadata",
@@ -104,7 +104,7 @@ const refusals: readonly Known[] = [
       `KAFKA_SASL_USERNAME, KAFKA_SASL_PASSWORD: ${met.place} refused the login: ` + met.text,
   },
   {
-    // An alert is what the other side says of ours.
+    // An alert is the other side's complaint about ours.
     isMet: ({ text }) => /alert.*certificate|certificate required/i.test(text),
     sentence: (met) =>
       `KAFKA_TLS_CERT_FILE, KAFKA_TLS_KEY_FILE: ${met.place} refused the ` +
@@ -151,7 +151,7 @@ const refusals: readonly Known[] = [
     mayPass: true,
   },
   {
-    // Who waits for TLS, and who waits for something else, say as little as a broker that hangs.
+    // A server that waits for TLS, or speaks another protocol, is as silent as a broker that hangs.
     isMet: ({ text }) => /timed out|timeout|no answer|not connected|Closed connection/i.test(text),
     sentence: (met, settings) =>
       `KAFKA_BROKERS: ${met.place} gives no answer: it does not work, or cannot be ` +
@@ -173,7 +173,7 @@ function metBy(error: unknown, { brokers }: KafkaSettings): Met {
   };
 }
 
-/** Of the error or what caused it. */
+/** Of the error or its cause. */
 function propertyOf(error: unknown, name: string): string | null {
   for (let cause = firstOf(error); cause instanceof Error; cause = cause.cause) {
     const value: unknown = Reflect.get(cause, name);

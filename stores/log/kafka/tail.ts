@@ -6,11 +6,11 @@ import type { LogRecord, Subscription } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 
 export interface KafkaTail extends Subscription {
-  /** Resolves when it is settled from where on it gives records, or it is closed. */
+  /** Resolves when it knows where it begins, or is closed. */
   readonly placed: Promise<void>;
 }
 
-/** @param ends asks where the partitions end; asked again until there is an answer */
+/** @param ends asks where the partitions end; repeated until there is an answer */
 export function tailTopic(
   settings: KafkaSettings,
   named: NamedTopic,
@@ -86,7 +86,7 @@ class TailPlace implements Follower {
     this.news.announce();
   }
 
-  /** A tail promises nothing about what retention has taken away. */
+  /** A tail promises nothing about what retention has removed. */
   outOfRange(_asked: bigint, earliest: bigint): void {
     this.next = earliest;
   }

@@ -1,6 +1,6 @@
 /**
- * The topics on Kafka: made when absent, reported when they are not as they have to be. What others
- * set up is never altered: more partitions would move keys, a shorter retention would delete.
+ * The topics on Kafka: made when absent, reported when unsuitable. Existing topics are never
+ * altered: more partitions would move keys, a shorter retention would delete.
  */
 import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, limits } from "../../../config.js";
@@ -14,11 +14,11 @@ import { kafkaMessageBytesMax } from "../record-size.js";
 import { whenAnswering } from "../../../runtime/wait-for-server.js";
 
 export interface WantedTopics extends KafkaTopics {
-  /** Copies of each partition of a topic that is made; null: what the brokers are set to. */
+  /** Copies of each partition of a new topic; null: the brokers' default. */
   readonly replication: number | null;
-  /** What its user needs the rights for; left out: nobody looks whether it has them. */
+  /** What its user needs rights for; left out: they are not checked. */
   readonly use?: LogUse | undefined;
-  /** How long brokers that do not answer are waited for; `startPatienceMsMax` when left out. */
+  /** How long it waits for brokers that do not answer; default: `startPatienceMsMax`. */
   readonly startMsMax?: number;
   /** Ends that waiting. */
   readonly stopping?: AbortSignal | undefined;
@@ -42,8 +42,9 @@ export async function openTopics(wanted: WantedTopics): Promise<Map<Topic, numbe
 }
 
 /**
- * Whether Kafka can be used, for a person who asks before a start. Makes nothing.
- * @returns how many brokers there are. @throws ConfigError
+ * Checks Kafka for a person before a start. Makes nothing.
+ * @returns how many brokers there are.
+ * @throws ConfigError
  */
 export async function checkKafka(given: KafkaTopics, use: LogUse): Promise<number> {
   const { settings, logger } = given;
@@ -91,7 +92,7 @@ async function openAll({
 
 async function make(admin: Admin, topic: KafkaTopic, replication: number | null): Promise<void> {
   const configEntries = Object.entries(expected(topic));
-  // With three copies or more one may be away, and what is acknowledged is still on two.
+  // With three copies or more one may be unavailable, and an acknowledged record is still on two.
   if (replication !== null && replication >= 3) {
     configEntries.push(["min.insync.replicas", String(replication - 1)]);
   }
@@ -111,7 +112,7 @@ async function make(admin: Admin, topic: KafkaTopic, replication: number | null)
   } catch (error) {
     const isOfCopies = kafkaErrorType(error) === "INVALID_REPLICATION_FACTOR";
     if (!isOfCopies) throw topicError(error, topic.name, "made");
-    // A broker that starts, or that the controller has not heard of for a moment, does not count.
+    // A starting broker does not count, nor one that the controller has not heard of for a moment.
     const { brokers } = await admin.describeCluster();
     const retriable = replication === null || brokers.length === 0 || replication <= brokers.length;
     throw Object.assign(new Error(textOf(error)), {
@@ -170,7 +171,7 @@ async function check(admin: Admin, topic: KafkaTopic, logger: Logger): Promise<n
   return count;
 }
 
-/** Waits for a topic that was made a moment ago. */
+/** Waits for a topic that was just made. */
 async function partitionsOf(admin: Admin, topic: string): Promise<number> {
   try {
     const { topics: found } = await admin.fetchTopicMetadata({ topics: [topic] });
@@ -209,7 +210,7 @@ function topicError(error: unknown, topic: string, done: "made" | "read"): unkno
   return error;
 }
 
-/** Gives a topic more partitions, for a restore of a wider log. */
+/** Gives a topic more partitions, to restore a wider log. */
 export async function widenTopic(
   settings: KafkaSettings,
   topic: string,

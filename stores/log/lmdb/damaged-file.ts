@@ -1,6 +1,6 @@
 /**
- * LMDB ends the process without a word when its file is none of LMDB, or is shorter than what it
- * maps of it: both are checked first.
+ * LMDB ends the process without a word when its file is not LMDB's, or is shorter than what it
+ * maps. Both are checked first.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export function refuseDamaged(folder: string): void {
   }
 }
 
-/** Free pages at the end of the file need not be written: only one that is used is missed. */
+/** Free pages at the end of the file need not be written: only used pages count. */
 function refuseShort(descriptor: number, newest: Buffer): void {
   const { size } = fstatSync(descriptor);
   const written = Math.floor(size / pageBytes);
@@ -44,7 +44,7 @@ function byTransaction(one: Buffer, other: Buffer): number {
   return Number((second ?? 0n) - (first ?? 0n));
 }
 
-/** Zeros where the file ends before. */
+/** Filled with zeros beyond the end of the file. */
 function readPage(descriptor: number, page: number): Buffer {
   const read = Buffer.alloc(pageBytes);
   readSync(descriptor, read, 0, pageBytes, page * pageBytes);

@@ -1,7 +1,6 @@
 /**
- * The embedded log: one LMDB environment, a named store for each partition, one for the groups'
- * offsets, and the state of booking beside them. For one process; the data folder's lock sees to
- * that.
+ * The embedded log: one LMDB environment with a named store for each partition, one for the groups'
+ * offsets, and the state of booking. For one process, which the data folder's lock ensures.
  */
 import { mkdirSync } from "node:fs";
 import { refuseTooLarge } from "../record-size.js";
@@ -21,7 +20,6 @@ import { LmdbState } from "../../state/lmdb-state.js";
 import type { State } from "../../state/state.js";
 
 export interface LmdbLogOptions {
-  /** A folder; made when absent. */
   readonly path: string;
   readonly topics: Readonly<Record<Topic, TopicOptions>>;
   readonly logger: Logger;
@@ -30,11 +28,11 @@ export interface LmdbLogOptions {
 }
 
 export interface LmdbLog extends Log {
-  /** What is committed to it shares the log's transactions. Closed with the log. */
+  /** Its commits share the log's transactions. Closed with the log. */
   readonly state: State;
 }
 
-/** A topic that is there keeps the partitions it was made or restored with. */
+/** An existing topic keeps its number of partitions. */
 export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
   const { path, logger, pendingBytesMax = limits.logPendingBytesMax } = given;
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -44,7 +42,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
     maxDbs: 256,
     mapSize: mapBytes,
     pageSize: pageBytes,
-    // A commit then resolves when it is on disk, not before.
+    // So a commit resolves only when it is on disk.
     overlappingSync: false,
     // Batching by turns of the event loop adds a promise that nobody can catch: on a full disk its
     // rejection would end the process. Every write here is part of an explicit batch anyway.
@@ -84,7 +82,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
 
   function openTopic(topic: Topic, options: TopicOptions): TopicLog {
     const made = settings.get(`partitions/${topic}`) ?? 0;
-    // A restore may have made it wider; a log of before bulk had its own partition was narrower.
+    // A restore may have made it wider; a log from before bulk had its partition was narrower.
     const length = Math.max(made, options.partitions);
     if (length > made) settings.putSync(`partitions/${topic}`, length);
     const partitions = Array.from({ length }, (_, number) => openPartition(topic, number));
@@ -263,7 +261,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
   };
 }
 
-/** Address space set aside, not disk or memory; LMDB maps again when the log outgrows it. */
+/** Address space, not disk or memory; LMDB maps again when the log outgrows it. */
 const mapBytes = 16 * 1024 ** 3;
 
 interface TopicLog {
@@ -307,7 +305,7 @@ class StoredOffset implements GroupOffset {
   }
 }
 
-/** FNV-1a over UTF-16 units: stable for ever, since a key must stay in its partition. */
+/** FNV-1a over UTF-16 units: never to change, since a key must stay in its partition. */
 function spread(key: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {

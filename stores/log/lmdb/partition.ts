@@ -1,4 +1,4 @@
-/** One partition of a topic in LMDB: offset → when it came, key and value, in one named store. */
+/** One partition of a topic in LMDB: offset → append time, key and value, in one named store. */
 import assert from "node:assert";
 import type { Database } from "lmdb";
 import type { Topic } from "../../../schemas/records/records.js";
@@ -9,15 +9,14 @@ import { Arrivals } from "../subscriptions.js";
 /** 8 bytes append time (ms since 1970), 2 bytes length of the key. */
 const headBytes = 10;
 const keyBytesMax = 0xffff;
-/** Of the LMDB files, the same on every machine so that a folder can move. */
+/** The same on every machine, so that a folder can move. */
 export const pageBytes = 4096;
 
 export class Partition {
-  /** The next offset, of what is durable; only what is before it may be seen. */
+  /** The next offset of what is durable; only records before it may be seen. */
   end: number;
   /** The next offset, with the commit that is being written. */
   staged: number;
-  /** Announced when `end` grew. */
   readonly arrivals = new Arrivals();
 
   constructor(
@@ -41,7 +40,6 @@ export class Partition {
     return offset;
   }
 
-  /** Offsets of the first records before this one. */
   offsetsBefore(offset: number, recordsMax: number): number[] {
     return [...this.store.getKeys({ end: offset, limit: recordsMax })];
   }
@@ -63,7 +61,7 @@ export class Partition {
     return within(records, bytesMax);
   }
 
-  /** When the oldest records came and what they weigh, to decide what retention takes away. */
+  /** The oldest records with their times and sizes, for retention. */
   oldest(recordsMax: number): { offset: number; appendedAt: number; bytes: number }[] {
     const range = this.store.getRange({ end: this.end - 1, limit: recordsMax });
     return Array.from(range, ({ key, value }) => ({

@@ -1,6 +1,6 @@
 /**
- * Takes the oldest records away once a topic's time or size is reached, bounded in each run. What a
- * group has yet to handle stays, however old: a machine may have been off for weeks.
+ * Removes the oldest records once a topic's time or size is reached, a bounded number in each run.
+ * What a group has yet to handle stays, because a machine may have been off for weeks.
  */
 import { type Partition, pageBytes } from "./partition.js";
 import type { Writer } from "./writer.js";
@@ -8,7 +8,7 @@ import type { Subscription, TopicOptions } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 
 const runEveryMs = 60 * 60 * 1000;
-/** When a run met its bound, the next comes this soon. */
+/** The pause after a run that met its bound. */
 const goOnAfterMs = 5_000;
 const recordsPerCommit = 1_000;
 const commitsPerRunMax = 50;
@@ -58,7 +58,7 @@ export function startRetention(
   };
 }
 
-/** @returns true when there was more to do than one run may. */
+/** @returns true when there was more to do than one run may */
 async function trim(
   partition: Partition,
   retained: Retained,

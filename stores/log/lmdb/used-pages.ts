@@ -1,6 +1,6 @@
 /**
  * Which pages of an LMDB file are in use, read as `mdb.c` lays them out (`MDB_page`, `MDB_node`),
- * in the machine's own order of bytes, which is little-endian wherever LMDB is delivered for Node.
+ * in the machine's byte order, little-endian wherever LMDB is delivered for Node.
  */
 
 /** Number of a tree's first page. */
@@ -10,13 +10,13 @@ export type Root = bigint;
 const noRoot = 0xffff_ffff_ffff_ffffn;
 const pageHeader = { bytes: 24, flagsAt: 18, lowerAt: 20 };
 const branchFlag = 1;
-/** Of a value with pages of its own, and of one that is the root of a named store. */
+/** Flags of a value with pages of its own, and of the root of a named store. */
 const [bigFlag, storeFlag] = [1, 2];
 const nodeHeader = { bytes: 8, flagsAt: 4, keyBytesAt: 6 };
-/** In a value with pages of its own: how many they are. In a store's: its root. */
+/** Where a value with pages of its own has their number, and a store its root. */
 const [pageCountAt, storeRootAt] = [16, 40];
 
-/** Whether a page from that number on is used by one of the trees, named stores included. */
+/** Whether one of the trees, named stores included, uses a page from that number on. */
 export function usesPagesFrom(
   first: number,
   roots: readonly Root[],

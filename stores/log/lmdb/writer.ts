@@ -1,6 +1,6 @@
 /**
  * Group commit: all waiting records go into one LMDB transaction, synced to disk, then the next.
- * One at a time, so that a transaction that fails leaves no gap in the offsets.
+ * One at a time, so that a failed transaction leaves no gap in the offsets.
  */
 import { statfsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,13 +8,13 @@ import type { RootDatabase } from "lmdb";
 import { limits } from "../../../config.js";
 import { LogUnavailable } from "../log.js";
 
-/** Below it the log's disk counts as full: calls are refused until there is room again. */
+/** Below it the log's disk counts as full, and calls are refused. */
 const logFreeBytesMin = 16 * 1024 * 1024;
 
 export interface Write<T> {
   readonly records: number;
   readonly bytes: number;
-  /** Puts and removes, while the transaction is open; the result is the caller's once durable. */
+  /** Puts and removes while the transaction is open; the caller gets the result once durable. */
   apply(): T;
 }
 
@@ -37,7 +37,10 @@ export class Writer {
     private readonly ended: (durable: boolean) => void,
   ) {}
 
-  /** Resolves when what was written is on disk. @throws LogUnavailable when it may not be */
+  /**
+   * Resolves when the write is on disk.
+   * @throws LogUnavailable when it may not be
+   */
   write<T>(write: Write<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new LogUnavailable("the log is closed");
@@ -60,7 +63,7 @@ export class Writer {
   }
 
   /**
-   * After a commit that failed another is tried, with nothing but `put`.
+   * After a failed commit another is tried, with nothing but `put`.
    * @throws LogUnavailable when nothing can be written now
    */
   async check(put: () => void): Promise<void> {
@@ -68,14 +71,13 @@ export class Writer {
     if (this.#hasFailed) await this.write({ records: 0, bytes: 0, apply: put });
   }
 
-  /** Ends when all that waits is written. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;
   }
 
   async #run(): Promise<void> {
-    // The calls of one turn of the event loop share the first commit already.
+    // The calls of one turn of the event loop share the first commit.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0) {
       const writes = this.#take();
@@ -112,7 +114,9 @@ export class Writer {
     }
   }
 
-  /** Asked before each commit: after some that failed for want of room, LMDB answers no more. */
+  /**
+   * Asked before each commit, because LMDB stops answering after some that failed on a full disk.
+   */
   #isDiskFull(): boolean {
     const { bavail, bsize } = statfsSync(this.path);
     return bavail * bsize < logFreeBytesMin;
@@ -124,8 +128,8 @@ export class Writer {
 }
 
 /**
- * LMDB rejects with "see commitError"; that promise rejects with what happened, mostly a moment
- * later and sometimes never.
+ * LMDB rejects with "see commitError"; that promise rejects with the reason, mostly a moment later
+ * and sometimes never.
  */
 async function reason(thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof Error && "commitError" in thrown)) return thrown;

@@ -1,8 +1,8 @@
 /**
- * By which schemas the messages on the public topics are written, and under which ids: our own, or
- * those of the registry at `SCHEMA_REGISTRY_URL`. Every id ever used is kept together with the
- * schema's text, so that any process reads what any other wrote: after a registry was introduced or
- * changed, and while a newer release is writing already.
+ * The schemas of messages on the public topics, and their ids: our own, or those of the registry at
+ * `SCHEMA_REGISTRY_URL`. Every id ever used is kept with the schema's text, so that any process
+ * reads what any other wrote, also after the registry changed, and while a newer release already
+ * writes.
  */
 import { readFileSync } from "node:fs";
 import { translator } from "../../../schemas/records/avro.js";
@@ -28,7 +28,7 @@ interface Needs {
   readonly logger: Logger;
 }
 
-/** The text of a released version; the same for ever. */
+/** The text of a released version, which never changes. */
 export function releasedText({ topic, version }: Pick<Release, "topic" | "version">): string {
   const file = projectFile("schemas", "released", `${topic}.${version}.avsc`);
   const schema: unknown = JSON.parse(readFileSync(file, "utf8"));
@@ -44,7 +44,7 @@ export class PublicSchemas {
 
   constructor(
     private readonly needs: Needs,
-    /** For tests: those of another release of this service, before or after this one. */
+    /** For tests: the versions of another release. */
     released: readonly (Release & { readonly text?: string })[] = releases,
   ) {
     this.#ids = new SchemaIds(needs.postgres);
@@ -57,8 +57,8 @@ export class PublicSchemas {
   }
 
   /**
-   * To be called before the first message is written: registers every version where there is a
-   * registry, and keeps the ids where all processes find them.
+   * To be called before the first message is written: registers every version if there is a
+   * registry, and stores the ids for all processes.
    * @throws SchemaRegistryRefused, SchemaRegistryUnavailable, for a person
    */
   async announce(): Promise<void> {
@@ -76,7 +76,7 @@ export class PublicSchemas {
     return subjectOf(topic, this.needs.topicPrefix);
   }
 
-  /** By what a message is written now. */
+  /** The schema by which messages are written now. */
   writing(topic: PublicTopic): PublicSchema {
     const schema = this.#writing.get(topic);
     if (schema === undefined) throw new Error(`${topic} is written before it was announced`);
@@ -100,7 +100,7 @@ export class PublicSchemas {
     return this.#own.find(isIt) ?? (await this.#ids.all()).find(isIt) ?? null;
   }
 
-  /** All versions of a topic, oldest first, under the ids that are in use now. */
+  /** All versions of a topic, oldest first, under the ids now in use. */
   async versions(topic: PublicTopic): Promise<readonly PublicSchema[]> {
     const own = this.#own.filter((schema) => schema.topic === topic);
     const { registry } = this.needs;
@@ -124,7 +124,7 @@ export class PublicSchemas {
       return registered;
     } catch (error) {
       if (!isKept || error instanceof SchemaRegistryRefused) throw error;
-      // Registered by an earlier start: revenue need not wait for the registry.
+      // An earlier start registered them, so revenue need not wait for the registry.
       this.needs.logger.warn(
         { err: error, registry: registry.name },
         "the schema registry is unavailable; messages carry its earlier ids",

@@ -1,13 +1,12 @@
-/** The ids by which messages on the public topics name their schemas, kept in Postgres for ever. */
+/** The ids that name the schemas of messages on the public topics, kept in Postgres for ever. */
 import { type PublicTopic, publicTopics } from "../../../schemas/records/public-topics.js";
 import { ExpiringCache } from "../../../runtime/expiring-cache.js";
 import type { Postgres } from "../../postgres/postgres.js";
 import { SchemaRegistryRefused } from "./schema-registry.js";
 
-/** How often a schema id nobody knows may lead to a question to Postgres. */
+/** How often an unknown schema id may lead to a question to Postgres. */
 const schemaIdsAskedMs = 1_000;
 
-/** A schema under the id its messages carry. */
 export interface PublicSchema {
   readonly topic: PublicTopic;
   readonly version: number;
@@ -17,14 +16,14 @@ export interface PublicSchema {
 }
 
 export interface KeptSchema extends PublicSchema {
-  /** Who gave the id: the URL of a registry, or `ownIds`. */
+  /** Who assigned the id: the URL of a registry, or `ownIds`. */
   readonly registry: string;
 }
 
 export const ownIds = "";
 
 export class SchemaIds {
-  // Anybody may ask for any id: that must not become a question to Postgres each time.
+  // Anybody may ask for any id, which must not become a question to Postgres each time.
   readonly #rows = new ExpiringCache<readonly KeptSchema[]>({
     ttlMs: schemaIdsAskedMs,
     entriesMax: 1,
@@ -33,7 +32,7 @@ export class SchemaIds {
 
   constructor(private readonly postgres: Postgres) {}
 
-  /** All of them, oldest first, as a moment ago; `now`: as at this moment. */
+  /** All of them, oldest first, possibly a moment old; `now`: up to date. */
   all(now = false): Promise<readonly KeptSchema[]> {
     if (now) this.#rows.clear();
     return this.#rows.get("all");
@@ -57,8 +56,8 @@ export class SchemaIds {
 }
 
 /**
- * Two registries count on their own. Where the same id would stand for two schemas of a topic, the
- * messages that are there already could not be read any more.
+ * Two registries count independently. If one id stood for two schemas of a topic, existing messages
+ * could not be read any more.
  */
 async function keepOne(
   sql: Pick<Postgres, "query">,

@@ -1,6 +1,6 @@
 /**
- * A schema registry with Confluent's interface (Confluent Schema Registry, Karapace, Apicurio's
- * `/apis/ccompat/v7`): what is needed to write to it. Reading is done by the consumers.
+ * A client of a schema registry with Confluent's interface (Confluent Schema Registry, Karapace,
+ * Apicurio's `/apis/ccompat/v7`), for writing; consumers read by themselves.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { compatibility, registryMediaType } from "../../../schemas/http/registry
 import { withDeadline } from "../../../runtime/deadline.js";
 import type { Logger } from "../../../runtime/logger.js";
 
-/** The registry said no, which trying again does not change; the message says what to do. */
+/** The registry refused, and would again; the message says what to do. */
 export class SchemaRegistryRefused extends Error {
   override readonly name = "SchemaRegistryRefused";
   constructor(problem: string) {
@@ -29,7 +29,6 @@ const level = z.object({ compatibilityLevel: z.string() });
 const problem = z.object({ error_code: z.int().optional(), message: z.string().optional() });
 
 export class Registry {
-  /** Its URL without credentials. */
   readonly name: string;
   readonly #headers: Readonly<Record<string, string>>;
 
@@ -52,9 +51,9 @@ export class Registry {
   }
 
   /**
-   * The id of a schema, registered when it is not yet: an account that may only read is enough once
-   * somebody registered it.
-   * @param patiently false: one try is enough, there is another way
+   * The id of a schema, registered if it is not yet: a read-only account is enough once somebody
+   * registered it.
+   * @param patiently false: one try, because there is another way
    * @throws SchemaRegistryRefused, SchemaRegistryUnavailable
    */
   async register(subject: string, schema: string, patiently: boolean): Promise<number> {
@@ -74,7 +73,7 @@ export class Registry {
     this.#read(z.array(z.string()), answer);
   }
 
-  /** From now on the registry refuses what not every version can read. */
+  /** The registry refuses from now on what not every version can read. */
   async demandCompatibility(subject: string): Promise<void> {
     const path = `/config/${encodeURIComponent(subject)}`;
     const now = await this.#call("GET", path, null, false);
@@ -151,7 +150,6 @@ interface Patience {
 const patienceOfLimits: Patience = {
   attemptsMax: 6,
   pauseMs: 1_000,
-  /** One call of a schema registry: its answer, its tries at start, the pause between, doubling. */
   answerMsMax: 10_000,
 };
 
@@ -162,7 +160,7 @@ interface Answer {
 
 const never = new AbortController().signal;
 
-/** What a person is shown of an answer: it may be a proxy's whole page. */
+/** The part of an answer shown to a person: it may be a proxy's whole page. */
 function shown(text: string): string {
   return text.slice(0, 500);
 }
