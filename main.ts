@@ -51,7 +51,7 @@ npm run demo                   two years of a made-up business, in a folder of i
 Settings are environment variables; docs/settings.md lists them.
 `;
 
-/** A sentence for a person each. */
+/** Each has a sentence for a person. */
 const forPerson = [
   BackupRefused,
   ClockSetBack,
@@ -96,7 +96,7 @@ async function main(words: readonly string[]): Promise<void> {
   const roles = rolesOf(words);
   const role = roles.length === roleNames.length ? "all" : roles.join(",");
   const atTerminal = isatty(1);
-  // What goes well is said to a person in the greeting; collectors of logs get every line.
+  // The greeting covers success for a person; collectors of logs get every line.
   const level = atTerminal && !process.env.LOG_LEVEL ? "warn" : config.LOG_LEVEL;
   const logger = createLogger(level, { role });
   const fail = (error: unknown): never => {
@@ -128,7 +128,7 @@ async function main(words: readonly string[]): Promise<void> {
       logger.info("stopped");
       process.exit(0);
     };
-    // A start that rejects has released what it had opened, whatever it rejects with.
+    // A start that rejects has released what it had opened.
     const stopStarted = starting.then(
       (started) => started.stop(),
       () => undefined,
@@ -151,7 +151,7 @@ async function main(words: readonly string[]): Promise<void> {
   process.stderr.write(welcome(config, roles, started));
 }
 
-/** What roles do is handed to the command here, because roles do not know each other. */
+/** The command gets what roles do from here, because roles do not know each other. */
 async function runCommand(words: readonly string[]): Promise<number> {
   if (words[0] === "servers") {
     const { serversCommand } = await import("./ops/servers/command.js");
@@ -166,7 +166,10 @@ async function runCommand(words: readonly string[]): Promise<number> {
   return operate(words, process.env, steps);
 }
 
-/** Every role when none is named. @throws ConfigError for a name there is none of */
+/**
+ * Every role when none is named.
+ * @throws ConfigError for an unknown name
+ */
 function rolesOf(words: readonly string[]): readonly RoleName[] {
   const unknown = words.filter((word) => !isRoleName(word));
   if (unknown.length > 0) {
@@ -184,7 +187,7 @@ function describe(config: Config): string {
     .join("\n");
 }
 
-/** For the person at the terminal; where that is none, the log's lines go to standard output. */
+/** For the person at the terminal; without one, the log's lines go to standard output. */
 function welcome(config: Config, roles: readonly RoleName[], started: Started): string {
   const { url, made, setupToken } = started;
   const dataFolder = embeddedBackends(config).length > 0 ? config.DATA_DIR : null;

@@ -30,7 +30,7 @@ export interface Service {
   readonly publicSchemas: PublicSchemas;
   readonly clickhouse: ClickHouse;
   readonly postgres: Postgres;
-  /** What booking knows and has still to write. */
+  /** What booking knows and has yet to write. */
   readonly state: State;
   readonly vault: Vault;
   readonly rates: Rates;
@@ -55,7 +55,7 @@ export interface Service {
   readonly releases: Releases;
   /** The role's HTTP routes. */
   readonly router: Router;
-  /** By path: who takes a connection that asks to become something else (a WebSocket). */
+  /** By path: what takes a connection that asks for another protocol (a WebSocket). */
   readonly upgrades: Map<string, Upgrade>;
 }
 

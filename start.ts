@@ -55,10 +55,10 @@ export interface Started {
 }
 
 /**
- * What cannot start has released what it had opened when this rejects. A server that goes away
- * amid a start is waited for as one that does not answer yet: the start begins again.
- * @param stopping ends the start at its next step, which rejects then
- * @param onStep hears what the start is about to do
+ * A start that fails has released what it had opened when this rejects. A server that goes away
+ * during a start is waited for: the start begins again.
+ * @param stopping ends the start at its next step, which then rejects
+ * @param onStep gets each step of the start
  */
 export async function start(
   config: Config,
@@ -193,7 +193,10 @@ async function listen(service: Service): Promise<string> {
 
 type PortSetting = "PORT" | "METRICS_PORT";
 
-/** Before anything is opened or waited for. @throws ConfigError */
+/**
+ * Before anything is opened or waited for.
+ * @throws ConfigError
+ */
 async function refuseBusyPort(setting: PortSetting, port: number): Promise<void> {
   const server = createServer();
   await listening(server, setting, port);
@@ -201,7 +204,7 @@ async function refuseBusyPort(setting: PortSetting, port: number): Promise<void>
   await once(server, "close");
 }
 
-/** @throws ConfigError when the port cannot be had */
+/** @throws ConfigError when the port is not available */
 async function listening(server: Server, setting: PortSetting, port: number): Promise<void> {
   try {
     server.listen(port);

@@ -33,7 +33,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
   const trust: Trust = service.config ?? { TRUST_PROXY: "off" };
   const app = new Koa({ proxy: trust.TRUST_PROXY === "on" });
   const outages = new LogThrottle();
-  // Reached only by what goes wrong after the answer began: a peer that went away.
+  // Reached only by errors after the answer began: a peer that went away.
   app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
   app.use(answer);
   app.use(service.router.routes());
@@ -45,9 +45,9 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
     ctx.state.requestId = requestIdOf(ctx.req, trust);
     ctx.request.ip = addressOf(ctx.req, trust);
     ctx.set("X-Request-Id", ctx.state.requestId);
-    // Answers repeat what callers wrote; no browser may take one for a page.
+    // Answers repeat what callers wrote; no browser may read one as a page.
     ctx.set("X-Content-Type-Options", "nosniff");
-    // Figures, names and keys of a business: no proxy or browser is to keep them.
+    // No proxy or browser is to keep a business's figures, names and keys.
     ctx.set("Cache-Control", "no-store");
     try {
       if (isStopping()) throw stopping();
@@ -72,7 +72,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
   }
 
   function reportFailure(ctx: Context, error: ApiError, thrown: unknown): void {
-    // Each mistake of ours is reported; of a server that is away each call would log the same.
+    // Each mistake of ours is logged; an unavailable server would log the same for each call.
     const suppressed = error.type === "internal" ? 0 : outages.turn(error.code);
     if (suppressed === null) return;
     const more = suppressed > 0 ? { alike_before: suppressed } : {};
@@ -87,15 +87,15 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
 
 /** @throws ApiError 400 */
 function checkRequest({ host, path, req }: Context): void {
-  // HTTP/1.0 knew no Host, and load balancers still ask that way whether a process is well.
+  // HTTP/1.0 has no Host, and some load balancers still use it for health checks.
   if (req.headers.host === undefined && req.httpVersion !== "1.0") {
     throw malformed("host_missing", "A request needs a Host header.", "Host");
   }
-  // Proxies differ in which of two they believe, and Node keeps the first of them.
+  // Proxies differ in which of two they believe, and Node keeps the first.
   if (req.rawHeaders.filter((name, at) => at % 2 === 0 && isHost.test(name)).length > 1) {
     throw malformed("host_repeated", "A request has one Host header.", "Host");
   }
-  // URLs that are shown begin with it where PUBLIC_URL is not set.
+  // Shown URLs begin with it where PUBLIC_URL is not set.
   for (const name of [req.headers.host ?? "", host]) {
     if (name !== "" && !hostAndPort.test(name)) {
       throw malformed("host_malformed", "The Host header is not a host with its port.", "Host");
@@ -106,7 +106,7 @@ function checkRequest({ host, path, req }: Context): void {
     const message = "Nothing but Expect: 100-continue is understood.";
     throw new ApiError(417, "invalid_request", "expectation_unknown", message, { param: "Expect" });
   }
-  // A webhook's URL that cannot be read is one that is not known.
+  // An unreadable URL of a webhook is an unknown one.
   if (!isReadable(path) && !path.startsWith("/v1/webhooks/")) {
     throw malformed("path_malformed", "The path is malformed.");
   }
@@ -115,14 +115,13 @@ function checkRequest({ host, path, req }: Context): void {
 const isHost = /^host$/i;
 const hostAndPort = /^(?:[\w.-]{1,255}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
-/** On a terminal the prompt then begins a line of its own. */
 function endLine(ctx: Context): void {
   const body: unknown = ctx.body;
   const isJson = typeof body === "object" && body !== null && !ArrayBuffer.isView(body);
   if (isJson && !(body instanceof Stream)) ctx.body = `${JSON.stringify(body)}\n`;
 }
 
-/** The router would take what it cannot decode as it is. No id holds a NUL. */
+/** The router would accept what it cannot decode. No id holds a NUL. */
 function isReadable(path: string): boolean {
   if (!path.includes("%")) return true;
   try {
@@ -135,11 +134,11 @@ function isReadable(path: string): boolean {
 /** Behind the router: the path is unknown, or known with another method. */
 function noRoute(ctx: Context): void {
   const matched: readonly Layer[] = ctx.matched ?? [];
-  // Where a path is written out, one with a place for any word does not mean it.
+  // A path that is written out wins over one with a placeholder.
   const exact = matched.filter((layer) => !String(layer.path).includes(":"));
   const layers = exact.length > 0 ? exact : matched;
   const allowed = new Set(layers.flatMap((layer) => layer.methods));
-  // Where the method is known, a route looked at the path and left it: no id reads like that.
+  // If the method is known, a route rejected the path: no id looks like that.
   throw allowed.size > 0 && !allowed.has(ctx.method)
     ? methodNotAllowed([...allowed].sort().join(", "))
     : notFound("path_unknown", "There is nothing at this path.");
@@ -151,7 +150,7 @@ function stopping(): ApiError {
   });
 }
 
-/** What was thrown, as something a caller may see. */
+/** What was thrown, in a form that a caller may see. */
 export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof AppendUncertain) {
@@ -176,7 +175,7 @@ export function knownError(thrown: unknown): ApiError {
   if (thrown instanceof PostgresUnavailable) {
     return unavailable("metadata_unavailable", "Postgres cannot be had now; call again.");
   }
-  // Rights come back when somebody gives them back; the log names the GRANT.
+  // Somebody may grant the right again; the log names the GRANT.
   const isAway = thrown instanceof StoreUnavailable || isNotAllowed(thrown);
   if (isAway || thrown instanceof StoreBusy) {
     return unavailable("store_unavailable", "The figures cannot be read now.");
@@ -184,7 +183,7 @@ export function knownError(thrown: unknown): ApiError {
   return internal();
 }
 
-/** The pattern, not the path: a metric must not grow by what callers make up. */
+/** The pattern, not the path: a metric must not grow by what callers invent. */
 function routeOf(ctx: Context): string {
   return typeof ctx._matchedRoute === "string" ? ctx._matchedRoute : "none";
 }

@@ -1,6 +1,6 @@
 /**
- * Who may call what: the one place that decides, for workspace keys, the administrator token and
- * sessions of the dashboard alike (`definitions.md`, Dashboard and sign-in).
+ * Decides who may call what, for workspace keys, the administrator token and sessions of the
+ * dashboard (`definitions.md`, Dashboard and sign-in).
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -21,7 +21,7 @@ import {
 import type { Caller } from "./state.js";
 import "./state.js";
 
-/** What a call needs: which bearer token opens it, and who else may. */
+/** What a call needs: which bearer token opens it, and which session. */
 interface Need {
   readonly bearer: "key" | "ingest key" | "administrator" | "nobody";
   /** A member of the workspace with this role; of the installation; or anybody signed in. */
@@ -48,7 +48,7 @@ export type Right = keyof typeof needs;
 type AuthService = Pick<Service, "adminToken" | "config" | "keys" | "limits" | "sessions">;
 type Request = Pick<IncomingMessage, "headers" | "method" | "url">;
 
-/** The workspace interface: counts the call and leaves who calls in `ctx.state.access`. */
+/** The workspace interface: counts the call and puts the caller into `ctx.state.access`. */
 export function requireKey(
   service: AuthService,
   options: { readonly scope: "read" | "ingest" },
@@ -58,7 +58,7 @@ export function requireKey(
     ctx.state.caller = caller;
     await renew(service, ctx, caller);
     const { access, querystring } = workspaceAccess(service, ctx.req, caller, options.scope);
-    // Of a session these two say whose figures; no route needs to know of them.
+    // In a session these two say whose figures are wanted; routes need not know them.
     if (querystring !== undefined) ctx.querystring = querystring;
     ctx.state.access = access;
     ctx.set(await service.limits.countKey(access.keyId));
@@ -80,7 +80,7 @@ export function requireRight(service: AuthService, right: Right): Middleware {
 }
 
 /**
- * For a call that asks to become a socket: it has no Koa context, and is not counted.
+ * For a call that becomes a socket: it has no Koa context, and is not counted.
  * @throws ApiError
  */
 export async function authorizeSocket(
@@ -94,7 +94,7 @@ export async function authorizeSocket(
   return { caller, access, querystring: querystring ?? queryOf(request).toString() };
 }
 
-/** Whether who opened a socket may still have it. */
+/** Whether the opener of a socket may still have it. */
 export async function stillAuthorized(
   service: AuthService,
   request: Request,
@@ -112,12 +112,12 @@ export async function stillAuthorized(
     return null;
   } catch (error) {
     if (error instanceof ApiError) return error;
-    // A database that is away ends nothing.
+    // An unavailable database ends no socket.
     return null;
   }
 }
 
-/** @throws ApiError 400, 401, 403: by who calls alone */
+/** @throws ApiError 400, 401, 403: by the caller alone */
 async function identify(service: AuthService, request: Request, right: Right): Promise<Caller> {
   const { bearer } = needs[right];
   const cookie = readCookie(request, sessionCookie);
@@ -150,9 +150,9 @@ async function identify(service: AuthService, request: Request, right: Right): P
 }
 
 /**
- * @param workspace null for a call that is about none
- * @throws ApiError 404 where the caller is no member, so that nobody learns what there is; 403
- * where the role does not allow it
+ * @param workspace null for a call without one
+ * @throws ApiError 404 where the caller is no member, so that nobody learns what exists; 403 where
+ *   the role does not allow it
  */
 function decide(
   { config }: Pick<AuthService, "config">,
@@ -187,7 +187,7 @@ export function mayCreateWorkspaces(
   return user.ownsInstallation || who === "members";
 }
 
-/** What a member may give or take away: roles up to their own, and owners only by owners. */
+/** A member may give or take away roles up to their own, and only owners make owners. */
 export function mayGrant(caller: Caller, workspace: string, role: Role): boolean {
   if (caller.kind === "administrator") return true;
   if (caller.kind === "key") return false;
@@ -243,7 +243,7 @@ function queryOf({ url = "" }: Request): URLSearchParams {
   return new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
 }
 
-/** Somebody's role changed: a token that was seen before is not to carry what is new. */
+/** After a change of role, a token that was seen before must not carry the new rights. */
 async function renew(
   { sessions }: Pick<AuthService, "sessions">,
   ctx: Context,
@@ -291,7 +291,7 @@ function bearerToken(request: Request, what: string): string {
   return token;
 }
 
-/** URLs end up in logs and browser histories, so a key there is refused even if it is good. */
+/** URLs end up in logs and browser histories, so a key there is refused even if it is valid. */
 function refuseKeyInUrl({ url = "" }: Request): void {
   if (!/svc_(?:live|test)_/.test(url)) return;
   throw unauthenticated("key_in_url", "Do not put a key into the URL; revoke this one.");

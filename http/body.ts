@@ -1,6 +1,6 @@
 /**
- * Bodies. The endpoints read raw bytes, because a signature is over bytes; the management interface
- * reads JSON by koa-body (docs/decisions/http-interface.md says why two).
+ * Bodies. The ingest endpoints read raw bytes, because signatures are over bytes; the management
+ * interface reads JSON by koa-body.
  */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
@@ -27,7 +27,7 @@ import {
 } from "../schemas/http/errors.js";
 
 /**
- * The untouched bytes of the body, regardless of the length header.
+ * The untouched bytes of the body, whatever the length header.
  * @throws ApiError 413 over `bytesMax`; 400 when the caller gave up or sent less than announced
  */
 export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer> {
@@ -42,8 +42,8 @@ export async function readBytes(ctx: Context, bytesMax: number): Promise<Buffer>
 }
 
 /**
- * Which of `types` the body is; a charset other than UTF-8 and a compressed body are refused: no
- * provider compresses webhooks, and a small body that unpacks to gigabytes is an attack.
+ * Which of `types` the body is. A charset other than UTF-8 and a compressed body are refused: no
+ * provider compresses webhooks, and a small body may unpack to gigabytes.
  * @throws ApiError 415
  */
 export function requireContentType<T extends string>(ctx: Context, ...types: readonly T[]): T {
@@ -97,7 +97,7 @@ export function jsonBody(): Middleware {
 export function readJson<T>(ctx: Context, schema: ZodType<T>): T {
   const { body, rawBody } = ctx.request;
   if (rawBody === undefined || rawBody === "") requireContentType(ctx, "application/json");
-  // The parser writes this in place of what is no UTF-8.
+  // The parser writes this in place of bytes that are no UTF-8.
   if (rawBody?.includes("\ufffd")) throw malformedJson("json_not_utf8");
   if (isDeeperThan(body)) throw malformedJson("json_too_deep");
   const odd = unstorablePath(body);
@@ -110,7 +110,7 @@ export function readJson<T>(ctx: Context, schema: ZodType<T>): T {
   throw fieldError(result.error);
 }
 
-/** Where a text is that no store can keep. */
+/** The path of a text that no store can keep. */
 function unstorablePath(value: unknown, path = "body"): string | null {
   if (typeof value === "string") return hasOnlyCharacters(value) ? null : path;
   if (typeof value !== "object" || value === null) return null;
@@ -126,7 +126,7 @@ function malformedJson(code: JsonProblem): ApiError {
   return malformed(code, problem(code).message);
 }
 
-/** The first problem of a body, reported as 422 with the field's path. */
+/** The first problem of a body, as 422 with the field's path. */
 export function fieldError(error: z.ZodError): ApiError {
   const issue = error.issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
@@ -146,14 +146,14 @@ function hasBody(ctx: Context): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
-/** What raw-body threw (koa-body hands it on), as an answer. */
+/** An error of raw-body (which koa-body passes on), as an answer. */
 async function bodyError(ctx: Context, error: unknown, bytesMax: number): Promise<unknown> {
   const type = error instanceof Error && "type" in error ? error.type : undefined;
   if (type === "entity.too.large") {
     await discardBody(ctx);
     return tooLarge(`The body has more than ${bytesMax} bytes.`);
   }
-  // Who called may be gone before anybody asked for the body.
+  // The caller may be gone before anybody asked for the body.
   const isGone = type === "stream.not.readable" && ctx.req.destroyed;
   if (isGone || type === "request.aborted" || type === "request.size.invalid") {
     return malformed("body_incomplete", "The body ended before it was complete.");
@@ -165,8 +165,8 @@ const discardMsMax = 1_000;
 const discardBytesMax = 4 * limits.batchBytesMax;
 
 /**
- * A connection that closes on unread bytes is reset, and a client still writing then never reads
- * its 413. So the rest is read and thrown away first, within bounds.
+ * Closing a connection with unread bytes resets it, and a client that still writes never reads its
+ * 413. So the rest is read and thrown away first, within limits.
  */
 async function discardBody(ctx: Context): Promise<void> {
   const { req } = ctx;

@@ -1,6 +1,6 @@
 /**
- * What is known of a caller before a key is read. Behind a proxy (`TRUST_PROXY`) it is what the
- * proxy says in its headers; without one, anybody could write them.
+ * What is known of a caller before a key is read: behind a proxy (`TRUST_PROXY`) by its headers,
+ * which otherwise anybody could write.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
@@ -8,7 +8,7 @@ import type { Config } from "../config.js";
 
 export type Trust = Pick<Config, "TRUST_PROXY">;
 
-/** The proxy's id where it is one that can stand in a log line, else a new one. */
+/** The proxy's id if it is fit for a log line, else a new one. */
 export function requestIdOf({ headers }: IncomingMessage, { TRUST_PROXY }: Trust): string {
   const given = headers["x-request-id"];
   const isKept = TRUST_PROXY === "on" && typeof given === "string" && saneId.test(given);
@@ -25,8 +25,8 @@ export function addressOf(request: IncomingMessage, { TRUST_PROXY }: Trust): str
 }
 
 /**
- * Keys, the URLs of webhooks and links that unsubscribe are secrets; a log line has a path to be
- * found by, not them.
+ * Keys, webhook URLs and links that unsubscribe are secrets, so a log line has the path without
+ * them.
  */
 export function pathWithoutSecret(path: string): string {
   return path

@@ -1,6 +1,6 @@
 /**
- * Cookies of the dashboard, and the address it is reached at. On loopback plain HTTP will do; any
- * other address has TLS in front of it, or its cookies would not be kept by the browser.
+ * Cookies of the dashboard, and its address. Loopback may use plain HTTP; any other address has TLS
+ * in front of it, or browsers would not keep its cookies.
  */
 import type { IncomingMessage } from "node:http";
 import type { Context } from "koa";
@@ -19,7 +19,7 @@ export function readCookie(request: Request, name: string): string | undefined {
   return undefined;
 }
 
-/** @param value null takes it away */
+/** @param value null removes it */
 export function setCookie(
   ctx: Context,
   name: string,
@@ -37,12 +37,12 @@ export function setCookie(
   ctx.append("Set-Cookie", parts.join("; "));
 }
 
-/** Where the browser sees the dashboard: `https://revenue.example.com`. */
+/** The dashboard's address in the browser: `https://revenue.example.com`. */
 export function originOf(request: Request): string {
   return `${isLoopback(request) ? "http" : "https"}://${request.headers.host ?? ""}`;
 }
 
-/** Whether the call comes from a page of the dashboard, as only a browser can say. */
+/** Whether the call comes from a page of the dashboard, which only a browser can say. */
 export function isFromOwnPage(request: Request): boolean {
   const { origin, "sec-fetch-site": site } = request.headers;
   return origin === originOf(request) && (site === undefined || site === "same-origin");
@@ -54,7 +54,7 @@ export function isFromForeignPage(request: Request): boolean {
   return (origin !== undefined && origin !== originOf(request)) || site === "cross-site";
 }
 
-/** The prefix has browsers refuse the cookie from any other host, and over plain HTTP. */
+/** The prefix makes browsers refuse the cookie from any other host, and over plain HTTP. */
 function cookieName(request: Request, name: string): string {
   return isLoopback(request) ? name : `__Host-${name}`;
 }

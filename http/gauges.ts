@@ -1,4 +1,6 @@
-/** What is asked for when somebody looks at `/metrics`; the role that knows it registers it. */
+/**
+ * Metrics that are read when somebody asks for `/metrics`; the role that has them registers them.
+ */
 import { statfs } from "node:fs/promises";
 import type { Config } from "../config.js";
 import type { Topic } from "../schemas/records/records.js";
@@ -34,7 +36,7 @@ export function diskGauge(metrics: Service["metrics"], { DATA_DIR }: Pick<Config
   );
 }
 
-/** For the processes that report `complete_to` anyhow: far behind, finding it reads a lot. */
+/** For processes that report `complete_to` anyway, because finding it may read a lot. */
 export function completeToGauge({ metrics, watermark }: Pick<Service, "metrics" | "watermark">) {
   const age = async (figures: Figures): Promise<number> =>
     Math.max(0, Date.now() - (await watermark.completeTo(figures))) / 1000;
@@ -49,7 +51,7 @@ export function completeToGauge({ metrics, watermark }: Pick<Service, "metrics" 
   );
 }
 
-/** For `processors`, whose lag it is: three roles that each report it would add up to three. */
+/** For `processors` only: three roles that report the lag would add up to three. */
 export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log" | "metrics">) {
   const topicPrefix = config.KAFKA_TOPIC_PREFIX ?? "";
   metrics.gauge(
@@ -75,7 +77,7 @@ export function lagGauge({ config, log, metrics }: Pick<Service, "config" | "log
   }
 }
 
-/** Counted once in a while, however often metrics are scraped. */
+/** Counted now and then, however often metrics are scraped. */
 export function lackingEventsGauge(
   { metrics }: Pick<Service, "metrics">,
   lacking: () => Promise<Readonly<Record<string, number>>>,
@@ -91,7 +93,7 @@ export function lackingEventsGauge(
 
 const lackingFreshMs = 10 * 60 * 1000;
 
-/** Endpoints by how they are, and what waits for those that are not disabled. */
+/** Endpoints by state, and what waits for those that are not disabled. */
 export function webhookGauges({ metrics, postgres }: Pick<Service, "metrics" | "postgres">) {
   const one = (name: string, help: string, select: string): void =>
     metrics.gauge(name, help, "state", async () => {

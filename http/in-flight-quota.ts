@@ -1,4 +1,6 @@
-/** What is on its way, by workspace, counted or weighed: none keeps the others from theirs. */
+/**
+ * A quota of what is under way, by workspace, counted or weighed, so that nobody blocks the others.
+ */
 import type { ApiError } from "../schemas/http/errors.js";
 
 export class Room {
@@ -6,11 +8,14 @@ export class Room {
 
   constructor(
     private readonly max: { readonly all: number; readonly perWorkspace: number },
-    /** @param isOwn the workspace's own fill what it may have */
+    /** @param isOwn the workspace's own work fills its quota */
     private readonly refusal: (isOwn: boolean) => ApiError,
   ) {}
 
-  /** @returns what gives it back, once. @throws ApiError when there is none */
+  /**
+   * @returns what gives it back, once.
+   * @throws ApiError when there is none
+   */
   enter(workspace: string, size: number): () => void {
     const own = this.#taken.get(workspace) ?? 0;
     const all = [...this.#taken.values()].reduce((sum, taken) => sum + taken, 0);

@@ -1,10 +1,10 @@
-/** Query parameters: what is unknown, repeated or outside its set is 400, never ignored. */
+/** Query parameters: an unknown, repeated or invalid one is 400, never ignored. */
 import type { Context } from "koa";
 import { z } from "zod";
 import { issueText } from "../schemas/issues.js";
 import { malformed } from "../schemas/http/errors.js";
 
-/** @throws ApiError 400: a call without parameters is given one */
+/** @throws ApiError 400 for a parameter of a call that takes none */
 export function refuseParameters(ctx: Pick<Context, "querystring">): void {
   readQuery(ctx, none);
 }
@@ -14,7 +14,7 @@ const none = z.object({});
 /** An object; unknown names are refused whether it is strict or not. */
 export type Parameters<Query> = z.ZodType<Query> & { readonly shape: z.ZodRawShape };
 
-/** @throws ApiError 400 with the name of the first parameter that is wrong */
+/** @throws ApiError 400 with the name of the first invalid parameter */
 export function readQuery<Query>(
   ctx: Pick<Context, "querystring">,
   schema: Parameters<Query>,

@@ -1,8 +1,7 @@
 /**
- * How often calls are answered: per API key, and refusals per address. Genuine webhooks are never
- * counted; what the log can take limits them. Counted in this process, in windows of one second
- * (`rate-limiter-flexible`, in memory: an entry lives one second, so the memory is bounded by the
- * calls of one second).
+ * Limits calls per API key, and refusals per address. Genuine webhooks are not counted; the log's
+ * capacity limits them. Counted in this process, in windows of one second (`rate-limiter-flexible`,
+ * in memory, bounded by the calls of one second).
  */
 import type { Context } from "koa";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
@@ -28,8 +27,8 @@ export class CallLimits {
   }
 
   /**
-   * What a refused caller gets: the refusal itself, or 429 for an address that was refused
-   * too often. Only callers that proved nothing are counted, and only when they are refused anyway.
+   * The answer to a refused caller: the refusal itself, or 429 for an address that was refused too
+   * often. Only callers that proved nothing are counted.
    */
   async refuse(ctx: Pick<Context, "ip" | "state">, error: ApiError): Promise<ApiError> {
     const guess = error.status === 401 || error.status === 404;
@@ -85,7 +84,7 @@ function limited(code: string, message: string, headers: Readonly<Record<string,
   return new ApiError(429, "rate_limited", code, message, { headers });
 }
 
-/** An IPv6 customer owns a /64 at least, so single addresses there would limit nobody. */
+/** An IPv6 customer owns a /64 at least, so limiting single addresses would limit nobody. */
 function network(address: string): string {
   if (!address.includes(":") || address.startsWith("::ffff:")) return address;
   const groupsOf = (part: string): string[] => (part === "" ? [] : part.split(":"));

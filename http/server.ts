@@ -1,6 +1,6 @@
 /**
- * The HTTP server around the app: its time limits, and an answer to what the app never sees: calls
- * that are not HTTP, or that ask for another protocol.
+ * The HTTP server around the app: its time limits, and answers to what the app never sees, such as
+ * calls that are not HTTP or ask for another protocol.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -57,11 +57,11 @@ export function createHttpServer(app: Koa, calls?: RawCalls, upgrade?: Upgrade):
   return server;
 }
 
-/** Answers that are not sent yet, of connections that have any, and what waits for them. */
+/** Unsent answers of each connection that has any, and what waits for them. */
 const unanswered = new WeakMap<Duplex, { count: number; waiting: (() => void) | null }>();
 
 function countUntilAnswered(response: ServerResponse): void {
-  // The answer itself knows its connection only when those before it are sent.
+  // A response knows its connection only once those before it are sent.
   const { socket } = response.req;
   const open = unanswered.get(socket) ?? { count: 0, waiting: null };
   unanswered.set(socket, open);
@@ -75,8 +75,8 @@ function countUntilAnswered(response: ServerResponse): void {
 }
 
 /**
- * Node forgets the answers it owes on a connection when it gives the connection away: what is read
- * again waits until they are sent, or the next answer would never follow them.
+ * Node forgets pending answers of a connection when it gives the connection away. So what is read
+ * again waits until they are sent.
  */
 function whenAnswered(socket: Duplex, then: () => void): void {
   const open = unanswered.get(socket);
@@ -90,8 +90,9 @@ function whenAnswered(socket: Duplex, then: () => void): void {
 }
 
 /**
- * Java's HttpClient and `curl --http2` offer HTTP/2 with their first call. A server may ignore
- * that (RFC 9110, 7.8); Node cannot once it upgrades anything, so the call is read again without.
+ * Java's HttpClient and `curl --http2` offer HTTP/2 with their first call. A server may ignore that
+ * (RFC 9110, 7.8), but Node cannot once it upgrades anything, so the call is read again without the
+ * offer.
  */
 function answerAsIs(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];

@@ -1,4 +1,4 @@
-/** What middleware leaves on `ctx.state` for what comes after it. */
+/** The fields that middleware sets on `ctx.state`. */
 import type { ParameterizedContext } from "koa";
 import type { Access } from "../workspaces/keys.js";
 import type { Session } from "../workspaces/members/sessions.js";
@@ -8,21 +8,21 @@ declare module "koa" {
     requestId: string;
     caller?: Caller;
     access?: Access;
-    /** Of its row in the activity log, set by a change that can be undone. */
+    /** The id of its row in the activity log, set by a change that can be undone. */
     activity?: string;
   }
 }
 
 type State = Pick<ParameterizedContext, "state">;
 
-/** Whose figures are asked for, on a route behind `requireKey`. */
+/** Whose figures are wanted, on a route behind `requireKey`. */
 export function accessOf(ctx: State): Access {
   const { access } = ctx.state;
   if (access === undefined) throw new Error("a route without requireKey asked who is calling");
   return access;
 }
 
-/** Who is calling, on a route behind `requireRight`. */
+/** On a route behind `requireRight`. */
 export function callerOf(ctx: State): Caller {
   const { caller } = ctx.state;
   if (caller === undefined) throw new Error("a route without requireRight asked who is calling");

@@ -1,6 +1,6 @@
 /**
- * So many calls of one caller at a time; the others wait in the order they came. So whoever asks
- * much waits for itself, and leaves the rest of the process to the others.
+ * Lets a caller make so many calls at a time; further ones wait in order of arrival. So a busy
+ * caller waits for itself, and leaves the rest of the process to others.
  */
 import { ApiError } from "../schemas/http/errors.js";
 
@@ -24,7 +24,7 @@ export class Turns {
       return await work();
     } finally {
       const next = line.waiting.shift();
-      // Its turn is handed on: nobody who comes now overtakes those who wait.
+      // The turn passes on directly, so that no new call overtakes those that wait.
       if (next !== undefined) next();
       else line.running -= 1;
       if (line.running === 0) this.#lines.delete(caller);

@@ -11,8 +11,8 @@ export const contentTypes = {
 } as const;
 
 /**
- * Never throws. A form is an object of strings; a key that is there twice is refused, except one
- * that ends in `[]`: that is how a list is written, and it becomes one.
+ * Never throws. A form becomes an object of strings. A repeated key is refused, except one that
+ * ends in `[]`, which becomes a list.
  */
 export function parseBody(
   provider: { readonly bodyType?: "form" },
@@ -35,7 +35,7 @@ function parseForm(bytes: Uint8Array): ParsedBody {
 }
 
 /**
- * As `URLSearchParams` reads it, which takes twice the time, and lets through what is no escape.
+ * Like `URLSearchParams`, which takes twice the time and accepts invalid escapes.
  * @throws where it is malformed
  */
 function readPairs(text: string): ParsedBody {

@@ -1,4 +1,4 @@
-/** Makes calls durable: seals what was checked and appends it to the raw topic. */
+/** Makes calls durable: seals what was verified and appends it to the raw topic. */
 import { bulkKey } from "../stores/log/bulk.js";
 import { sealRawEvent } from "../stores/log/raw-event.js";
 import { mapInTurns } from "../runtime/in-turns.js";

@@ -1,4 +1,4 @@
-/** The lines of a batch, read so that neither their number nor their size holds up other calls. */
+/** Reads the lines of a batch so that neither their number nor their size holds up other calls. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { limits } from "../config.js";
 
@@ -8,7 +8,7 @@ const bytesAtOnce = 64 * 1024;
 
 /**
  * Lines end with LF or CRLF; blank ones at the end are no lines.
- * @returns where there are more than there may be, one too many
+ * @returns one line too many if there are more than allowed
  */
 export function splitLines(body: Buffer): Buffer[] {
   const lines: Buffer[] = [];
@@ -23,7 +23,7 @@ export function splitLines(body: Buffer): Buffer[] {
   return lines;
 }
 
-/** Lets others run after some; a line by itself is worked on in one go. */
+/** Lets other work run after some lines; one line is handled in one go. */
 export async function* inTurns(lines: readonly Buffer[]): AsyncGenerator<Buffer> {
   let [linesSince, bytesSince] = [0, 0];
   for (const line of lines) {

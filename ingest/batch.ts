@@ -1,6 +1,6 @@
 /**
  * A batch: one event a line, one answer a line, in order. Sizes are checked before anything is
- * taken; then good lines are taken though others are bad (`definitions.md`, Batch).
+ * taken; then good lines are taken even if others are bad (`definitions.md`, Batch).
  */
 import { createHash } from "node:crypto";
 import type { Context } from "koa";
@@ -14,7 +14,7 @@ import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } 
 import type { Line, Source } from "./lines.js";
 import { type IngestEndpoint, appendSealed } from "./append-sealed.js";
 
-/** @throws ApiError: all of it is here; it has to be within bounds too, before anything is taken */
+/** @throws ApiError when the whole is beyond the limits, before anything is taken */
 export function batchSources(body: Buffer, key: string | null): Source[] {
   const lines = splitLines(body);
   if (lines.length === 0) throw unprocessable("batch_empty", "The batch has no lines.");
@@ -23,7 +23,8 @@ export function batchSources(body: Buffer, key: string | null): Source[] {
   }
   return lines.map((bytes, index) => ({
     bytes,
-    // The number first, and another word than for one event: no key reads as another's line.
+    // The number first, and another word than for one event, so that no key can equal another's
+    // line.
     ownIdentity: key === null ? null : `idempotency-key-line:${index + 1}:${key}`,
     identitiesOf,
   }));
@@ -39,13 +40,13 @@ export async function ingestBatch(
 ): Promise<void> {
   const { service, receipts } = endpoint;
 
-  // 1. The Idempotency-Key covers the batch as a whole: other bytes under it are refused.
+  // 1. The Idempotency-Key covers the whole batch: other bytes under it are refused.
   const batchClaim = key === null ? null : wholeBatch(key, batch.body);
   const [whole] = batchClaim === null ? [] : await receipts.claim(access, [batchClaim]);
   if (whole?.outcome === "conflict") throw identityConflict(whole.identity);
   if (whole?.outcome === "repeat" && whole.durable) ctx.set("Idempotent-Replayed", "true");
 
-  // 2. All are claimed. Of lines that say the same event the first is taken, the rest repeat it.
+  // 2. Claim all lines. Of lines with the same event the first is taken, the rest repeat it.
   const outcomes = await claimLines(endpoint, access, batch.lines);
 
   // 3. One append: all of it durable, or 503 and the same batch again.
@@ -77,7 +78,7 @@ function wholeBatch(key: string, body: Buffer) {
   return { identities: [`key:${key}`], bodyHash, answer: null };
 }
 
-/** What a line is claimed by: its event's id, else its place under the Idempotency-Key. */
+/** The identities that a line claims: its event's id, else its place under the Idempotency-Key. */
 function identitiesOf({ identities, taken }: ReadEvent): readonly string[] {
   if (identities.length > 0) return identities;
   const { native_id: nativeId } = taken.meta;

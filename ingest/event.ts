@@ -1,4 +1,4 @@
-/** What the ingest endpoint makes of one event, before anything is promised or written. */
+/** Plans one event of the ingest endpoint, before anything is promised or written. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { jsonIn } from "../http/body.js";
@@ -24,9 +24,8 @@ export interface IngestCall {
   /** The recorded clock, ms since 1970. */
   readonly receivedAt: number;
   /**
-   * What stands for the event's id when it has none: the Idempotency-Key, and its line in a
-   * batch, together with what the event says (docs/decisions, Events known by a key). Null: it is
-   * drawn.
+   * Identifies an event without an id: the Idempotency-Key, its line in a batch, and a hash of the
+   * event. Null: an identity is drawn.
    */
   readonly ownIdentity: string | null;
   /** As of the recorded clock. */
@@ -44,17 +43,17 @@ export interface PlannedEvent extends ReadEvent {
   readonly answer: IngestAnswer;
 }
 
-/** What is kept of an answer, so that the same call gets the same. */
+/** The stored part of an answer, so that the same call gets the same answer. */
 const keptAnswer = z.object({
   answer: ingestAnswer,
-  /** Of rates: should it have to be appended again, it is booked as it was answered. */
+  /** Of rates: if it has to be appended again, it is booked as it was answered. */
   rates_edition: z.int(),
-  /** ms since 1970, for the same: its date if it reports none. */
+  /** ms since 1970, for the same reason: its date if it reports none. */
   received_at: z.int(),
 });
 
 /**
- * Pure but for the drawn identity, the clock of `latency_ms` and what stores are connected.
+ * Pure but for the drawn identity, the clock of `latency_ms` and which stores are connected.
  * @throws ApiError 400 for what is no JSON, 422 for what is wrong in it
  */
 export async function planEvent(call: IngestCall, bytes: Buffer): Promise<PlannedEvent> {
@@ -70,7 +69,9 @@ export async function planEvent(call: IngestCall, bytes: Buffer): Promise<Planne
   return { taken, identities, bodyHash, answer: { status: "success", event_id, normalized } };
 }
 
-/** It has all but its rate. What it says is kept: many in a batch cost much to read again. */
+/**
+ * It lacks only its rate. What was read is kept, because reading a large batch again costs much.
+ */
 export class UnpricedEvent extends RateMissing {
   constructor(
     missing: RateMissing,
@@ -100,7 +101,7 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
   if (event.sandbox !== null && event.sandbox !== (environment === "test")) {
     throw environmentConflict(environment);
   }
-  // Over what the body means: spaces, the order of keys and 1.0 for 1 make no other event.
+  // Over the meaning of the body: spaces, the order of keys and 1.0 for 1 make no other event.
   const bodyHash = createHash("sha256").update(canonicalJson(value)).digest();
   const identity = event.eventId ?? identityOf(call.ownIdentity, bodyHash);
   const event_id = eventId(workspace, environment, event.provider, identity);
@@ -132,7 +133,7 @@ function readWhole(call: IngestCall, bytes: Buffer): ReadEvent & { readonly even
 /** Of the fields of a record. */
 const prefixes = { record: "", native: "payload." } as const;
 
-/** A key that is free again after its day names other events: the body distinguishes them. */
+/** After its day a key may name other events, so the body is part of the identity. */
 function identityOf(ownIdentity: string | null, bodyHash: Buffer): string {
   return ownIdentity === null
     ? `drawn:${randomBase62(27)}`

@@ -19,7 +19,7 @@ import { stamped } from "./stamped.js";
 import { type IngestEndpoint, appendSealed } from "./append-sealed.js";
 
 export function ingestRoute(endpoint: IngestEndpoint): Middleware {
-  // Each batch is in memory until it is answered. One workspace has half of the room at most, so
+  // Each batch is in memory until it is answered. One workspace gets half of the room at most, so
   // that its slow uploads leave others theirs.
   const room = new Room(
     { all: limits.batchesBytesMax, perWorkspace: limits.batchesPerWorkspaceBytesMax },
@@ -32,7 +32,7 @@ export function ingestRoute(endpoint: IngestEndpoint): Middleware {
     refuseParameters(ctx);
     const type = requireContentType(ctx, "application/json", "application/x-ndjson");
     if (type === "application/json") return receive(ctx, false);
-    // What its header announces; all a batch may have where it announces nothing.
+    // The announced length; the maximum where none is announced.
     const announced = Number(ctx.req.headers["content-length"] ?? limits.batchBytesMax);
     const size = Math.min(announced, limits.batchBytesMax);
     const leave = room.enter(accessOf(ctx).workspace, size);
@@ -49,8 +49,8 @@ export function ingestRoute(endpoint: IngestEndpoint): Middleware {
     const access = accessOf(ctx);
     try {
       const sources = isBatch ? batchSources(bytes, key) : [oneSource(bytes, key)];
-      // Stamped after the last byte, since `complete_to` waits for what is stamped: a slow caller
-      // must not hold up the figures of others.
+      // Stamped after the last byte, since `complete_to` waits for stamped calls: a slow caller
+      // must not hold up others' figures.
       const { receipt, lines } = await stamped(endpoint, access, sources);
       await settledAfter(receipt, async () => {
         if (isBatch) {
@@ -88,7 +88,7 @@ async function ingestOne(
   key: string | null,
   planned: Line | undefined,
 ): Promise<{ readonly answer: IngestAnswer; readonly replayed: boolean }> {
-  // 1. It is read and its answer worked out. What is wrong is answered now, and claims nothing.
+  // 1. Read the event and work out its answer. Errors are answered now, and claim nothing.
   if (planned === undefined) throw new Error("a call without an event");
   if (planned instanceof ApiError) throw planned;
 
@@ -104,7 +104,7 @@ async function ingestOne(
   const event = replayed ? resume(planned, claimed.answer) : planned;
 
   // 3. Durable in the log, before anything is promised. A claim that was never marked durable may
-  //    have been appended or not: appending again is safe, booking takes the repeat out.
+  // have been appended or not; appending again is safe, because booking ignores the repeat.
   if (claimed.outcome === "fresh" || !claimed.durable) {
     await appendSealed(service, [event.taken]);
     await receipts.markDurable(access, claim.identities);

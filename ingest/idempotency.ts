@@ -18,13 +18,13 @@ interface ReceiptOwner {
   readonly environment: Environment;
 }
 
-/** One event, with every identity it goes by; all of them or none are claimed. */
+/** One event with all its identities; all of them or none are claimed. */
 export interface Claim {
   /** `event:…` is kept for ever, anything else 24 h after the event is durable. */
   readonly identities: readonly string[];
-  /** Of what the body means; another body under the same identity is refused. */
+  /** Of the body's meaning; another body under the same identity is refused. */
   readonly bodyHash: Buffer;
-  /** JSON, given back for a repeat. */
+  /** JSON, returned for a repeat. */
   readonly answer: unknown;
 }
 
@@ -37,7 +37,7 @@ export type Claimed =
 export interface Receipts {
   /** No identity may stand in two claims. The outcomes are in order. */
   claim(owner: ReceiptOwner, claims: readonly Claim[]): Promise<Claimed[]>;
-  /** What claiming would find; nothing is claimed. In order, too. */
+  /** What claiming would find, without claiming. In order, too. */
   recall(owner: ReceiptOwner, claims: readonly Omit<Claim, "answer">[]): Promise<Claimed[]>;
   /** Resolves at once unless too many marks wait to be written. */
   markDurable(owner: ReceiptOwner, identities: readonly string[]): Promise<void>;
@@ -97,7 +97,7 @@ async function claim(
   claims: readonly Claim[],
 ): Promise<Claimed[]> {
   const inserted = new Set<string>();
-  // Claims of one identity each can be inserted unseen; of several, all or none are.
+  // Claims of one identity each can be inserted without a look; of several, all or none are.
   let rows = claims.some(({ identities }) => identities.length > 1)
     ? await recallRows(postgres, owner, claims)
     : new Map<string, ReceiptRow>();
@@ -114,7 +114,7 @@ async function claim(
     if (missing.length === 0) return outcomes;
     for (const identity of await insert(postgres, owner, missing)) inserted.add(identity);
     if (missing.every(({ identity }) => inserted.has(identity))) return outcomes;
-    // One of them is somebody else's, from before or just now.
+    // One of them belongs to another claim, from before or just now.
     rows = await recallRows(postgres, owner, claims);
   }
   throw new Error("identities stayed neither free nor taken");
@@ -143,7 +143,7 @@ async function recallRows(
   return new Map(found.map((row) => [row.identity, row]));
 }
 
-/** @param inserted identities that this very call claimed before */
+/** @param inserted identities that this very call has claimed */
 function outcomeOf(
   { identities, bodyHash }: Omit<Claim, "answer">,
   rows: ReadonlyMap<string, ReceiptRow>,
@@ -161,8 +161,8 @@ function outcomeOf(
 }
 
 /**
- * In the order of identities, so that two calls never wait for each other. An expired row is as
- * good as none and is taken over.
+ * In the order of identities, so that two calls never wait for each other. An expired row is taken
+ * over.
  * @returns the identities that nobody else had inserted meanwhile
  */
 async function insert(
@@ -202,7 +202,7 @@ interface Mark {
   readonly identity: string;
 }
 
-/** Marks wait here while the ones before them are written. */
+/** Marks wait here while earlier ones are written. */
 class Marks {
   #waiting: Mark[] = [];
   #writing: Promise<void> | undefined;
@@ -234,7 +234,7 @@ class Marks {
           limits.idempotencyKeyTtlMs,
         ]);
       } catch (error) {
-        // Not marked is safe: a repeat appends again, and booking takes it out.
+        // Not marked is safe: a repeat appends again, and booking ignores it.
         this.logger.warn({ err: error, marks: marks.length }, "receipts not marked durable");
       }
       await letOthersRun();

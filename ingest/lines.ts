@@ -1,18 +1,16 @@
-/** What the events of a call say, read on their own; nothing is claimed or written yet. */
+/** Reads the events of a call one by one; nothing is claimed or written yet. */
 import { ApiError, eventFailed, tooLarge } from "../schemas/http/errors.js";
 import { limits } from "../config.js";
 import { isStoreAway } from "../stores/store-away.js";
 import { inTurns } from "./batch-lines.js";
 import { type IngestCall, type PlannedEvent, type ReadEvent, planEvent } from "./event.js";
 
-/** One event as it came. */
 export interface Source extends Pick<IngestCall, "ownIdentity"> {
   readonly bytes: Buffer;
-  /** What it is claimed by; nothing when it cannot be told from another one. */
+  /** The identities it claims; empty when nothing distinguishes it from another event. */
   readonly identitiesOf: (event: ReadEvent) => readonly string[];
 }
 
-/** The event, or what is wrong with it. */
 export type Line = PlannedEvent | ApiError;
 
 export async function planLines(
@@ -35,7 +33,7 @@ async function planLine(call: IngestCall, bytes: Buffer): Promise<Line> {
     return await planEvent(call, bytes);
   } catch (error) {
     if (error instanceof ApiError) return error;
-    // A store that is away stops the whole call; our own mistake only the event it was made on.
+    // An unavailable store stops the whole call; our own mistake only its event.
     if (isStoreAway(error)) throw error;
     return eventFailed(error);
   }

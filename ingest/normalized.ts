@@ -17,8 +17,8 @@ import type { Access } from "../workspaces/keys.js";
 import type { IngestService } from "./append-sealed.js";
 
 /**
- * @throws ApiError 422 where booking would refuse any of it: no rate is known for its day, it is
- *   dated out of bounds, or too large to be exact
+ * @throws ApiError 422 where booking would refuse any of it: no rate is known for its day, its date
+ *   is out of bounds, or its amount is too large to be exact
  */
 export function normalize(
   event: IngestEvent,
@@ -33,7 +33,7 @@ export function normalize(
   const nothing = { amountMinor: 0n, currency: baseCurrency, at: receivedAt, provisional: false };
   const named = amountOf(event, facts, receivedAt) ?? nothing;
   const own = quoteOf(named.currency, named.at);
-  // What moves no money needs no rate of its own; one that is known is shown.
+  // What moves no money needs no rate; a known one is shown.
   const reported = own === null && !movesMoney(event) ? nothing : named;
   const quote = own ?? quoteOf(reported.currency, reported.at);
   if (quote === null) throw refusal({ ok: false, reason: "fx_rate_missing", ...reported }, event);
@@ -62,7 +62,7 @@ interface Call {
   readonly service: Pick<IngestService, "rates">;
 }
 
-/** Of what is kept and not booked: no money moves, so no rate is needed. */
+/** For what is kept and not booked: no money moves, so no rate is needed. */
 export function notBooked(
   mirrorOf: ProviderToken,
   baseCurrency: string,
@@ -77,7 +77,7 @@ export function notBooked(
   };
 }
 
-/** With the rates and bounds booking will have: it reads the same facts from the sealed bytes. */
+/** Checks the rates and bounds that booking will apply to the same facts. */
 function refuseUnbookable(
   event: IngestEvent,
   facts: readonly DecodedFact[],
@@ -96,10 +96,10 @@ function refuseUnbookable(
   }
 }
 
-/** 422 that may pass: the list of that day can perhaps be fetched (stamped.ts). */
+/** 422 that may pass: that day's list can perhaps be fetched (stamped.ts). */
 export class RateMissing extends ApiError {
   readonly currency: string;
-  /** Whose quote counts, ms since 1970. */
+  /** The moment whose quote counts, ms since 1970. */
   readonly at: number;
 
   constructor(message: string, param: string | undefined, asked: { currency: string; at: number }) {
@@ -139,7 +139,7 @@ function wordsOf(refused: Unconvertible): readonly [code: string, field: string,
 interface Reported {
   readonly amountMinor: bigint;
   readonly currency: string;
-  /** Whose quote counts, ms since 1970. */
+  /** The moment whose quote counts, ms since 1970. */
   readonly at: number;
   /** A refund or dispute is booked at its sale's rate, which decides later. */
   readonly provisional: boolean;

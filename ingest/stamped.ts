@@ -1,7 +1,7 @@
 /**
- * The events of a call under its receipt time. Where a rate is missing the day's list is asked for
- * first (`definitions.md`, Money and rates), and the call is stamped again when it came: the
- * figures of others do not wait for a list.
+ * The events of a call under its receipt time. Where a rate is missing, the day's list is fetched
+ * first (`definitions.md`, Money and rates) and the call is stamped again, so that others' figures
+ * do not wait for a list.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Receipt } from "../stores/watermark/in-flight-receipts.js";
@@ -13,7 +13,7 @@ import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./even
 import { type Line, planLines, type Source } from "./lines.js";
 import type { IngestService } from "./append-sealed.js";
 
-/** How long an ingest call waits for such days; they come behind its refusal. */
+/** How long an ingest call waits for such lists; later ones come after its refusal. */
 const ingestRatesMsMax = 5_000;
 
 export interface StampingEndpoint {
@@ -30,7 +30,7 @@ export interface Stamped {
   readonly lines: readonly Line[];
 }
 
-/** @throws when the world fails; then no receipt is left */
+/** @throws when a store is unavailable; then no receipt is left */
 export async function stamped(
   endpoint: StampingEndpoint,
   access: Access,
@@ -77,8 +77,8 @@ async function stampedNow(
 }
 
 /**
- * What was answered before gets the same answer, by the rate there was then: a newer list may have
- * ended it since (`schemas/money/rates.ts`).
+ * A repeated call gets its earlier answer, by the rate of that time: a newer list may have ended it
+ * since (`schemas/money/rates.ts`).
  */
 async function withRepeats(
   { receipts }: StampingEndpoint,
@@ -108,7 +108,7 @@ async function withRepeats(
   return lines.map((line) => answered.get(line) ?? line);
 }
 
-/** The list is on its way, or will be when the call comes again. */
+/** The list is being fetched, or will be when the call is repeated. */
 function later({ code, message, param }: UnpricedEvent) {
   return unprocessable(code, `${message} It may be in a moment: try again.`, param);
 }

@@ -46,7 +46,8 @@ export function webhookRoute(
     let verdict = "error";
     let known: Integration | null = null;
     try {
-      // 1. Whose URL is it? Guessing tokens meets 404 and the limit on refused calls.
+      // 1. Find the integration of the URL. Guessing tokens meets 404 and the limit on refused
+      // calls.
       const integration = await service.integrations.byToken(String(ctx.params.token));
       if (integration === null) throw notFound("webhook_unknown", "This webhook URL is not known.");
       known = integration;
@@ -64,7 +65,7 @@ export function webhookRoute(
     }
   };
 
-  /** The caller learns the code only: who forges a call need not know how far it came. */
+  /** The caller gets only the code: a forger need not know how far the call came. */
   function reportRefusal({ code, detail }: NotBelieved, ctx: Context, known: Integration | null) {
     const suppressed = refusalsLogged.turn(detail);
     if (suppressed === null) return;
@@ -105,13 +106,13 @@ async function receive(
   // 2. The untouched bytes, bounded: what is signed is exactly what is sealed below.
   const body = await bytesOf(provider, ctx);
 
-  // 3. Before anything is read into the body: did the provider send it? A forged call costs one
-  //    HMAC and never reaches the log.
+  // 3. Verify before anything is read into the body. A forged call costs one HMAC and never reaches
+  // the log.
   const delivery = { headers: headersOf(ctx), body };
   const verdict = await verdictOn(provider, delivery, integration);
   if (!verdict.ok) throw refusalOf(verdict);
 
-  // 4. One meaning only, and an identity: every redelivery gets the same event id.
+  // 4. Read its meaning and identity: every redelivery gets the same event id.
   const heading = headingOf(provider, bodyOf(provider, body), delivery);
   if (heading === null) {
     throw unprocessable("event_unrecognized", `This is no event of ${provider.token}.`);
@@ -120,10 +121,10 @@ async function receive(
   const environment = environmentOf(heading, provider, integration);
   const event_id = eventId(workspace, environment, provider.token, heading.nativeId);
 
-  // 5. Stamped now: no figure is final (`complete_to`) past this moment until it is settled.
+  // 5. Stamp it: no figure is final (`complete_to`) past this moment until it is settled.
   const receipt = service.watermark.receive(workspace);
   await settledAfter(receipt, () => {
-    // 6. Sealed, and durable. If this fails the provider gets 503 and sends it again.
+    // 6. Seal and append it. If this fails the provider gets 503 and sends it again.
     const meta = {
       event_id,
       workspace,
@@ -158,7 +159,7 @@ async function bytesOf(provider: Provider, ctx: Context): Promise<Buffer> {
   return readBytes(ctx, limits.bodyBytesMax);
 }
 
-/** Where the provider separates them, what contradicts the integration is a reject of its own. */
+/** Where the provider separates environments, a contradiction to the integration is a reject. */
 function environmentOf(
   { sandbox }: Heading,
   { separatesEnvironments: separates }: Provider,
@@ -168,7 +169,9 @@ function environmentOf(
   return sandbox ? "test" : "live";
 }
 
-/** @throws ApiError 503 while keys the provider publishes cannot be fetched, 500 when it fails */
+/**
+ * @throws ApiError 503 while published keys of the provider cannot be fetched, 500 when it fails
+ */
 async function verdictOn(
   provider: Provider,
   delivery: Delivery,
@@ -183,8 +186,8 @@ async function verdictOn(
 }
 
 /**
- * Without its heading an event has no id, and so cannot be kept as a reject: under another one, its
- * redelivery would count twice. The provider is answered 500 and sends it again.
+ * Without its heading an event has no id, and cannot be kept as a reject: under another id, its
+ * redelivery would count twice. So the provider gets 500 and sends it again.
  * @throws ApiError 500
  */
 function headingOf(provider: Provider, body: unknown, { headers }: Delivery): Heading | null {

@@ -1,6 +1,6 @@
 /**
- * Like `Promise.all`, but if one fails, the others end first: when the caller sees the failure,
- * none of them is still running.
+ * Like `Promise.all`, but if one fails, the others end first, so that none is still running when
+ * the caller sees the failure.
  * @throws the first failure in the order of `works`
  */
 export async function allEnded(works: readonly Promise<unknown>[]): Promise<void> {

@@ -1,4 +1,7 @@
-/** Look-ups that are asked for one by one at the same time, and answered by few statements. */
+/**
+ * Collects look-ups that are requested one by one at the same time, and answers them by few
+ * statements.
+ */
 import { chunksBySize } from "./chunk.js";
 
 interface Asked<Answer> {
@@ -15,7 +18,7 @@ export class AskedTogether<Answer> {
     private readonly look: (keys: readonly string[]) => Promise<(key: string) => Answer>,
   ) {}
 
-  /** Together with what else is asked for until all that runs now has ended. */
+  /** Joins the look-ups that are requested in the same turn of the event loop. */
   ask(key: string): Promise<Answer> {
     return new Promise((settle) => {
       this.#asked.push({ key, settle });

@@ -1,4 +1,6 @@
-/** `items` in order, in lists whose sizes add up to `sizeMax` at the most, or of a single item. */
+/**
+ * `items` in order, in lists whose sizes add up to `sizeMax` at most, or of a single larger item.
+ */
 export function* chunksBySize<Item>(
   items: Iterable<Item>,
   sizeMax: number,

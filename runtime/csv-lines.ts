@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { parse } from "csv-parse";
 
 export interface CsvLine {
-  /** Of the file, from 1; where the record ends, when a quoted text goes over several lines. */
+  /** In the file, from 1; the last line of a record whose quoted text has several. */
   readonly line: number;
   readonly cells: readonly string[];
 }
@@ -11,11 +11,14 @@ export interface CsvLine {
 interface Reading {
   readonly delimiter: string;
   readonly lineBytesMax: number;
-  /** What is quoted wrongly is read as it stands, and reported by its number of cells. */
+  /** Wrong quotes are read as they stand, and show by the number of cells. */
   readonly isLenient?: boolean;
 }
 
-/** Its first line, too. @throws what the source or the parser throws */
+/**
+ * The first line, too.
+ * @throws what the source or the parser throws
+ */
 export async function* csvLines(
   source: Readable,
   { delimiter, lineBytesMax, isLenient = false }: Reading,

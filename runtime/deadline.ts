@@ -4,8 +4,8 @@
  */
 
 /**
- * Runs `work` with a signal that fires after `ms`, or when `stopping` does; the rest of either ends
- * with the work.
+ * Runs `work` with a signal that fires after `ms`, or when `stopping` does; both are cleaned up
+ * when the work ends.
  */
 export async function withDeadline<T>(
   ms: number,
@@ -28,7 +28,7 @@ export async function withDeadline<T>(
 }
 
 /**
- * Waits no longer, though the work may go on.
+ * Stops waiting, although the work may go on.
  * @throws what `working` throws, or that it took too long
  */
 export async function answered<T>(
@@ -44,7 +44,7 @@ export async function answered<T>(
       onLate();
     }, msMax);
   });
-  // When it is late, nobody hears how it ended.
+  // A late failure interests nobody.
   working.catch(() => undefined);
   try {
     return await Promise.race([working, late]);

@@ -1,15 +1,15 @@
 /**
- * Answers of a slow look-up, kept a while, misses too: bounded in time (a change is seen after
- * `ttlMs` at the latest) and in number.
+ * Caches answers of a slow look-up, misses too: bounded in time (a change is seen within `ttlMs`)
+ * and in number.
  */
 import { LRUCache } from "lru-cache";
 export interface CacheOptions<V> {
   readonly ttlMs: number;
-  /** ms, from the beginning of its look-up, for what is dear to look up; left out: `ttlMs`. */
+  /** ms from the beginning of the look-up, for expensive values; default: `ttlMs`. */
   readonly ttlMsOf?: (value: V) => number;
   readonly entriesMax: number;
   load(key: string): Promise<V>;
-  /** ms by a clock that is never set: one set back would keep what is old for all that time. */
+  /** ms by a clock that is never set: one set back would keep old answers for all that time. */
   readonly elapsed?: () => number;
 }
 
@@ -40,7 +40,7 @@ export class ExpiringCache<V> {
     return value;
   }
 
-  /** What changed in this process is seen at once. */
+  /** Makes changes in this process visible at once. */
   clear(): void {
     this.#entries.clear();
   }

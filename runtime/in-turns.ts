@@ -1,7 +1,7 @@
-/** Long work in turns with everything else that waits for the event loop. */
+/** Long work that yields to everything else on the event loop. */
 import { setImmediate } from "node:timers/promises";
 
-/** Work without a pause delays every call and every socket this long. */
+/** How long work may run without a pause, which delays every call and every socket. */
 const turnMsMax = 10;
 const itemsPerLook = 32;
 
@@ -15,7 +15,7 @@ export async function mapInTurns<Item, Result>(
   return results;
 }
 
-/** Takes each item, yielding to the event loop in between, also where items are work to make. */
+/** Takes each item, yielding to the event loop in between, even where items are made on demand. */
 export async function inTurns<Item>(
   items: Iterable<Item>,
   take: (item: Item) => void,

@@ -1,6 +1,6 @@
 /**
- * Limits log lines for errors that many calls have in common, for example while a server is away:
- * one line per interval.
+ * Limits log lines for errors that many calls share, for example while a server is unavailable: one
+ * line per interval.
  */
 export class LogThrottle {
   readonly #reported = new Map<string, { readonly at: number; suppressed: number }>();
@@ -12,8 +12,8 @@ export class LogThrottle {
   ) {}
 
   /**
-   * @param what one of a few kinds @returns how many were not reported since the last one was;
-   * null: nor is this one to be reported
+   * @param what one of a few kinds
+   * @returns how many were not logged since the last one; null: this one is not to be logged either
    */
   turn(what: string): number | null {
     const now = this.elapsed();

@@ -1,4 +1,4 @@
-/** The log: a readable line each on a terminal, JSON lines for machines everywhere else. */
+/** The log: readable lines on a terminal, JSON lines everywhere else. */
 import { isatty } from "node:tty";
 import {
   destination as fileDescriptor,
@@ -12,7 +12,7 @@ import pretty from "pino-pretty";
 export type { Logger };
 
 export interface LogPlace {
-  /** What this process does, by name; in every line. */
+  /** The process's role; in every line. */
   readonly role?: string;
   /** Standard output (1), or standard error (2) where the output is a command's own words. */
   readonly descriptor?: 1 | 2;
@@ -28,11 +28,11 @@ export function createLogger(level: string, place: LogPlace = {}): Logger {
     base: { ...(role === undefined ? {} : { role }), pid: process.pid },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // What the embedded Postgres hangs on its errors: the values of the statement.
+    // The embedded Postgres attaches the values of the statement to its errors.
     redact: { paths: ["err.params"], remove: true },
   };
   if (destination !== undefined) return pino(options, destination);
-  // By this thread: what another writes can come after later lines, or be lost when we end.
+  // Synchronous: lines of another thread could come late, or be lost at the end.
   if (!isatty(descriptor)) return pino(options, fileDescriptor({ dest: descriptor, sync: true }));
   return pino(options, readableLines(level, descriptor));
 }

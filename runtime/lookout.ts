@@ -1,11 +1,11 @@
 /**
- * How often a store is searched for work that is mostly not there: often while there is some or
- * news of it, else rarely. What other processes note there is not announced here, so beside them
- * it is always often.
+ * How often a store is searched for work that is mostly absent: often while there is some or news
+ * of it, else rarely. Other processes' news is not announced here, so beside them it is always
+ * often.
  */
 import { setTimeout as pause } from "node:timers/promises";
 
-/** Announces work inside this process, to all who look for it. */
+/** Announces work inside this process to all who look for it. */
 export class News {
   count = 0;
   readonly #waiting = new Set<() => void>();
@@ -15,7 +15,7 @@ export class News {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Calls `wake` at the next announcement, until what this returns is called. */
+  /** Calls `wake` at each announcement; returns what ends that. */
   listen(wake: () => void): () => void {
     this.#waiting.add(wake);
     return () => void this.#waiting.delete(wake);
@@ -27,7 +27,7 @@ export interface LookoutOptions {
   readonly calmEveryMs: number;
 }
 
-/** How long after the last news, or the last work, it is looked for often. */
+/** How long it looks often after the last news or work. */
 const busyMs = 15_000;
 
 export class Lookout {
@@ -43,7 +43,7 @@ export class Lookout {
     this.found();
   }
 
-  /** There was work: more may follow. */
+  /** There was work, so more may follow. */
   found(): void {
     this.#busyUntil = this.elapsed() + busyMs;
   }

@@ -2,17 +2,17 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import { limits } from "../config.js";
 
-/** Booking takes fractions of a second, or as long as what it waits for is away. */
+/** Booking takes fractions of a second, or as long as a store it waits for is unavailable. */
 const delayBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800];
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** The runtime's own metrics (`process_…`, `nodejs_…`) keep the names their library gives them. */
+/** The runtime's own metrics (`process_…`, `nodejs_…`) keep their usual names. */
 const prefix = "revenue_";
-/** What stands for the labels of a metric that has as many series as it may have. */
+/** The label value of further series once a metric has its maximum. */
 const other = "other";
 
 type Labels<Name extends string> = Readonly<Record<Name, string>>;
 
-/** Each adds to one series; beyond `metricSeriesMax` of them to one with all labels `other`. */
+/** Adds to one series; beyond `metricSeriesMax` to the one labelled `other`. */
 interface Count<Name extends string> {
   inc(labels: Labels<Name>): void;
 }
@@ -23,24 +23,24 @@ interface Durations<Name extends string> {
 export interface Metrics {
   readonly registry: Registry;
   readonly requestSeconds: Durations<"route" | "method" | "status">;
-  /** Every webhook call by what became of it: `taken`, or the code of its refusal. */
+  /** Every webhook call by outcome: `taken`, or the code of its refusal. */
   readonly webhooks: Count<"provider" | "verdict">;
   readonly ingested: Count<"verdict">;
-  /** Calls of endpoints that members gave: taken, failed. */
+  /** Calls of members' endpoints: taken, failed. */
   readonly webhookCalls: Count<"outcome">;
   /** Questions to providers' APIs: answered, refused, trouble. */
   readonly questions: Count<"provider" | "outcome">;
-  /** By what became of them: `whole`, `cut_short` by us, `left` by the caller. */
+  /** By outcome: `whole`, `cut_short` by us, `left` by the caller. */
   readonly exports: Count<"table" | "outcome">;
   /** Messages about firings: `sent`, or one try `failed`. */
   readonly alertMessages: Count<"channel" | "outcome">;
   /** From the call of `append` until the records are durable. */
   readonly appendSeconds: Histogram;
-  /** Events a consumer failed on by themselves: listed as rejects, the others went on. */
+  /** Events on which a consumer failed: listed as rejects, the others went on. */
   readonly internalErrors: Count<"group">;
-  /** By event, from its receipt until the figures that rest on it are published. */
+  /** By event, from its receipt until its figures are published. */
   readonly bookingDelaySeconds: Durations<"figures">;
-  /** A gauge of one label, whose values are asked for when somebody looks. */
+  /** A gauge of one label, whose values are read on demand. */
   gauge(
     name: string,
     help: string,
@@ -96,7 +96,7 @@ export function createMetrics(seriesMax: number = limits.metricSeriesMax): Metri
       registers: [],
       async collect() {
         this.reset();
-        // What cannot be asked now is left out; all else is of use most of all then.
+        // What cannot be read now is left out; the rest is most useful then.
         const series = await read().catch(() => []);
         for (const { labels, value } of series.slice(0, seriesMax)) this.set(labels, value);
       },

@@ -6,7 +6,7 @@ export function compare<Value extends string | bigint>(one: Value, other: Value)
   return one < other ? -1 : 1;
 }
 
-/** How many come first, of items of which those that come first stand first. */
+/** How many items come first; these stand first already. */
 export function placeIn<Item>(items: readonly Item[], comesFirst: (item: Item) => boolean): number {
   let [from, to] = [0, items.length];
   while (from < to) {

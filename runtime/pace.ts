@@ -1,14 +1,14 @@
 /**
- * How often work is done that costs much the same for little as for much, such as an insert: at
- * once when none was done lately, then so rarely that it takes no more than its share of the time.
- * The engine shares its processors with others, so a slow one is asked less often.
+ * Paces work that costs much the same for little as for much, such as an insert: at once when none
+ * was done lately, then so rarely that it takes no more than its share of the time. The engine
+ * shares its processors with others, so a slow one is asked less often.
  */
 export interface PaceOptions {
   /** The share of time the work may take, up to 1. */
   readonly shareMax: number;
-  /** While somebody waits for its result; left out: all of the time. */
+  /** The share while somebody waits for its result; default: all of the time. */
   readonly hurriedShareMax?: number;
-  /** Work that took long, because a store was away, is no reason to rest long. */
+  /** Work that took long because a store was unavailable is no reason to rest long. */
   readonly restMsMax: number;
 }
 
@@ -43,13 +43,13 @@ export class Pace {
     this.#isHurried = false;
   }
 
-  /** Somebody waits for the next one. */
+  /** Called when somebody waits for the next one. */
   hurry(): void {
     this.#isHurried = true;
     this.#wake();
   }
 
-  /** From now on nothing waits. */
+  /** Nothing waits from now on. */
   close(): void {
     this.#isClosed = true;
     this.#wake();

@@ -1,4 +1,4 @@
-/** Where the project's own files lie: the same from the sources and from any build folder. */
+/** Finds the project's own files, from the sources and from any build folder. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** What has to work for this process to be of use: asked by `/readyz`, registered by name. */
+/** The checks of `/readyz`, registered by name: what has to work for this process to be of use. */
 import { answered } from "./deadline.js";
 
 const checkMsMax = 2_000;
@@ -18,9 +18,8 @@ export class Readiness {
   }
 
   /**
-   * What does not work now, by name, with the reason where it may be shown. Anybody may ask: who
-   * asks while others do shares their answer, so that a thousand calls ask the backends no more
-   * than one.
+   * What does not work now, by name, with the reason where it may be shown. Anybody may ask, so
+   * simultaneous callers share one answer.
    */
   failing(): Promise<string[]> {
     this.#asking ??= this.#ask().finally(() => {

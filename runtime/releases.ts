@@ -1,6 +1,6 @@
 /**
- * What was acquired registers its release on the same line, so stopping is written with starting.
- * (The idea is graphile-worker's `withReleasers`.)
+ * Whatever is acquired registers its release on the same line. (The idea is graphile-worker's
+ * `withReleasers`.)
  */
 import type { Logger } from "./logger.js";
 
@@ -15,8 +15,8 @@ export class Releases {
   }
 
   /**
-   * Runs every release once, the last acquired first, also when some fail; then throws the first
-   * failure. What is registered while releasing is released too. A second call joins the first.
+   * Runs every release once, the last acquired first, even if some fail; then throws the first
+   * failure. What is registered meanwhile is released, too. A second call joins the first.
    */
   release(): Promise<void> {
     this.#running ??= this.#releaseAll();

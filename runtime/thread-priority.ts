@@ -1,4 +1,4 @@
-/** Which thread of this process goes first where they want more processors than there are. */
+/** Which thread of this process goes first when processors are scarce. */
 import { readdir } from "node:fs/promises";
 import { getPriority, setPriority } from "node:os";
 
@@ -7,9 +7,9 @@ const yieldingBy = 5;
 const niceMax = 19;
 
 /**
- * The main thread answers every call and hands every batch on. It goes before the threads that are
- * there by now as its equals, and before those they start, which inherit it (Linux: setpriority(2)
- * takes a thread). On other systems, and where it is refused, nothing changes.
+ * The main thread answers every call and passes every batch on. It goes before the present threads
+ * and those they start, which inherit it (Linux: setpriority(2) takes a thread). On other systems,
+ * and where it is refused, nothing changes.
  */
 export async function favourMainThread(): Promise<void> {
   const own = getPriority();
@@ -18,7 +18,7 @@ export async function favourMainThread(): Promise<void> {
   }
 }
 
-/** By their ids; none where there is no such list. */
+/** Their ids; none where there is no such list. */
 async function threads(): Promise<number[]> {
   try {
     return (await readdir("/proc/self/task")).map(Number);
@@ -29,14 +29,14 @@ async function threads(): Promise<number[]> {
 
 function lower(thread: number, from: number): void {
   try {
-    // The engine has put one or the other where it wants it.
+    // The engine has set the others itself.
     if (getPriority(thread) === from) setPriority(thread, Math.min(from + yieldingBy, niceMax));
   } catch {
-    // It has ended, or may not be moved: it runs as it did.
+    // It has ended, or may not be changed.
   }
 }
 
-/** Of a thread that works for the main one, by itself (Linux: 0 is the thread that calls). */
+/** Called by a thread that works for the main one (Linux: 0 is the calling thread). */
 export function yieldToMainThread(): void {
   if (process.platform === "linux") lower(0, getPriority());
 }

@@ -7,11 +7,10 @@ import type { Logger } from "./logger.js";
 export interface Waiting {
   readonly waitsMsMax: number;
   readonly pauseMs: number;
-  /** The process is to stop. */
   readonly stopping?: AbortSignal | undefined;
 }
 
-/** Not what is over by the next try. */
+/** Not what passes by the next try. */
 const reportedAtTry = 3;
 
 /**

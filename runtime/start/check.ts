@@ -1,6 +1,6 @@
 /**
- * `npm start -- check`: what answers at the servers that are configured, and whether their users
- * may do what is needed there. Makes nothing.
+ * `npm start -- check`: whether the configured servers answer, and their users have the rights they
+ * need. Makes nothing.
  */
 import { type Config, ConfigError } from "../../config.js";
 import type { LogUse } from "../../stores/log/log.js";

@@ -40,7 +40,7 @@ interface Backends {
   readonly postgres: Postgres;
 }
 
-/** Reads ask, too: they cannot be told from writes. */
+/** Reads check, too, because they look the same as writes. */
 function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
   const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
     query: async <T>(text: string, values?: readonly unknown[]) => {
@@ -53,7 +53,7 @@ function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
     transaction: (run, options) =>
       postgres.transaction(async (sql) => {
         const result = await run(checked(sql));
-        // What it wrote is rolled back, which is right at any time; a commit is not.
+        // A rollback is always right; a commit is not.
         sole.check();
         return result;
       }, options),

@@ -7,7 +7,7 @@ import { storeFolders } from "../../stores/data-folder.js";
 
 const productName = "Revenue";
 
-/** Said while it starts, so that nobody waits without knowing for what. */
+/** Said during the start, so that people know what they wait for. */
 const startSteps = {
   database: "Preparing the database…",
   log: "Opening the log of events…",
@@ -42,11 +42,11 @@ export interface Greeted {
   readonly url: string;
   /** Null: all stores are servers. */
   readonly dataFolder: string | null;
-  /** Files with secrets that this start made. */
+  /** Secrets that this start made, as files. */
   readonly made: readonly string[];
   /** Null: the installation has an owner. */
   readonly setupToken: string | null;
-  /** How a shell names the administrator token. */
+  /** The administrator token as a shell writes it. */
   readonly adminToken: string;
 }
 

@@ -1,7 +1,6 @@
 /**
- * At start the stores prove that they belong together and that none has lost its contents: each
- * holds traces of the others. A store that was lost is otherwise indistinguishable from a new one,
- * and the service would answer with figures that lack what it held.
+ * At start the stores prove that they belong together and have kept their contents: each holds
+ * traces of the others. A lost store looks like a new one, and figures would lack what it held.
  */
 import { join } from "node:path";
 import type { Config } from "../../config.js";
@@ -14,7 +13,7 @@ import type { Log } from "../../stores/log/log.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { groups } from "../../stores/watermark/watermark.js";
 
-/** Rows or records are missing, or are another installation's; the message says what to do. */
+/** Rows or records are missing, or belong to another installation; the message says what to do. */
 export class RowsLost extends Error {
   override readonly name = "RowsLost";
 }
@@ -86,7 +85,7 @@ async function refuseForeign(
   );
 }
 
-/** What was journaled lies on the log, or did until retention removed it: below its end. */
+/** What was journaled is on the log, or was until retention removed it: below its end. */
 async function refuseShortLog({ config, log }: Stores, clickhouse: ClickHouse): Promise<void> {
   const rows = await clickhouse.rows<{ partition: number; newest: string }>(
     "SELECT partition, toString(max(offset)) AS newest FROM raw_events GROUP BY partition",
@@ -102,7 +101,7 @@ async function refuseShortLog({ config, log }: Stores, clickhouse: ClickHouse): 
   );
 }
 
-/** Where tables and log are both new, the settings still say that events were taken. */
+/** Where tables and log are both new, the settings still show that events were taken. */
 async function refuseEmptyLog({ config, log, postgres }: Stores): Promise<void> {
   const isEmpty = async () => (await log.ends(topics.raw)).every((end) => end === 0n);
   if (!(await isEmpty())) return;
@@ -133,7 +132,7 @@ async function refuseBrokenParts({ config }: Stores, clickhouse: ClickHouse): Pr
   }
 }
 
-/** None where a server's user may not see them: it needs no such right for anything else. */
+/** Empty where a server's user may not see them, a right needed for nothing else. */
 async function brokenParts(node: ClickHouse["nodes"][number]): Promise<string[]> {
   try {
     const parts = await node.rows<{ part: string }>(
@@ -158,10 +157,10 @@ async function brokenParts(node: ClickHouse["nodes"][number]): Promise<string[]>
 }
 
 /**
- * The journal has a row for each event its group has passed, but for those that still wait for
- * their provider's API, which lie on a topic of their own once they were normalized. Rows of events
- * that retention removed only add to what there is. A few may be missing without a loss: of events
- * that were read twice with other credentials, or that a replica has yet to fetch.
+ * The journal has a row for each event its group has passed, except those that wait for their
+ * provider's API, which lie on a topic of their own once they were normalized. Rows of events that
+ * retention removed only add. A few rows may be missing without a loss: of events that were read
+ * twice with other credentials, or that a replica has yet to fetch.
  */
 async function refuseShortJournal({ config, log }: Stores, clickhouse: ClickHouse): Promise<void> {
   const journaled = await log.committed(topics.raw, groups.journal);
@@ -169,7 +168,7 @@ async function refuseShortJournal({ config, log }: Stores, clickhouse: ClickHous
   const begins = await log.earliest(topics.raw);
   const completed = await log.committed(topics.incomplete, groups.complete);
   const incomplete = await log.ends(topics.incomplete);
-  // Not below 0: a topic that was made anew ends before what its group has committed.
+  // Not below 0: a new topic ends before what its group has committed.
   const waiting = sum(incomplete.map((end, at) => larger(end - (completed[at] ?? 0n), 0n)));
   const passed = journaled.map((offset, at) => smaller(offset, normalized[at] ?? 0n));
   const kept = sum(passed.map((offset, at) => larger(offset - (begins[at] ?? 0n), 0n)));

@@ -1,4 +1,4 @@
-/** Where the books lie when the log is Kafka: in DATABASE_URL, or in databases of their own. */
+/** Opens the books when the log is Kafka: in DATABASE_URL, or in databases of their own. */
 import { type Config, ConfigError } from "../../config.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -18,7 +18,7 @@ interface Opening {
   readonly releases: Releases;
   readonly logger: Logger;
   readonly stopping?: AbortSignal | undefined;
-  /** No role here books or audits: it starts and goes on without the databases. */
+  /** No role here books or audits, so it starts and works without the databases. */
   readonly isUnused?: boolean | undefined;
 }
 
@@ -55,7 +55,7 @@ interface Place {
 }
 const allBooks: Place = { place: 0, places: 1 };
 
-/** At the first start it is written down, and the same ever after. */
+/** Written at the first start, and checked ever after. */
 async function claimPlace(database: Postgres, name: string, own: Place): Promise<void> {
   await database.query(
     "INSERT INTO book_place (place, places) VALUES ($1, $2) ON CONFLICT DO NOTHING",

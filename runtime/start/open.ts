@@ -58,21 +58,21 @@ export interface OpenedService {
 interface OpenOptions {
   readonly logger: Logger;
   readonly releases: Releases;
-  /** For the command that goes on with a restore; anything else refuses what it left half done. */
+  /** For the command that continues a restore; anything else refuses a half-done one. */
   readonly restoring?: boolean;
-  /** For a replay, which makes rows that are missing again. */
+  /** For a replay, which makes missing rows again. */
   readonly replaying?: boolean;
-  /** No other process may have it open, on servers too. */
+  /** No other process may have it open, on servers either. */
   readonly alone?: boolean;
-  /** It must be there already: none is made. */
+  /** It must exist already. */
   readonly existing?: boolean;
   /** Nothing here reads or writes figures. */
   readonly withoutClickHouse?: boolean;
   /** Nothing here books or audits. */
   readonly withoutState?: boolean;
-  /** What its user on Kafka needs the rights for; left out: nobody looks whether it has them. */
+  /** What its user on Kafka needs rights for; left out: they are not checked. */
   readonly logUse?: LogUse | undefined;
-  /** The process is to stop: what was not begun yet is not opened any more. */
+  /** The process is to stop: nothing further is opened. */
   readonly stopping?: AbortSignal | undefined;
   readonly onStep?: (step: StartStep) => void;
 }
@@ -108,7 +108,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
   const onOthers = (why: OthersRun): void => endProcess(logger, why);
   const here = { process: own, postgres, logger, releases, onOthers };
   const sole = given.alone && log.shared ? await takeExclusiveLease(here) : null;
-  // Before anything else is waited for: a start is seen by who must be alone, and sees it.
+  // First, because a command that must be alone and a start have to see each other.
   const receipts = log.shared
     ? await openSharedReceipts({ ...here, config, now: Date.now })
     : await openLocalReceipts({ postgres, logger, config }, releases);
@@ -159,7 +159,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
     readiness,
     adminToken,
     releases,
-    // As URLs are: /V1/ is another path than /v1/.
+    // As in URLs: /V1/ is another path than /v1/.
     router: new Router({ sensitive: true }),
     upgrades: new Map(),
   };
@@ -168,7 +168,7 @@ export async function openService(config: Config, given: OpenOptions): Promise<O
 
 const processNameLength = 20;
 
-/** At once, wherever it is: what it would go on with might be counted twice beside others. */
+/** At once, because what it would continue might be counted twice. */
 function endProcess(logger: Logger, { message }: OthersRun): never {
   logger.fatal(message);
   process.exit(2);
@@ -208,7 +208,7 @@ function openSecrets(
     releases.push("data folder", folder.unlock);
     return folder;
   }
-  // Without a folder of its own a process has nowhere to keep what it would make up.
+  // Without a folder of its own a process cannot keep secrets that it makes.
   const { VAULT_ENCRYPTION_KEY: vaultKey, ADMIN_TOKEN: adminToken } = config;
   if (vaultKey === undefined || adminToken === undefined) {
     throw new ConfigError([

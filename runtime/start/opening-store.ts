@@ -1,16 +1,16 @@
 /**
- * An engine that meets damaged files may say so in a way that names neither, or end the process
- * without a word. So what is being opened is written down beside it until it is open.
+ * An engine that meets damaged files may report them without naming them, or end the process
+ * without a word. So what is being opened is noted beside it until it is open.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { DataFolderRefused, storeFolders } from "../../stores/data-folder.js";
 
-/** What brings the log or the settings back. */
+/** How to bring the log or the settings back. */
 export const restoreAll =
   "restore a backup into an empty DATA_DIR: npm run ops -- restore --from <backup>";
-/** What brings the tables back. */
+/** How to bring the tables back. */
 export const replayAll = "move it away and make it again from the log: npm run ops -- replay";
 
 const markFile = "opening";
