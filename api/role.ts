@@ -27,6 +27,7 @@ import { accountsRoute } from "./accounts/route.js";
 import { cohortsRoute } from "./cohorts/route.js";
 import { countriesRoute } from "./countries/route.js";
 import { movementsRoute } from "./movement-series/route.js";
+import { failedPaymentsRoute } from "./failed-payments/route.js";
 import { mcpRoute } from "./mcp/route.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
@@ -72,6 +73,7 @@ const readRoutes = [
   summaryRoute,
   ratesRoute,
   trialsRoute,
+  failedPaymentsRoute,
   productsRoute,
   transactionsRoute,
   transactionRoute,

@@ -78,7 +78,7 @@ export const announcedLatest = Date.parse(announcedBefore) - 1;
 
 /**
  * A moment of a fact that is none it may be dated at, or null: all are from `earliest` to `latest`,
- * but what a subscription is worth may lie ahead, since it comes true by itself.
+ * but what a subscription is worth, or that it ended, may lie ahead, since it comes true by itself.
  */
 export function misdated(
   { happenedAt, body }: { readonly happenedAt: number; readonly body: FactBody },
@@ -89,7 +89,7 @@ export function misdated(
   const [own, last] =
     "Subscription" in body
       ? [announcedSteps(body.Subscription).map(({ at }) => at), announcedLatest]
-      : [momentsIn(body), latest];
+      : [momentsIn(body), "Standing" in body ? announcedLatest : latest];
   return [happenedAt].find(isOutside(latest)) ?? own.find(isOutside(last)) ?? null;
 }
 

@@ -63,32 +63,6 @@ export const definitions = {
     text: "What a customer brings before leaving, at the ARPA and the monthly churn shown.",
     formula: "ARPA ÷ customer churn",
   },
-  trialsStarted: {
-    name: "Trials started",
-    text:
-      "Subscriptions whose free trial began in the time shown, each once, in the month of its " +
-      "first one. All parts of it are of these.",
-  },
-  trialsConverted: {
-    name: "Trials converted",
-    text: "Of those, the ones that came to a paid period up to now.",
-  },
-  trialsLost: {
-    name: "Trials lost",
-    text: "Of those, the ones that ended or expired without a paid period.",
-  },
-  trialsOpen: {
-    name: "Trials open",
-    text: "Of those, the ones that are neither converted nor lost yet.",
-    formula: "started − converted − lost",
-  },
-  trialConversion: {
-    name: "Trial conversion",
-    text:
-      "How many of the trials that began in the time shown came to a paid period up to now. " +
-      "Open ones may still raise it.",
-    formula: "trials converted ÷ trials started",
-  },
   revenue: {
     name: "Revenue",
     text:

@@ -17,7 +17,9 @@ import {
   recordedMovementsAnswer,
   recordedMovementsQueryParameters,
 } from "../recorded-movements/schema.js";
-import { trialsAnswer, trialsQueryParameters } from "../trials/schema.js";
+import { failedPaymentsAnswer } from "../failed-payments/schema.js";
+import { startedQueryParameters } from "../started/schema.js";
+import { trialsAnswer } from "../trials/schema.js";
 import { whatChangedAnswer, whatChangedQueryParameters } from "../what-changed/schema.js";
 import { mrrCompareAnswer, mrrCompareQueryParameters } from "../mrr-compare/schema.js";
 import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/schema.js";
@@ -116,10 +118,18 @@ export const operations: readonly Operation[] = [
   metric(
     "trials",
     "Free trials by month of start: converted, lost, open",
-    trialsQueryParameters,
+    startedQueryParameters,
     trialsAnswer,
     "One for each subscription, begun at its first trial. `provider` is the only filter: a trial " +
       "has no product, no currency and no country.",
+  ),
+  metric(
+    "failed-payments",
+    "Failed payments by month of start: recovered, lost, open; churn by its reason",
+    startedQueryParameters,
+    failedPaymentsAnswer,
+    "A payment fails from when the provider first says so of a subscription with MRR. " +
+      "`provider` is the only filter.",
   ),
   list(
     "countries",

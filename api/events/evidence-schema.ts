@@ -43,6 +43,7 @@ const factKinds = [
   "unidentified",
   "sku",
   "customer",
+  "standing",
 ] as const;
 
 /** What an adapter read from a raw event, with its quote. */

@@ -134,6 +134,9 @@ function telling(body: FactBody): Telling {
   if ("Unidentified" in body) {
     return { kind: "unidentified", about: body.Unidentified.pool, ...nothing };
   }
+  if ("Standing" in body) {
+    return { kind: "standing", about: body.Standing.subscription, ...nothing };
+  }
   if ("Customer" in body) return { kind: "customer", about: body.Customer.account, ...nothing };
   return { kind: "sku", about: body.Sku.external_id, ...nothing };
 }

@@ -8,17 +8,18 @@ import {
   type MovementsAnswer,
   movementsRow,
 } from "../movement-series/schema.js";
+import { monthFailedPayments } from "../failed-payments/schema.js";
 import { mrrChange } from "../mrr-changes/schema.js";
 import { comparedAccount } from "../mrr-compare/schema.js";
 import type { MrrAnswer } from "../mrr/schema.js";
 import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
-import { type MonthRates, type RatesAnswer, monthRates } from "../rates/schema.js";
+import { monthRates } from "../rates/schema.js";
 import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
 import type { CellGroup } from "../../schemas/http/series.js";
 import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
-import { type TrialsAnswer, monthTrials } from "../trials/schema.js";
+import { monthTrials } from "../trials/schema.js";
 import { whatChangedRow } from "../what-changed/schema.js";
 import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
@@ -129,8 +130,21 @@ export function ratesTable(isCompared: boolean): Table {
   return { name: "rates", columns };
 }
 
-export function ratesRows({ series, compare, currency: of }: RatesAnswer["data"]): ExportRow[] {
-  const rowsOf = (rows: readonly MonthRates[]) => rows.map((row) => ({ currency: of, ...row }));
+export interface Months {
+  readonly series: readonly ExportRow[];
+}
+
+/** One for each month; of what is money, with its currency. */
+export function monthRows({
+  series,
+  compare,
+  currency: of,
+}: Months & {
+  readonly compare?: Months | null | undefined;
+  readonly currency?: string;
+}): ExportRow[] {
+  const rowsOf = (rows: Months["series"]) =>
+    of === undefined ? [...rows] : rows.map((row) => ({ currency: of, ...row }));
   return withCompared(rowsOf(series), compare && rowsOf(compare.series));
 }
 
@@ -138,8 +152,9 @@ export function trialsTable(isCompared: boolean): Table {
   return { name: "trials", columns: columnsWith(isCompared, monthTrials.shape) };
 }
 
-export function trialsRows({ series, compare }: TrialsAnswer["data"]): ExportRow[] {
-  return withCompared(series, compare && compare.series);
+export function failedPaymentsTable(isCompared: boolean): Table {
+  const columns = columnsWith(isCompared, { ...monthFailedPayments.shape, currency });
+  return { name: "failed-payments", columns };
 }
 
 function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {

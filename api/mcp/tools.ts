@@ -73,6 +73,15 @@ export const tools: readonly Tool[] = [
     definition: "mrr",
   },
   {
+    name: "failed_payments",
+    use:
+      "Failed payments of subscriptions: how many, and how much MRR, were recovered, lost, are " +
+      "open in each month; churn that was involuntary and voluntary.",
+    path: "/v1/metrics/failed-payments",
+    screen: "/rates",
+    definition: "mrr",
+  },
+  {
     name: "retention",
     use: "How much of the revenue, or how many of the customers of each month, stayed.",
     path: "/v1/metrics/cohorts",

@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/rates`: monthly churn, LTV, ARPA and quick ratio. */
 import type { MovementSeriesRow } from "../movement-series/query.js";
-import { ratesRows, ratesTable } from "../exports/tables.js";
+import { monthRows, ratesTable } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
@@ -32,6 +32,6 @@ export function ratesRoute(api: ReadApi): void {
       ...rates,
       ...(compare === undefined ? {} : { compare: compared }),
     };
-    return { data, table: () => [ratesTable(compare !== undefined), ratesRows(data)] };
+    return { data, table: () => [ratesTable(compare !== undefined), monthRows(data)] };
   });
 }

@@ -1,21 +1,7 @@
 /** `GET /v1/metrics/trials`: the free trials that began in each month, and what became of them. */
 import { z } from "zod";
-import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
-import { formatQuery } from "../../schemas/http/formats.js";
-import { cellQuery } from "../../schemas/http/series.js";
-import { ratesQueryParameters } from "../rates/schema.js";
-import { compareQuery } from "../summary/schema.js";
-
-const { from, to } = ratesQueryParameters.shape;
-
-export const trialsQueryParameters = z.object({
-  from,
-  to,
-  provider: cellQuery.provider,
-  ...compareQuery,
-  ...clocksQuery,
-  ...formatQuery,
-});
+import { figuresAnswer } from "../../schemas/http/clocks.js";
+import { comparedText, monthFields, monthsFields } from "../started/schema.js";
 
 const counts = {
   started: z.int().describe("Subscriptions whose first trial began in it."),
@@ -28,20 +14,11 @@ const counts = {
     .describe("Converted ÷ started, in percent; null where none started."),
 };
 
-export const monthTrials = z
-  .object({
-    month: z.string().meta({ description: "Of the start: `YYYY-MM`" }),
-    until: z.iso.datetime().meta({ description: "Where it ends; not after `at`." }),
-    is_whole: z.boolean().meta({ description: "False of a month that is still going on." }),
-    ...counts,
-  })
-  .meta({ id: "MonthTrials" });
-export type MonthTrials = z.output<typeof monthTrials>;
+export const monthTrials = z.object({ ...monthFields, ...counts }).meta({ id: "MonthTrials" });
 
 const trialsOfMonths = z
   .object({
-    since: z.iso.datetime().meta({ description: "The start of the first month." }),
-    until: z.iso.datetime().meta({ description: "The end of the last one; not after `at`." }),
+    ...monthsFields,
     ...counts,
     series: z.array(monthTrials).meta({ description: "Oldest first." }),
   })
@@ -54,12 +31,7 @@ export const trialsAnswer = figuresAnswer("TrialsAnswer", {
       compare: trialsOfMonths
         .nullable()
         .optional()
-        .meta({
-          description:
-            "With `compare`: as many months just before, the same of a year before, or the " +
-            "same as known then; null before 1970. Earlier ones had as long to convert: they " +
-            "are as of `at` moved by as many months.",
-        }),
+        .meta({ description: comparedText("convert") }),
     })
     .meta({ id: "Trials" }),
 });

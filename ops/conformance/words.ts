@@ -70,6 +70,7 @@ const paymentKinds = {
 function mrrOf(body: FactBody): string[] {
   // Its start is reported beside it; a churn finds what it ends when it is booked.
   if ("Unidentified" in body) return body.Unidentified.side === "churn" ? ["ends"] : [];
+  if ("Standing" in body) return [standings[body.Standing.standing]];
   if (!("Subscription" in body)) return [];
   const { phase, steps, trial = false } = body.Subscription;
   if (phase === "ended" || phase === "expired") return ["ends"];
@@ -78,6 +79,13 @@ function mrrOf(body: FactBody): string[] {
   const later = steps.length > 1 ? ", and changes at an announced time" : "";
   return [`${verb}${zero}${later}`];
 }
+
+const standings = {
+  failing: "its payment failed",
+  unpaid: "is unpaid",
+  ended_unpaid: "because its payment failed",
+  ended_otherwise: "for another reason",
+} as const;
 
 function namesOf({ body }: DecodedFact): string[] {
   if ("Customer" in body) return ["says where the customer is"];

@@ -82,9 +82,11 @@ export class Subscription {
 
   end(at: number): void {
     if (this.customer.journal.isOver(at)) return;
+    const reason = this.#state.status === "past_due" ? "payment_failed" : "cancellation_requested";
     this.#state = { ...this.#state, status: "canceled" };
     this.#endedAt = at;
-    this.customer.report("customer.subscription.deleted", at, this.#snapshot());
+    const object = { ...this.#snapshot(), cancellation_details: { reason } };
+    this.customer.report("customer.subscription.deleted", at, object);
   }
 
   /** One period in advance. */

@@ -111,8 +111,8 @@ export type Matter = "money" | "names" | "subscriptions";
 
 export function matterOf(body: FactBody): Matter {
   if ("Sku" in body) return "names";
-  const isOther = "Subscription" in body || "Customer" in body || "Unidentified" in body;
-  return isOther ? "subscriptions" : "money";
+  const others = ["Subscription", "Customer", "Unidentified", "Standing"];
+  return others.some((kind) => kind in body) ? "subscriptions" : "money";
 }
 
 /** What a fact is about; `money_facts` has these as keys. */
@@ -129,6 +129,7 @@ export function subjects(body: FactBody): string[] {
   if ("Dispute" in body) return [paymentKey(body.Dispute.payment)];
   if ("Subscription" in body) return [`account:${body.Subscription.account}`];
   if ("Customer" in body) return [`account:${body.Customer.account}`];
+  if ("Standing" in body) return [`account:${body.Standing.account}`];
   if ("Unidentified" in body) return [`pool:${body.Unidentified.pool}`];
   return [skuKey(body.Sku.external_id)];
 }
@@ -172,6 +173,9 @@ function bookable(body: FactBody, hash: (account: string) => string): FactBody {
   }
   if ("Unidentified" in body) {
     return { Unidentified: { ...body.Unidentified, account: hash(body.Unidentified.account) } };
+  }
+  if ("Standing" in body) {
+    return { Standing: { ...body.Standing, account: hash(body.Standing.account) } };
   }
   if ("Customer" in body) {
     return { Customer: { ...body.Customer, account: hash(body.Customer.account) } };

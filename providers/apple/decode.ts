@@ -4,6 +4,7 @@
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, NeededTypes } from "../provider.js";
+import { endStanding } from "../standing.js";
 import {
   appOf,
   isOfAppStore,
@@ -19,6 +20,7 @@ import {
   paymentFacts,
   replacedFacts,
   revokedFact,
+  standingIn,
   subscriptionFact,
   type Transaction,
   transactionShape,
@@ -37,6 +39,8 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["OFFER_REDEEMED", readChange],
   ["DID_CHANGE_RENEWAL_PREF", readChange],
   ["ONE_TIME_CHARGE", readPurchase],
+  ["DID_FAIL_TO_RENEW", readFailure],
+  ["GRACE_PERIOD_EXPIRED", readFailure],
   ["EXPIRED", readExpiry],
   ["REFUND", readRefund],
   ["REFUND_REVERSED", readReversal],
@@ -117,7 +121,15 @@ function readExpiry(transaction: Transaction, { subtype, signedDate }: Notificat
   if (!isSubscription(transaction)) return ignored("no subscription expired");
   const periodEnd = Math.min(transaction.expiresDate ?? signedDate, signedDate);
   const wasRetried = subtype === "BILLING_RETRY" || signedDate - periodEnd > promptMsMax;
-  return [endFact(transaction, wasRetried ? signedDate : periodEnd)];
+  const at = wasRetried ? signedDate : periodEnd;
+  const why = endStanding(subtype ? wasRetried : null);
+  return [endFact(transaction, at), ...standingIn(transaction, why, at)];
+}
+
+/** It could not be charged, and counts while that is tried again. */
+function readFailure(transaction: Transaction, { signedDate }: Notification): Reported {
+  if (!isSubscription(transaction)) return ignored("no subscription could not be charged");
+  return standingIn(transaction, "failing", signedDate);
 }
 
 /** `data.status` */

@@ -13,6 +13,7 @@ import {
   type Worth,
 } from "../worth.js";
 import { idText, timeMs } from "../fields.js";
+import { standingOf } from "../standing.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 
 export const transactionShape = compiled(
@@ -120,6 +121,15 @@ export function endFact(transaction: Transaction, at: number): FactBody {
  */
 export function revokedFact(transaction: Transaction, at: number): FactBody {
   return stateOf(transaction, { phase: "changed", ...nothingFrom(at) });
+}
+
+/** The transaction is the last that was paid. */
+export function standingIn(
+  { originalTransactionId: id, purchaseDate }: Transaction,
+  standing: Parameters<typeof standingOf>[1],
+  at: number,
+): FactBody[] {
+  return standingOf({ subscription: id, account: id }, standing, at, purchaseDate);
 }
 
 /** The subscription that this one replaced: it is over in the moment this one is paid for. */

@@ -27,6 +27,7 @@ import {
 } from "./purchase.js";
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
+import { standingsOf } from "./standings.js";
 import { readPurchase } from "./subscriptions.js";
 
 /** Any of a purchase makes all of it be read, so none proves that another should have come. */
@@ -126,6 +127,7 @@ function readSubscription(notification: PurchaseNotification, known: Known): Rep
       ...changes,
       ...orders.flatMap((one) => readOrder(one, buyer)),
       ...namesIn(packageName, orders, known),
+      ...(changes.length === 0 ? [] : standingsOf(subject, purchase.data, periods)),
     ],
     isTest: purchase.data.testPurchase !== undefined,
   };

@@ -22,7 +22,14 @@ export const purchaseShape = compiled(
     latestOrderId: apiName.nullish(),
     /** An object of nothing where it is a test purchase. */
     testPurchase: z.unknown().optional(),
-    canceledStateContext: z.object({ replacementCancellation: z.unknown().optional() }).nullish(),
+    canceledStateContext: z
+      .object({
+        replacementCancellation: z.unknown().optional(),
+        systemInitiatedCancellation: z.unknown().optional(),
+        userInitiatedCancellation: z.unknown().optional(),
+        developerInitiatedCancellation: z.unknown().optional(),
+      })
+      .nullish(),
     lineItems: z
       .array(
         z.object({

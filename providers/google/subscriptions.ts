@@ -11,7 +11,7 @@ import type { PurchaseNotification } from "./notification.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
 
-interface Subject {
+export interface Subject {
   readonly notification: PurchaseNotification;
   readonly account: string;
   /** Purchases further back in its chain. */
@@ -73,7 +73,7 @@ function startOf(
 }
 
 /** Null while it goes on. @param reportedAt counts where Google does not report */
-function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt: number) {
+export function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt: number) {
   if (state !== "SUBSCRIPTION_STATE_EXPIRED") return null;
   const ends = lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
   return ends.length === 0 ? reportedAt : Math.max(...ends);
@@ -83,7 +83,7 @@ function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt:
 const paidWithinMs = 60 * 60 * 1000;
 
 /** Its successor ends it, in the moment that one starts: no gap, however the expiry is rounded. */
-function isReplaced({ canceledStateContext: context }: Purchase): boolean {
+export function isReplaced({ canceledStateContext: context }: Purchase): boolean {
   return context?.replacementCancellation !== undefined;
 }
 

@@ -189,5 +189,6 @@ function factsOf(reported: Reported, at: number | null): Decoded {
 }
 
 function beginningOf(body: FactBody): number {
+  if ("Standing" in body) return body.Standing.at;
   return "Subscription" in body ? (body.Subscription.steps[0]?.at ?? 0) : 0;
 }

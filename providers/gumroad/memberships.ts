@@ -7,6 +7,7 @@ import { type Fraction, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody, Item } from "../../schemas/records/records.js";
 import { ignored, rejected } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";
+import { endStanding, standingOf } from "../standing.js";
 import { monthlyItem, type SubscriptionFact } from "../worth.js";
 import { firstChargeOf, isRestOfPeriod, markOf, neededCharges, translation } from "./charges.js";
 import { accountOf, type Membership, type Sale, type Reported } from "./ping.js";
@@ -132,9 +133,13 @@ export function readRestart(membership: Membership, known: Known): Reported {
 }
 
 export function readEnd(membership: Membership): Reported {
-  const { ended_at: at } = membership;
+  const { ended_at: at, ended_reason: reason = null, subscription_id: subscription } = membership;
   if (at === undefined) return rejected("malformed", "ended_at: missing");
-  return [stateOf(membership, [{ at, items: [] }], { phase: "ended", country: null })];
+  const why = endStanding(reason === null ? null : reason === "failed_payment");
+  return [
+    stateOf(membership, [{ at, items: [] }], { phase: "ended", country: null }),
+    ...standingOf({ subscription, account: memberOf(membership) }, why, at),
+  ];
 }
 
 const firstSaleUnknown = rejected(
@@ -145,13 +150,18 @@ const firstSaleUnknown = rejected(
 type Member = Pick<Membership, "subscription_id" | "product_id" | "user_id" | "user_email">;
 
 function stateOf(
-  { subscription_id: subscription, user_id, user_email }: Member,
+  member: Member,
   steps: SubscriptionFact["steps"],
   state: Pick<SubscriptionFact, "phase" | "country">,
 ): FactBody {
-  const account = accountOf(user_id, user_email) ?? subscription;
+  const { subscription_id: subscription } = member;
+  const account = memberOf(member);
   const currency = steps.some(({ items }) => items.length > 0) ? "USD" : "";
   return { Subscription: { subscription, account, currency, steps, ...state } };
+}
+
+function memberOf({ subscription_id: subscription, user_id, user_email }: Member): string {
+  return accountOf(user_id, user_email) ?? subscription;
 }
 
 function inTrial({ free_trial_ends_at: end }: Membership, at: number): boolean {

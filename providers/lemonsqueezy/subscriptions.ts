@@ -5,6 +5,7 @@
 import type { FactBody } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import { standingOf } from "../standing.js";
 import {
   monthlyItem,
   nothingFrom,
@@ -46,8 +47,15 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
     const payment = orderPayment(subscription.order_id);
     bodies.push({ Link: { payment, purchase, as_of: subscription.created_at } });
   }
+  const standing = phase === "ended" ? null : standingIn(subscription);
+  bodies.push(...standingOf({ subscription: event.id, account }, standing, at));
   return factsAt(updatedAt, bodies);
 });
+
+function standingIn(subscription: Subscription) {
+  if (subscription.status === "unpaid") return "unpaid";
+  return subscription.status === "past_due" && isWorth(subscription) ? "failing" : null;
+}
 
 /** What the invoices of a subscription paid for. */
 export function subscriptionPurchase(subscription: string): string {

@@ -9,6 +9,7 @@ import type { FactBody, Item } from "../../schemas/records/records.js";
 import { anyObject } from "../fields.js";
 import { reducedAmounts } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import { standingOf } from "../standing.js";
 import {
   monthlyItem,
   nothingFrom,
@@ -74,7 +75,9 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const worth = phase === "ended" ? nothingFrom(at) : worthNow(subscription, country, at, event);
   if ("outcome" in worth) return worth;
   const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
-  return [state, ...firstPayment(subscription, country)];
+  const isFailing = subscription.status === "past_due" && phase !== "ended";
+  const failing = standingOf({ subscription: id, account }, isFailing ? "failing" : null, at);
+  return [state, ...firstPayment(subscription, country), ...failing];
 });
 
 /** Only `subscription.created` names the transaction that paid for it. */

@@ -7,6 +7,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, NamedCustomer, NeededTypes, ProviderToken } from "../provider.js";
+import { endStanding, standingOf } from "../standing.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact, trialFrom } from "../worth.js";
 import {
   countryOf,
@@ -21,8 +22,8 @@ type Reported = readonly FactBody[] | Unreported;
 type Reader = (event: RevenueCatEvent) => Reported;
 
 /**
- * `SUBSCRIPTION_PAUSED`, `UNCANCELLATION`, `BILLING_ISSUE` and the like announce and change
- * nothing: what they lead to comes as one of these. So does `PRODUCT_CHANGE`, but in Google Play.
+ * `SUBSCRIPTION_PAUSED`, `UNCANCELLATION` and the like announce and change nothing: what they lead
+ * to comes as one of these. So does `PRODUCT_CHANGE`, but in Google Play.
  */
 const readers: ReadonlyMap<string, Reader> = new Map([
   ["INITIAL_PURCHASE", readPeriod],
@@ -30,6 +31,7 @@ const readers: ReadonlyMap<string, Reader> = new Map([
   ["NON_RENEWING_PURCHASE", readPurchase],
   ["CANCELLATION", readCancellation],
   ["REFUND_REVERSED", readReversal],
+  ["BILLING_ISSUE", readBillingIssue],
   ["EXPIRATION", readExpiration],
   ["PRODUCT_CHANGE", readProductChange],
 ]);
@@ -202,9 +204,23 @@ function readExpiration(event: RevenueCatEvent): Reported {
   if (subscription === null) {
     return isGiven(event) ? ignored("it was given away: nothing ends") : noTransaction;
   }
-  const phase = event.expiration_reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired";
+  const { expiration_reason: reason } = event;
+  const phase = reason === "SUBSCRIPTION_PAUSED" ? "changed" : "expired";
   const at = event.expiration_at_ms ?? event.event_timestamp_ms;
-  return [stateOf(event, { subscription, account, phase, ...nothingFrom(at) })];
+  const isSaid = phase === "expired" && typeof reason === "string" && reason !== "UNKNOWN";
+  const why = endStanding(isSaid ? reason === "BILLING_ERROR" : null);
+  return [
+    stateOf(event, { subscription, account, phase, ...nothingFrom(at) }),
+    ...standingOf({ subscription, account }, why, at),
+  ];
+}
+
+/** It could not be charged; the event shows the period that was paid last. */
+function readBillingIssue(event: RevenueCatEvent): Reported {
+  const [subscription, account] = [subscriptionOf(event), accountOf(event)];
+  if (subscription === null || account === null) return ignored("it names no subscription");
+  const { event_timestamp_ms: at, purchased_at_ms: paidFrom } = event;
+  return standingOf({ subscription, account }, "failing", at, paidFrom ?? at);
 }
 
 function stateOf(event: RevenueCatEvent, state: Omit<SubscriptionFact, "country">): FactBody {

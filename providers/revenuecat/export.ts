@@ -52,6 +52,8 @@ const moreShape = {
   is_in_intro_offer_period: flag.optional(),
   grace_period_end_time: time.optional(),
   auto_resume_time: time.optional(),
+  billing_issues_detected_at: time.optional(),
+  unsubscribe_detected_at: time.optional(),
   tax_percentage: decimal.optional(),
   commission_percentage: decimal.optional(),
   country: z.string().optional(),
@@ -110,7 +112,9 @@ function readLine(line: Line, beside: Beside): ReturnType<ExportedLine["read"]> 
   const refund = refundOf(line);
   const refunded = refund === null ? 0n : refundedIn(refund);
   return {
-    events: [bought, refund, endOf(line, beside)].filter((event) => event !== null),
+    events: [bought, refund, billingIssueOf(line, beside), endOf(line, beside)].filter(
+      (event) => event !== null,
+    ),
     payments: listedPayments(decode(bought.body), refunded),
   };
 }
@@ -142,19 +146,31 @@ function refundedIn({ body }: HistoryEvent): bigint {
   return totals.reduce((sum, fact) => ("RefundTotal" in fact ? fact.RefundTotal.amount : sum), 0n);
 }
 
+/** The renewal after this period could not be charged. */
+function billingIssueOf(line: Line, { asOf }: Beside): HistoryEvent | null {
+  const { billing_issues_detected_at: at = asOf + 1 } = line;
+  return !isSubscription(line) || at > asOf ? null : eventOf(line, "BILLING_ISSUE", at, {});
+}
+
 /**
  * A period that another one follows without a gap has not ended. RevenueCat shortens it when it is
  * refunded or replaced, and when an earlier one is refunded dates its end by the refund.
  */
 function endOf(line: Line, { nextAt, asOf }: Beside): HistoryEvent | null {
-  const { end_time: end, grace_period_end_time: grace = 0, auto_resume_time: resumes } = line;
+  const { end_time: end, grace_period_end_time: grace = 0 } = line;
   if (!isSubscription(line) || end === undefined) return null;
   const paidUntil = Math.max(end, grace);
   const at = Math.min(line.effective_end_time ?? paidUntil, paidUntil);
   if (at > asOf || (nextAt !== null && nextAt <= at)) return null;
   return eventOf({ ...line, end_time: at }, "EXPIRATION", at, {
-    expiration_reason: resumes === undefined ? "UNKNOWN" : "SUBSCRIPTION_PAUSED",
+    expiration_reason: endReasonOf(line),
   });
+}
+
+function endReasonOf(line: Line): string {
+  if (line.auto_resume_time !== undefined) return "SUBSCRIPTION_PAUSED";
+  if (line.billing_issues_detected_at !== undefined) return "BILLING_ERROR";
+  return line.unsubscribe_detected_at === undefined ? "UNKNOWN" : "UNSUBSCRIBE";
 }
 
 /** @param at dates it among other readings of the same purchase */

@@ -9,6 +9,7 @@ import { type BillingPeriod, zeroFraction } from "../../schemas/money/monthly.js
 import type { Item } from "../../schemas/records/records.js";
 import { type Reducible, reducedAmounts, type Reduction } from "../reductions.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
+import { endStanding, standingOf } from "../standing.js";
 import {
   monthlyItem,
   nothingFrom,
@@ -68,6 +69,7 @@ const shape = z.object({
   trial_end: field.time.nullish(),
   cancel_at: field.time.nullish(),
   pause_collection: z.object({}).nullish(),
+  cancellation_details: z.object({ reason: z.string().nullish() }).nullish().catch(null),
   items: z.object({ data: z.array(itemShape), has_more: z.boolean().nullish() }),
   discount: givenDiscount.nullish(),
   discounts,
@@ -87,10 +89,23 @@ export const readSubscription = reader(shape, (subscription, event) => {
   const worth = phase === "ended" ? nothingFrom(at) : worthNow(subscription, at, event.kept);
   if ("outcome" in worth) return worth;
   const account = idIn(event.account, subscription.customer);
+  const { id } = subscription;
   return [
-    { Subscription: { subscription: subscription.id, account, country: null, phase, ...worth } },
+    { Subscription: { subscription: id, account, country: null, phase, ...worth } },
+    ...standingOf({ subscription: id, account }, standingIn(subscription, phase), at),
   ];
 });
+
+/** An incomplete one was never paid, so that no payment of it fails. */
+function standingIn(subscription: Subscription, phase: SubscriptionFact["phase"]) {
+  const { status, cancellation_details: details } = subscription;
+  if (phase === "ended") {
+    const reason = details?.reason ?? null;
+    return endStanding(reason === null ? null : reason === "payment_failed");
+  }
+  if (status === "unpaid") return "unpaid";
+  return status === "past_due" && isWorth(subscription) ? "failing" : null;
+}
 
 function worthNow(
   subscription: Subscription,

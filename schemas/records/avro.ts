@@ -82,6 +82,14 @@ export function withoutField(schema: unknown, recordName: string, fieldName: str
   });
 }
 
+/** The schema as it was before a union had this record. */
+export function withoutRecord(schema: unknown, recordName: string): unknown {
+  return JSON.parse(JSON.stringify(schema), (_key, value: unknown) => {
+    if (!Array.isArray(value)) return value;
+    return value.filter((one: { readonly name?: unknown } | null) => one?.name !== recordName);
+  });
+}
+
 export function enumOf<const N extends string, const E extends string>(
   name: N,
   symbols: readonly E[],

@@ -15,6 +15,7 @@ import {
   readerOf,
   record,
   withoutField,
+  withoutRecord,
 } from "./avro.js";
 import { selfDescribing } from "./single-object.js";
 import { planIntervals } from "../money/plan-intervals.js";
@@ -230,6 +231,23 @@ const unidentifiedSchema = record("Unidentified", [
   field("account", "string"),
 ]);
 
+/**
+ * What a provider says of the payments of a subscription beside what it is worth: that the last one
+ * failed, that it stopped unpaid, or why it ended.
+ */
+const standingSchema = record("Standing", [
+  field("subscription", "string"),
+  field("account", "string"),
+  field("at", timestamp),
+  // When the period began that was paid last; `at` where that is not reported. What begins after
+  // it was paid.
+  field("paid_from", timestamp),
+  field(
+    "standing",
+    enumOf("StandingKind", ["failing", "unpaid", "ended_unpaid", "ended_otherwise"]),
+  ),
+]);
+
 /** Where a customer is. Of an account the earliest (happened_at, then event id) counts. */
 const customerSchema = record("Customer", [
   field("account", "string"),
@@ -276,6 +294,7 @@ const factSchema = record("Fact", [
     unidentifiedSchema,
     skuSchema,
     customerSchema,
+    standingSchema,
   ]),
 ]);
 export type Fact = Avro<typeof factSchema>;
@@ -423,11 +442,13 @@ export const movementCodec = codec(movementSchema);
 export const rejectCodec = codec(rejectSchema);
 
 /**
- * As they lie in the state, and may lie on the log, since before a subscription said that it is on
- * trial, and before an item had its interval.
+ * As they lie in the state, and may lie on the log, since before a fact could be a standing, before
+ * a subscription said that it is on trial, and before an item had its interval.
  */
-const untriedFact = withoutField(factSchema, "Subscription", "trial");
+const factWithoutStanding = withoutRecord(factSchema, "Standing");
+const untriedFact = withoutField(factWithoutStanding, "Subscription", "trial");
 const earlierFacts = [
+  readerOf(factCodec, factWithoutStanding),
   readerOf(factCodec, untriedFact),
   readerOf(factCodec, withoutField(untriedFact, "Item", "plan_interval")),
 ];

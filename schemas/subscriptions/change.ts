@@ -9,6 +9,7 @@ export interface Change {
   readonly environment: Environment;
   readonly account: string;
   readonly provider: string;
+  /** Empty: it says something beside what subscriptions are worth. */
   readonly subscription: string;
   readonly change_id: string;
   readonly revision: number;

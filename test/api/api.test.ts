@@ -9,6 +9,7 @@ import { productsAnswer } from "../../api/products/schema.js";
 import { ratesAnswer } from "../../api/rates/schema.js";
 import { revenueAnswer } from "../../api/revenue/schema.js";
 import { summaryAnswer } from "../../api/summary/schema.js";
+import { failedPaymentsAnswer } from "../../api/failed-payments/schema.js";
 import { trialsAnswer } from "../../api/trials/schema.js";
 import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { productId } from "../../schemas/ids.js";
@@ -38,6 +39,7 @@ const shapes = {
   "/v1/metrics/summary": summaryAnswer,
   "/v1/metrics/rates": ratesAnswer,
   "/v1/metrics/trials": trialsAnswer,
+  "/v1/metrics/failed-payments": failedPaymentsAnswer,
   "/v1/products": productsAnswer,
   "/v1/transactions": transactionsAnswer,
 };
@@ -116,8 +118,11 @@ describe("The read interface", () => {
         const recorded = { recorded_at: Date.UTC(2026, 0, 10) };
         const when = Date.UTC(2025, 5, 20);
         const begun = { account: "a", at: when, kind: "new", vintage: "2025-06-01", mrr: "100" };
+        const left = { account: "b", at: when, vintage: "2025-06-01" };
         await insertMovements(clickhouse, mine, [
           { ...recorded, ...begun, accounts: 1, subscriptions: 1 },
+          { ...recorded, ...left, kind: "new", mrr: "50", accounts: 1, subscriptions: 1 },
+          { ...recorded, ...left, kind: "churn", mrr: "-50", accounts: -1, subscriptions: -1 },
         ]);
         const sale = { kind: "sale", happened_at: when, amount: 1000, sales: 1 } as const;
         await insertLedger(clickhouse, mine, [{ ...recorded, ...sale, payment: "stripe:pay_a" }]);

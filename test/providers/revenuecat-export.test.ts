@@ -4,6 +4,7 @@ import { type ExportedPurchase, exportFile } from "../../ops/payloads/revenuecat
 import type { Cells, ExportedLine } from "../../providers/export.js";
 import { decode } from "../../providers/revenuecat/decode.js";
 import { revenueCatExport } from "../../providers/revenuecat/export.js";
+import { bodiesOf } from "../harness/decoded.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
 
 /** "MM-DD" of the year. */
@@ -73,6 +74,33 @@ describe("The end of a period in RevenueCat's export", () => {
         );
       });
       expect(ends.join() || "-").to.equal(cell(row, "ends"));
+    });
+  }
+});
+
+describe("The payments of a subscription in RevenueCat's export", () => {
+  const cases = rowsOf(`
+    what               | billing issue | unsubscribed | written | says
+    says nothing       | -             | -            | 03-01   | -
+    was unsubscribed   | -             | 01-20        | 03-01   | 02-10 ended_otherwise
+    could not be paid  | 02-10         | -            | 03-01   | 02-10 failing; 02-10 ended_unpaid
+    was given up, too  | 02-10         | 02-10        | 03-01   | 02-10 failing; 02-10 ended_unpaid
+    is yet to end      | 02-09         | -            | 02-09   | 02-09 failing
+  `);
+  for (const row of cases) {
+    it(`should be read where it ${cell(row, "what")}: ${cell(row, "says")}`, () => {
+      const timeIn = (name: string): string =>
+        cell(row, name) === "-" ? "" : `2026-${cell(row, name)} 00:00:00`;
+      const cells = cellsOf(month, {
+        billing_issues_detected_at: timeIn("billing issue"),
+        unsubscribe_detected_at: timeIn("unsubscribed"),
+      });
+      const { events } = lineIn(cells).read({ asOf: on(cell(row, "written")), nextAt: null });
+      const said = events
+        .flatMap(({ body }) => bodiesOf(decode(body)))
+        .flatMap((body) => ("Standing" in body ? [body.Standing] : []))
+        .map(({ at, standing }) => `${new Date(at).toISOString().slice(5, 10)} ${standing}`);
+      expect(said.join("; ") || "-").to.equal(cell(row, "says"));
     });
   }
 });

@@ -51,29 +51,40 @@ describe("Rates and comparisons", function () {
     product_name: "Plan",
     occurred_at: at,
   });
+  const changeOf = (
+    subscription: string,
+    at: number,
+    phase: Change["phase"],
+    items: Items,
+  ): Change => {
+    const time = clickhouseTime(at);
+    const id = `evt-${subscription}-${items[0]?.item}-${at}`;
+    return {
+      workspace,
+      environment: "live",
+      account: subscription,
+      provider: "stripe",
+      subscription,
+      change_id: id,
+      revision: 1,
+      void: 0,
+      at: time,
+      phase,
+      event_id: id,
+      recorded_at: time,
+      currency: "USD",
+      country: "",
+      steps: [{ at: time, items }],
+    };
+  };
+  const failing = (item: string, at: string): Change =>
+    changeOf("", Date.parse(at), "changed", [
+      { item, external_id: "", price: "failing", mrr: "0" },
+    ]);
   /** Its trial ends two days on: it is paid from then, or it expires. */
   const trial = (subscription: string, at: string, end: "paid" | "expired"): Change[] => {
-    const change = (day: number, phase: Change["phase"], items: Items): Change => {
-      const time = clickhouseTime(Date.parse(at) + day * dayMs);
-      const id = `evt-${subscription}-${day}`;
-      return {
-        workspace,
-        environment: "live",
-        account: subscription,
-        provider: "stripe",
-        subscription,
-        change_id: id,
-        revision: 1,
-        void: 0,
-        at: time,
-        phase,
-        event_id: id,
-        recorded_at: time,
-        currency: "USD",
-        country: "",
-        steps: [{ at: time, items }],
-      };
-    };
+    const change = (day: number, phase: Change["phase"], items: Items): Change =>
+      changeOf(subscription, Date.parse(at) + day * dayMs, phase, items);
     const item = { item: "item", external_id: "plan" };
     const paid = { ...item, price: "USD:1000/1", mrr: "10" };
     return [
@@ -220,6 +231,25 @@ describe("Rates and comparisons", function () {
     await looked.settle();
     expect((await card("Trials started"))[0]).to.equal("2");
     expect((await card("Trials converted"))[0]).to.equal("1");
+  });
+
+  it("should show failed payments where there are any, and whom they cost", async () => {
+    await open("/rates?range=3m");
+    const heading = page.getByRole("heading", { name: "Failed payments", exact: true });
+    expect(await heading.count()).to.equal(0);
+    const { clickhouse } = endpoints.service;
+    await insertChanges(clickhouse, [failing("c", tenth(2)), failing("a", tenth(1))]);
+    await open("/rates?range=3m");
+    const cards = ["Payments failed", "Payments lost", "Payments open", "MRR at risk"];
+    const shown = await Promise.all([...cards, "Involuntary churn"].map(card));
+    expect(shown.map(([value]) => value)).to.deep.equal(["2", "1", "1", "$150.00", "$50.00"]);
+    await page
+      .getByRole("region", { name: "Failed payments of these months" })
+      .locator("a.value")
+      .nth(7)
+      .click();
+    await page.waitForURL(/failed=involuntaryChurn/);
+    await page.getByText(`was $50.00 in ${monthName(1)}`).waitFor();
   });
 
   it("should find nothing wrong with them", async () => {

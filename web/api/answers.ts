@@ -6,6 +6,7 @@ import type { MovementsAnswer } from "../../api/movement-series/schema.js";
 import type { WhatChangedAnswer } from "../../api/what-changed/schema.js";
 import type { MrrChangesAnswer } from "../../api/mrr-changes/schema.js";
 import type { MrrCompareAnswer } from "../../api/mrr-compare/schema.js";
+import type { FailedPaymentsAnswer } from "../../api/failed-payments/schema.js";
 import type { MrrAnswer } from "../../api/mrr/schema.js";
 import type { ProductsAnswer } from "../../api/products/schema.js";
 import type { RatesAnswer } from "../../api/rates/schema.js";
@@ -27,6 +28,7 @@ export interface Answers {
   readonly "/v1/metrics/revenue": RevenueAnswer;
   readonly "/v1/metrics/summary": SummaryAnswer;
   readonly "/v1/metrics/trials": TrialsAnswer;
+  readonly "/v1/metrics/failed-payments": FailedPaymentsAnswer;
   readonly "/v1/accounts": AccountsAnswer;
   readonly [account: `/v1/accounts/${string}`]: AccountAnswer;
   readonly "/v1/products": ProductsAnswer;

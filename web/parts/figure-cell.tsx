@@ -1,6 +1,6 @@
 /** One figure: its name, what it is, what it is compared with, and a small line. */
 import { Spark } from "../charts/spark.js";
-import type { DefinitionName } from "../definitions.js";
+import type { Definition, DefinitionName } from "../definitions.js";
 import {
   change,
   count,
@@ -18,7 +18,7 @@ import { Term } from "./term.js";
 export type Format = "money" | "cents" | "signed" | "count" | "percent" | "ratio";
 
 export function FigureCell(props: {
-  readonly of: DefinitionName;
+  readonly of: DefinitionName | Definition;
   readonly href: string;
   /** Undefined while it is on its way, null when there is none. */
   readonly value: number | null | undefined;

@@ -4,13 +4,15 @@ import { type Definition, type DefinitionName, definitions } from "../definition
 import { place } from "./menu.js";
 
 export function Term(props: {
-  readonly of: DefinitionName;
+  /** What only one screen shows, it defines itself: the first load has no room for it. */
+  readonly of: DefinitionName | Definition;
   /** Where the name of the definition is not the word that stands there. */
   readonly label?: string;
 }) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
-  const definition: Definition = definitions[props.of];
+  const { of } = props;
+  const definition: Definition = typeof of === "string" ? definitions[of] : of;
   return (
     <>
       <button type="button" class="term" popovertarget={id} ref={button}>

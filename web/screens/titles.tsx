@@ -3,14 +3,14 @@ import type { ComponentChildren } from "preact";
 import type { MovementsRow } from "../../api/movement-series/schema.js";
 import type { RevenueRow } from "../../api/revenue/schema.js";
 import type { Interval } from "../../schemas/http/series.js";
-import type { DefinitionName } from "../definitions.js";
+import type { Definition, DefinitionName } from "../definitions.js";
 import { endOfInterval, inInterval } from "../format/dates.js";
 import { change, money, percent, roundMoney, signedRoundMoney } from "../format/numbers.js";
 import { Term } from "../parts/term.js";
 import { useView } from "../state/view.js";
 
 export function Title(props: {
-  readonly of: DefinitionName;
+  readonly of: DefinitionName | Definition;
   /** What it comes to; left out while that is on its way. */
   readonly children?: ComponentChildren;
 }) {

@@ -21,6 +21,7 @@ import { subscriptionChange } from "./changes.js";
 import { countryChange, withoutOutweighed } from "./countries.js";
 import { movementRecords } from "./movements.js";
 import type { Side } from "./pairing.js";
+import { standingChange } from "./standings.js";
 import { nameOfPool, pairPool, refusedIn, sideOf } from "./pools.js";
 import {
   isReported,
@@ -129,7 +130,7 @@ class Booking {
       const before = known.filter(({ subscription, country }) => subscription === "" && country);
       for (const change of withoutOutweighed(some, before)) this.#take(change);
     }
-    return taken;
+    return taken.filter(({ subscription }) => subscription !== "");
   }
 
   #take(change: Change): boolean {
@@ -304,7 +305,7 @@ class Booking {
 }
 
 function changeIn(fact: Fact): Change | null {
-  return subscriptionChange(fact) ?? countryChange(fact);
+  return subscriptionChange(fact) ?? countryChange(fact) ?? standingChange(fact);
 }
 
 /** The side that made the end may be of an earlier batch. */

@@ -204,14 +204,15 @@ const subscriptions: HistoryList<AppleCredentials> = {
       if (now === status.revoked) return [refundOf(listed, true)];
       if (now !== status.expired) return [];
       const renewal = renewalShape.safeParse(readPayload(more.signedRenewalInfo ?? ""));
-      return endsOf(listed, renewal.data?.expirationIntent === billingError, asOf);
+      const intent = renewal.data?.expirationIntent ?? null;
+      return endsOf(listed, intent === null ? null : intent === billingError, asOf);
     });
     return { objects: last.length, events, payments: [], next: null };
   },
 };
 
 /** One that Apple retried counts until Apple gave up, which is not told: at the latest then. */
-function endsOf({ payload }: Listed, wasRetried: boolean, asOf: number): HistoryEvent[] {
+function endsOf({ payload }: Listed, wasRetried: boolean | null, asOf: number): HistoryEvent[] {
   const expiresAt = timeMs.safeParse(payload["expiresDate"]).data;
   if (expiresAt === undefined) return [];
   const at = wasRetried ? Math.min(expiresAt + retriedMs, asOf) : expiresAt;

@@ -56,11 +56,16 @@ export function refundOf({ payload, transaction }: Listed, stops: boolean): Hist
   });
 }
 
-/** @param wasRetried Apple could not charge, and gave up then */
-export function endOf(payload: Listed["payload"], at: number, wasRetried: boolean): HistoryEvent {
+/** @param wasRetried Apple could not charge, and gave up then; null: why it ended is not known */
+export function endOf(
+  payload: Listed["payload"],
+  at: number,
+  wasRetried: boolean | null,
+): HistoryEvent {
+  const why = wasRetried === true ? "BILLING_RETRY" : "VOLUNTARY";
   return notice(
-    { ...payload, expiresDate: wasRetried ? payload["expiresDate"] : at },
-    { type: "EXPIRED", subtype: wasRetried ? "BILLING_RETRY" : "VOLUNTARY", at, once: "ended" },
+    { ...payload, expiresDate: wasRetried === true ? payload["expiresDate"] : at },
+    { type: "EXPIRED", ...(wasRetried !== null && { subtype: why }), at, once: "ended" },
   );
 }
 

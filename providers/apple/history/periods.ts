@@ -75,5 +75,5 @@ function lapseOf({ subscription, transaction, product, from, until }: Period): H
     type: "Auto-Renewable Subscription",
     purchaseDate: from,
   };
-  return endOf(ended, until, false);
+  return endOf(ended, until, null);
 }

@@ -42,10 +42,12 @@ export function decodedBy(provider: Provider, events: readonly ModelEvent[]): De
   });
 }
 
+/** Without standings, of which the model knows nothing: they must not move anything. */
 export function inWordsOfModel(decoded: readonly DecodedEvent[]): Fact[] {
   return decoded.flatMap(({ event, facts }) => {
     const reported = { eventId: event.id, provider: event.source };
-    return facts.map((fact): Fact => ({
+    const moving = facts.filter(({ body }) => !("Standing" in body));
+    return moving.map((fact): Fact => ({
       ...bareFact(fact),
       ...reported,
       reportedAt: fact.happenedAt,

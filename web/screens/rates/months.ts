@@ -5,7 +5,7 @@ import { comparisons } from "../../shell/bar.js";
 import { dayAfter } from "../../state/ranges.js";
 import type { View } from "../../state/view.js";
 
-type Month = Pick<MonthRates, "month" | "until" | "is_whole">;
+export type Month = Pick<MonthRates, "month" | "until" | "is_whole">;
 
 export function firstDay({ month }: Pick<Month, "month">): string {
   return `${month}-01`;

@@ -15,6 +15,7 @@ import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
+import { FailedPayments } from "./failed-payments.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
 import { daysOf, firstDay, labelOf, legendOf } from "./months.js";
 import { Trials } from "./trials.js";
@@ -102,6 +103,7 @@ export default function Rates() {
       <h2 class="table-title">By month</h2>
       <RatesTable rows={series.toReversed()} currency={currency} />
       <Trials />
+      <FailedPayments />
     </>
   );
 }

@@ -1,0 +1,54 @@
+/** Answers to what is counted by the month in which it began. */
+import { monthNumber } from "../../schemas/months.js";
+import type { Table } from "../exports/send.js";
+import { type Months, monthRows } from "../exports/tables.js";
+import { monthsBefore } from "../reading/calendar.js";
+import { rowsOf } from "../reading/reading.js";
+import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import type { Query } from "../reading/query.js";
+import type { Series } from "../reading/series.js";
+import { comparedMonths, readMonths } from "../rates/months.js";
+import { checkComparison } from "../summary/period.js";
+import type { Providers, Started } from "./query.js";
+import { startedQueryParameters } from "./schema.js";
+
+interface Figures<Row, OfMonths> {
+  readonly query: (started: Started, provider: Providers) => Query;
+  readonly present: (rows: readonly Row[], started: Started, currency: string) => OfMonths;
+  /** Whether any of it is money. */
+  readonly hasMoney: boolean;
+  readonly table: (isCompared: boolean) => Table;
+}
+
+export function startedRoute<Row, OfMonths extends Months>(
+  api: ReadApi,
+  path: string,
+  { query: queryOf, present, hasMoney, table }: Figures<Row, OfMonths>,
+): void {
+  figuresRoute(api, path, startedQueryParameters, "all", async (asked) => {
+    const { access, query, asOf, clocks } = asked;
+    const { compare, compare_known_at: knownAt = null, provider } = query;
+    const currency = access.baseCurrency;
+    checkComparison(query, clocks);
+    const months = readMonths(query, asOf);
+    const other = compare === undefined ? null : comparedMonths(months, compare, knownAt);
+    const read = async (started: Started) =>
+      present(await rowsOf<Row>(api.service, queryOf(started, provider)), started, currency);
+    const [figures, compared] = await Promise.all([
+      read({ months, asOf }),
+      other &&
+        read({ months: other, asOf: { ...other.asOf, at: sameTime(other, months, asOf.at) } }),
+    ]);
+    const data = {
+      ...(hasMoney ? { currency } : {}),
+      ...figures,
+      ...(compare === undefined ? {} : { compare: compared }),
+    };
+    return { data, table: () => [table(compare !== undefined), monthRows(data)] };
+  });
+}
+
+/** As long after the months compared with as `at` is after those asked for. */
+function sameTime(other: Series, months: Series, at: number): number {
+  return monthsBefore(at, monthNumber(months.from) - monthNumber(other.from));
+}
