@@ -1,6 +1,7 @@
 /**
  * Reads an integration's history from the files of its provider's export, while the service is
- * stopped: a report, and with `--apply` a backfill as from the provider's API.
+ * stopped: a report, and with `--apply` a backfill as from the provider's API. Interrupted, this
+ * command or the next start of the service goes on.
  */
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +59,9 @@ export async function backfillFile(
       report("Nothing was booked: this was a dry run. With --apply it is booked.");
       return taken.report.left_out.length === 0 ? 0 : 1;
     }
-    if (taken.backfill === null) return fail("A backfill of it is running: try again after it.");
+    if (taken.backfill === null) {
+      report("A backfill is still running: continuing it. If this is another file, give it again.");
+    }
   } catch (error) {
     if (!(error instanceof ExportRefused)) throw error;
     return fail(error.message);

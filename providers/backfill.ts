@@ -32,6 +32,8 @@ export interface Backfill<Credentials = unknown> {
   readonly lists: readonly HistoryList<Credentials>[];
   /** What the provider cannot report of the past: short sentences, for a person. */
   readonly missing: readonly string[];
+  /** Read for a comparison only: money of disputes, and taxes. */
+  readonly comparedBesides?: readonly HistoryList<Credentials>[];
   /** What a comparison with its lists cannot show: the same. Absent: they leave payments out. */
   readonly notCompared?: readonly string[];
   /** Whether a list that says what was paid can have this payment; left out: any. */
@@ -108,6 +110,8 @@ export interface HistoryPage {
   readonly events: readonly HistoryEvent[];
   /** What the list says was paid, for the comparison at the end; empty in most lists. */
   readonly payments: readonly ListedPayment[];
+  /** The same of taxes, where they are not listed with the payments. */
+  readonly taxes?: readonly ListedTax[];
   /** Null on the last page. */
   readonly next: string | null;
   /**
@@ -133,10 +137,15 @@ export interface HistoryEvent {
   readonly body: unknown;
 }
 
-/** Minor units of `currency`. */
+/** A payment, or money of a dispute about one. Minor units of `currency`. */
 export interface ListedPayment {
   /** As in `Payment` facts. */
   readonly payment: string;
+  /**
+   * The provider's id of a dispute, or of its return. Then `amount` is what it took and `refunded`
+   * what came back: each time money moves is one of these, and one of the two is none.
+   */
+  readonly dispute?: string;
   readonly at: number;
   readonly currency: string;
   readonly amount: bigint;
@@ -144,4 +153,13 @@ export interface ListedPayment {
   /** What the provider kept of it, and the tax in it; null or left out: nobody reports it. */
   readonly fee?: bigint | null;
   readonly tax?: bigint | null;
+}
+
+/** ISO minor units of the payment's currency. */
+export interface ListedTax {
+  readonly payment: string;
+  /** What was bought: a payment may be for several, and its tax is that of all of them. */
+  readonly purchase: string;
+  /** Null: it is not listed how much of the tax the payment paid. */
+  readonly tax: bigint | null;
 }

@@ -1,7 +1,7 @@
 /** What a comparison of one month says: what a provider lists beside what is booked. */
 import { z } from "zod";
 
-/** Why a payment differs. In the order in which a person should look at them. */
+/** Why a payment or dispute differs. In the order in which a person should look at them. */
 const differenceReasons = [
   "amount_differs",
   "other_currency",
@@ -15,18 +15,26 @@ const differenceReasons = [
 ] as const;
 export type DifferenceReason = (typeof differenceReasons)[number];
 
-/** Of one payment. */
+/** Of one payment, or of one time that money of a dispute moved. */
 const side = z.object({
   currency: z.string(),
-  amount_minor: z.int().describe("In the smallest unit of the currency"),
-  refunded_minor: z.int().describe("Of what was paid"),
+  amount_minor: z
+    .int()
+    .describe("In the smallest unit of the currency; of a dispute: what it took"),
+  refunded_minor: z.int().describe("Of what was paid; of a dispute: what came back"),
 });
 export type Side = z.infer<typeof side>;
 
 const difference = z.object({
   payment: z.string().describe("The provider's id of the payment"),
-  transaction: z.string().nullable().describe("tx_norm_…; null: it is not booked"),
-  at: z.iso.datetime().describe("When it was paid"),
+  // Months that were compared before there were any have none.
+  dispute: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe("The provider's id of the dispute whose money moved; null: the payment itself"),
+  transaction: z.string().nullable().describe("tx_norm_… of the payment; null: it is not booked"),
+  at: z.iso.datetime().describe("When it was paid, or money of the dispute moved"),
   reason: z.enum(differenceReasons),
   listed: side.nullable().describe("By the provider; null: it is not in its list"),
   booked: side.nullable(),
@@ -34,9 +42,11 @@ const difference = z.object({
 export type Difference = z.infer<typeof difference>;
 
 const sums = z.object({
-  count: z.int(),
+  count: z.int().describe("Payments"),
   amount_minor: z.number(),
   refunded_minor: z.number(),
+  disputed_minor: z.number().default(0).describe("What disputes took"),
+  reinstated_minor: z.number().default(0).describe("What came back of it"),
 });
 
 const score = {
@@ -44,7 +54,8 @@ const score = {
   compared_minor: z
     .number()
     .describe(
-      "What either side says, payments and refunds added up; without `told_later` and `not_listed`",
+      "What either side says, payments, refunds and what disputes took and gave back added up; " +
+        "without `told_later` and `not_listed`",
     ),
   score_pct: z
     .number()

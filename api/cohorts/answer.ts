@@ -1,4 +1,5 @@
 /** Turns rows into the answer, in any thread (`answers/answers.ts`). */
+import type { DefinitionName } from "../../schemas/definitions/index.js";
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { Presented } from "../exports/send.js";
 import {
@@ -45,6 +46,8 @@ export function cohortsAnswer(given: {
   readonly at: number;
   readonly interval: CohortInterval | undefined;
   readonly currency: string;
+  /** Null: ours. */
+  readonly definition: DefinitionName | null;
 }): Presented {
   const { asked, compared, at, interval, currency } = given;
   const isOfAccounts = given.basis === "accounts";
@@ -55,16 +58,17 @@ export function cohortsAnswer(given: {
       : presentAverage(rows, at, currency, interval, gross, vintages);
   const then = compared && read(compared);
   const isCompared = then !== undefined;
-  const averages = {
+  const beside = {
     ...(given.hasAverage ? { average: averageOf(wanted) } : {}),
     ...(then === undefined ? {} : { compare: then && averageOf(then) }),
+    ...(given.definition === null ? {} : { definition: given.definition }),
   };
   if (isOfAccounts) {
     const present = ({ rows, vintages }: CohortsRead) =>
       presentAccountCohorts(rows, at, interval, vintages);
     const cohorts = present(wanted);
     return {
-      data: { cohorts, ...averages },
+      data: { cohorts, ...beside },
       table: () => [
         accountCohortsTable(isCompared),
         withCompared(accountCohortsRows(cohorts), then && accountCohortsRows(present(then))),
@@ -76,7 +80,7 @@ export function cohortsAnswer(given: {
   const cohorts = present(wanted);
   const rowsOf = (some: typeof cohorts) => cohortsRows(some, currency);
   return {
-    data: { cohorts, ...averages },
+    data: { cohorts, ...beside },
     table: () => [
       cohortsTable(wanted.gross !== null, isCompared),
       withCompared(rowsOf(cohorts), then && rowsOf(present(then))),

@@ -1,11 +1,15 @@
 /** `GET /v1/metrics/cohorts`. */
 import { unprocessable } from "../../schemas/http/errors.js";
+import type { DefinitionName } from "../../schemas/definitions/index.js";
+import { textOfRows } from "../../stores/clickhouse/rows.js";
+import { checkDefined, otherThanOurs } from "../mrr-compare/defined.js";
 import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { checkRange, textOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
 import { checkComparison } from "../summary/period.js";
 import type { CohortsTexts } from "./answer.js";
+import { type CohortMeasure, definedCohorts } from "./defined.js";
 import { accountCohortsQuery, cohortsQuery } from "./query.js";
 import { cohortsQueryParameters } from "./schema.js";
 import { comparedVintages, vintagesIn } from "./vintages.js";
@@ -14,7 +18,9 @@ export function cohortsRoute(api: ReadApi): void {
   const path = "/v1/metrics/cohorts";
   figuresRoute(api, path, cohortsQueryParameters, "all", async (asked) => {
     const { access, query, asOf, clocks } = asked;
-    const { interval = "month", compare, compare_known_at: knownAt = null } = query;
+    const { interval = "month", compare, compare_known_at: knownAt = null, provider } = query;
+    const name = otherThanOurs(query.definition);
+    if (name !== null) checkDefined(query);
     const isGross = query.gross === "true";
     if (isGross && query.basis === "accounts") {
       throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");
@@ -25,7 +31,31 @@ export function cohortsRoute(api: ReadApi): void {
     const isOfAccounts = query.basis === "accounts";
     const isByAccount = isOfAccounts && !cell.hasWholeAccounts;
     const vintages = vintagesIn(query, interval);
+    const others =
+      compare === undefined || compare === "known_then"
+        ? undefined
+        : comparedVintages(vintages, compare, interval, asOf.at);
+    const { baseCurrency: currency } = access;
+    const readDefined = async (of: AsOf, by: DefinitionName): Promise<CohortsTexts> => {
+      const { service } = api;
+      const defined = { service, name: by, currency, clocks, provider };
+      const first = Math.min(vintages.first, others?.first ?? vintages.first);
+      const wanted: CohortMeasure[] = [isOfAccounts ? "accounts" : "mrr"];
+      if (isGross) wanted.push("gross");
+      const [changes = [], gross = null] = await definedCohorts(
+        defined,
+        of,
+        { interval, first },
+        wanted,
+      );
+      return {
+        changes: textOfRows(changes),
+        gross: gross && textOfRows(gross),
+        vintages,
+      };
+    };
     const read = async (of: AsOf): Promise<CohortsTexts> => {
+      if (name !== null) return readDefined(of, name);
       const [changes, gross] = await Promise.all([
         textOf(
           api.service,
@@ -42,20 +72,17 @@ export function cohortsRoute(api: ReadApi): void {
       compare === "known_then" ? read({ ...asOf, knownAt }) : null,
     ]);
     // Other vintages are in what was read already.
-    const comparedOf = (): CohortsTexts | null | undefined => {
-      if (compare === undefined || compare === "known_then") return then ?? undefined;
-      const others = comparedVintages(vintages, compare, interval, asOf.at);
-      return others && { ...now, vintages: others };
-    };
+    const compared = others && { ...now, vintages: others };
     return {
       answer: "cohortsAnswer",
       basis: isOfAccounts ? "accounts" : "mrr",
       asked: now,
       hasAverage: query.average === "true" || compare !== undefined,
-      compared: comparedOf(),
+      compared: others === undefined ? (then ?? undefined) : compared,
       at: asOf.at,
       interval: query.interval,
-      currency: access.baseCurrency,
+      currency,
+      definition: name,
     };
   });
 }

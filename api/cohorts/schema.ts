@@ -3,6 +3,7 @@ import { z } from "zod";
 import { clocksQuery, figuresAnswer } from "../../schemas/http/clocks.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { mrrCellQuery, seriesQuery } from "../../schemas/http/series.js";
+import { definitionQuery, definitionShown } from "../mrr-compare/schema.js";
 import { compareQuery } from "../summary/schema.js";
 
 const cohortIntervals = ["month", "quarter", "year"] as const;
@@ -47,6 +48,7 @@ export const cohortsQueryParameters = z.object({
   product: mrrCellQuery.product,
   plan_interval: mrrCellQuery.plan_interval,
   vintage: mrrCellQuery.vintage,
+  ...definitionQuery,
   ...clocksQuery,
   ...formatQuery,
 });
@@ -138,6 +140,7 @@ function answerOf<Row extends z.ZodType, Average extends z.ZodType>(
     compare: average.nullable().optional().meta({
       description: "With `compare`; null where all vintages are asked for.",
     }),
+    ...definitionShown,
   });
   return figuresAnswer(id, { data });
 }

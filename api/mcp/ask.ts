@@ -40,7 +40,9 @@ export async function askTool(
   const answer: unknown = JSON.parse(text);
   const other = args.get("definition") ?? "ours";
   const isOurs = other === "ours";
-  const proof = proofOf(caller, isOurs ? tool.screen : "/mrr/definitions", args, answer);
+  // The screen of retention shows each definition; of MRR the one that holds both side by side.
+  const isShown = isOurs || tool.screen === "/retention";
+  const proof = proofOf(caller, isShown ? tool.screen : "/mrr/definitions", args, answer);
   const page = isOurs ? `definitions.md#${tool.definition}` : `definitions/${other}.md`;
   const definition = `${caller.shown}/docs/${page}`;
   return { content: [textPart(JSON.stringify({ proof, definition, ...objectOf(answer) }))] };

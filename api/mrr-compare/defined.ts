@@ -1,7 +1,7 @@
 /**
- * MRR and its movements by the definition of another tool. Sums of recorded movements know only
- * ours, so every account is read at the ends of the intervals: what goes up and down within one is
- * netted.
+ * MRR and its movements by the definition of another tool (of cohorts: `../cohorts/defined.ts`).
+ * Sums of recorded movements know only ours, so every account is read at the ends of the intervals:
+ * what goes up and down within one is netted.
  */
 import { limits } from "../../config.js";
 import { type DefinitionName, definitions } from "../../schemas/definitions/index.js";
@@ -20,7 +20,7 @@ import type { Series } from "../reading/series.js";
 import type { AccountsCompared } from "./query.js";
 import { readAccounts } from "./reading.js";
 
-interface Defined {
+export interface Defined {
   readonly service: Pick<Service, "clickhouse" | "rates">;
   readonly name: DefinitionName;
   readonly currency: string;
@@ -80,14 +80,7 @@ export async function definedMovements(
   defined: Defined,
   { from, parts, asOf }: Series,
 ): Promise<MovementSeriesRow[]> {
-  const { definedIntervalsMax: intervalsMax } = limits;
-  if (parts.length > intervalsMax) {
-    throw unprocessable(
-      "series_too_long",
-      `By another definition no more than ${intervalsMax} intervals are answered at once.`,
-      "interval",
-    );
-  }
+  checkIntervals(parts.length);
   const before = Math.max(0, from - 1);
   const moments = [before, ...parts.map(({ to }) => Math.min(to - 1, asOf.at))];
   const sums = new Map<string, { start: string; kind: MovementKind; mrr: bigint; net: number }>();
@@ -117,6 +110,18 @@ export async function definedMovements(
   }));
 }
 
+/** @throws ApiError 422 */
+export function checkIntervals(count: number): void {
+  const { definedIntervalsMax: intervalsMax } = limits;
+  if (count <= intervalsMax) return;
+  throw unprocessable(
+    "series_too_long",
+    `By another definition no more than ${intervalsMax} intervals are answered at once: ask for ` +
+      "longer ones, or from a later day on.",
+    "interval",
+  );
+}
+
 function kindOf(before: bigint, after: bigint, hasCounted: boolean): MovementKind | null {
   if (before === after) return null;
   if (before === 0n) return hasCounted ? "reactivation" : "new";
@@ -132,7 +137,8 @@ interface AccountMrr {
   readonly mrr: readonly bigint[];
 }
 
-async function eachAccount(
+/** Every account that ever had a subscription, at some moments. */
+export async function eachAccount(
   { service, name, currency, clocks, provider }: Defined,
   asOf: AsOf,
   moments: readonly number[],

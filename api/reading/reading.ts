@@ -71,7 +71,11 @@ export function textOf(
 }
 
 /** When the first row of each happened: before it a series has nothing to show. */
-const timeColumns = { mrr_movements: "at", ledger: "happened_at" } as const;
+const timeColumns = {
+  mrr_movements: "at",
+  ledger: "happened_at",
+  subscription_changes: "at",
+} as const;
 
 /** @returns ms since 1970; null where there is none */
 export async function firstRowOf(

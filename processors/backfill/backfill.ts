@@ -9,6 +9,7 @@ import {
   type BackfillStep,
   type LeasedBackfill,
   backfillNews,
+  endLeases,
   leaseBackfill,
   moveBackfill,
 } from "../../workspaces/history/backfills.js";
@@ -66,8 +67,11 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
   const lookout = new Lookout(backfillNews, { everyMs: lookEveryMs, calmEveryMs });
   const ids = new KnownIds();
   const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map(), ids };
+  let isAlone = !service.log.shared;
   while (!stopping.aborted) {
     try {
+      if (isAlone) await endLeases(service.postgres, new Date());
+      isAlone = false;
       const backfill = await leaseBackfill(service.postgres, new Date());
       if (backfill !== null) {
         lookout.found();

@@ -12,11 +12,12 @@ import { intactRecord } from "../../workspaces/rejects/replay.js";
 import type { BookedPayment, Evidence } from "./compare-month.js";
 
 type Reading = Pick<ClickHouse, "rows">;
-type Of = Pick<Integration, "id" | "workspace" | "environment" | "provider">;
+export type Of = Pick<Integration, "id" | "workspace" | "environment" | "provider">;
 
 /** Beside the month, too: a provider and we may date a payment on either side of its end. */
 const dayMs = 24 * 60 * 60 * 1000;
-const idsAtOnce = 1_000;
+export const besideMonthMs = dayMs;
+export const idsAtOnce = 1_000;
 const unbookedMax = 1_000;
 
 interface Row {
@@ -44,7 +45,7 @@ export async function bookedAround(
   { from, to }: Span,
 ): Promise<BookedPayment[] | null> {
   const booked: BookedPayment[] = [];
-  for (let day = from - dayMs; day < to + dayMs; day += dayMs) {
+  for (let day = from - besideMonthMs; day < to + besideMonthMs; day += dayMs) {
     for (const one of await bookedOn(clickhouse, of, day)) booked.push(one);
     if (booked.length > limits.reconciledPaymentsMax) return null;
   }
@@ -108,16 +109,16 @@ export async function eventsOf(
   return own;
 }
 
-/** The payments that an event of the integration names which was not booked. */
+/** The payments and disputes that an event of the integration names which was not booked. */
 export async function unbookedOf(
   service: Pick<Service, "clickhouse" | "log" | "vault">,
   provider: Provider,
   { id: integration, workspace, environment }: Of,
-  payments: readonly string[],
+  ids: readonly string[],
 ): Promise<Evidence["unbooked"]> {
   const found = new Map<string, "rejected" | "mirrored">();
-  if (payments.length === 0) return found;
-  const named = new Map(payments.map((payment) => [nativeId(payment), payment]));
+  if (ids.length === 0) return found;
+  const named = new Map(ids.map((id) => [nativeId(id), id]));
   const rows = await service.clickhouse.rows<{
     event_id: string;
     partition: number;
@@ -134,9 +135,9 @@ export async function unbookedOf(
     const record = await intactRecord(service, row);
     const body = record === null ? null : parseBody(provider, record.body);
     for (const text of body?.ok === true ? textsIn(body.value) : []) {
-      const payment = named.get(text);
-      if (payment !== undefined) {
-        found.set(payment, row.outcome === "rejected" ? "rejected" : "mirrored");
+      const id = named.get(text);
+      if (id !== undefined) {
+        found.set(id, row.outcome === "rejected" ? "rejected" : "mirrored");
       }
     }
   }

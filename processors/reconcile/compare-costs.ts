@@ -3,6 +3,8 @@
  * not count for the score, because a fee may be known later than its payment.
  */
 import { limits } from "../../config.js";
+import type { ListedPayment, ListedTax } from "../../providers/backfill.js";
+import { grouped } from "../../runtime/grouped.js";
 import { inTurns } from "../../runtime/in-turns.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonMinor } from "../../schemas/money/money.js";
@@ -10,6 +12,25 @@ import { type CostDifference, costKinds, type MonthReport } from "../../schemas/
 import type { Pair } from "./compare-month.js";
 
 type Kind = (typeof costKinds)[number];
+
+/** Each payment with the tax of all that it paid for; null where some of it is not known. */
+export async function withTaxes(
+  payments: ReadonlyMap<string, ListedPayment>,
+  taxes: Iterable<ListedTax>,
+): Promise<Map<string, ListedPayment>> {
+  const taxed = new Map(payments);
+  await inTurns(
+    grouped(taxes, ({ payment }) => payment),
+    ([payment, parts]) => {
+      const known = payments.get(payment);
+      if (known === undefined) return;
+      const add = (sum: bigint | null, { tax }: ListedTax): bigint | null =>
+        sum === null || tax === null ? null : sum + tax;
+      taxed.set(payment, { ...known, tax: parts.reduce(add, 0n) });
+    },
+  );
+  return taxed;
+}
 
 interface Sums {
   readonly kind: Kind;

@@ -1,6 +1,6 @@
 /**
- * Compares what a provider lists of one month with what is booked: pairs of payments, then a row
- * with a reason for each pair that differs. Pure. It yields in between.
+ * Compares what a provider lists of one month with what is booked: pairs of payments and of
+ * disputes' money, then a row with a reason for each pair that differs. Pure. It yields in between.
  */
 import { limits } from "../../config.js";
 import type { ListedPayment, Span } from "../../providers/backfill.js";
@@ -17,10 +17,11 @@ import {
 } from "../../schemas/reconciliation.js";
 import { unpaidAfterMs } from "../../workspaces/unpaid-purchases.js";
 
-/** The newest version of a transaction; minor units. */
+/** The newest version of a transaction, or ledger entries of a dispute; minor units. */
 export interface BookedPayment extends ListedPayment {
+  /** Of a dispute: the id its payment has once it is booked. */
   readonly transaction: string;
-  /** The event that caused the version. */
+  /** The event that caused it. */
   readonly event: string;
   /** When that event was received, ms since 1970. */
   readonly recordedAt: number;
@@ -40,10 +41,12 @@ export interface Evidence {
   /** When the integration's first webhook call was taken; null: none came. */
   readonly webhooksSince: number | null;
   readonly read: readonly Span[];
-  /** The outcome of events that were not booked, by the payment they name. */
+  /** The outcome of events that were not booked, by the payment or dispute they name. */
   readonly unbooked: ReadonlyMap<string, "rejected" | "mirrored">;
   /** Whether the provider's list can have a payment of this name. */
   readonly canBeListed: (payment: string) => boolean;
+  /** Of disputed payments, those that are booked. */
+  readonly transactions: ReadonlyMap<string, string>;
 }
 
 /**
@@ -95,7 +98,7 @@ export async function monthReport(
     if (listed !== null) totalsOf(listed).listed.add(listed);
     if (booked !== null) totalsOf(booked).booked.add(booked);
     const reason = agrees(pair) ? null : reasonOf(pair, evidence);
-    if (reason !== null) rows.push(differenceOf(pair, reason));
+    if (reason !== null) rows.push(differenceOf(pair, reason, evidence));
     if (reason !== null && uncounted.has(reason)) return;
     if (listed !== null && listed.currency === booked?.currency) {
       totalsOf(listed).compare(listed, booked);
@@ -104,7 +107,8 @@ export async function monthReport(
     // In two currencies nothing agrees.
     for (const one of [listed, booked]) if (one !== null) totalsOf(one).compare(one, nothing);
   });
-  rows.sort((one, other) => sizeOf(other) - sizeOf(one) || (one.payment < other.payment ? -1 : 1));
+  const nameOf = ({ payment, dispute }: Difference): string => `${payment} ${dispute ?? ""}`;
+  rows.sort((one, other) => sizeOf(other) - sizeOf(one) || (nameOf(one) < nameOf(other) ? -1 : 1));
   const byReason = grouped(rows, ({ reason }) => reason);
   const sorted = [...totals].sort(([one], [other]) => (one < other ? -1 : 1));
   const sum = (name: "agreed" | "compared"): bigint =>
@@ -137,7 +141,7 @@ function reasonOf({ listed, booked }: Pair, evidence: Evidence): DifferenceReaso
   }
   if (booked !== null && listed.currency !== booked.currency) return "other_currency";
   if (isNewer) return "told_later";
-  const became = unbooked.get(listed.payment);
+  const became = unbooked.get(listed.dispute ?? listed.payment);
   if (became !== undefined) return became;
   if (booked !== null) return "amount_differs";
   // Its event may be on its way.
@@ -150,11 +154,17 @@ function isBeforeConnection({ at }: ListedPayment, { webhooksSince, read }: Evid
   return !read.some(({ from, to }) => at >= from && at <= to);
 }
 
-function differenceOf({ listed, booked }: Pair, reason: DifferenceReason): Difference {
+function differenceOf(
+  { listed, booked }: Pair,
+  reason: DifferenceReason,
+  { transactions }: Evidence,
+): Difference {
   const one = listed ?? booked;
+  const { payment = "", dispute = null } = one ?? {};
   return {
-    payment: one?.payment ?? "",
-    transaction: booked?.transaction ?? null,
+    payment,
+    dispute,
+    transaction: (dispute === null ? booked?.transaction : transactions.get(payment)) ?? null,
     at: new Date(one?.at ?? 0).toISOString(),
     reason,
     listed: sideOf(listed),
@@ -177,7 +187,7 @@ function sizeOf({ listed, booked }: Difference): number {
   return apart("amount_minor") + apart("refunded_minor");
 }
 
-type Money = Pick<ListedPayment, "amount" | "refunded">;
+type Money = Pick<ListedPayment, "amount" | "refunded" | "dispute">;
 const nothing: Money = { amount: 0n, refunded: 0n };
 
 class Totals {
@@ -198,18 +208,24 @@ class Totals {
 
 class Sums {
   #count = 0;
-  #amount = 0n;
-  #refunded = 0n;
+  readonly #paid = { amount: 0n, refunded: 0n };
+  readonly #disputed = { amount: 0n, refunded: 0n };
 
-  add({ amount, refunded }: Money): void {
-    this.#count += 1;
-    this.#amount += amount;
-    this.#refunded += refunded;
+  add({ amount, refunded, dispute }: Money): void {
+    const sums = dispute === undefined ? this.#paid : this.#disputed;
+    if (dispute === undefined) this.#count += 1;
+    sums.amount += amount;
+    sums.refunded += refunded;
   }
 
   view() {
-    const [amount_minor, refunded_minor] = [toJsonMinor(this.#amount), toJsonMinor(this.#refunded)];
-    return { count: this.#count, amount_minor, refunded_minor };
+    return {
+      count: this.#count,
+      amount_minor: toJsonMinor(this.#paid.amount),
+      refunded_minor: toJsonMinor(this.#paid.refunded),
+      disputed_minor: toJsonMinor(this.#disputed.amount),
+      reinstated_minor: toJsonMinor(this.#disputed.refunded),
+    };
   }
 }
 

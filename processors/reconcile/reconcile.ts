@@ -1,11 +1,11 @@
 /**
- * Compares one month of an integration with the provider's list, read page by page from its API.
+ * Compares one month of an integration with the provider's lists, read page by page from its API.
  * Changes nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import type { Unread } from "../../providers/api/ask-json.js";
-import type { ListedPayment, Span } from "../../providers/backfill.js";
+import type { HistoryList, ListedPayment, ListedTax, Span } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { startOfMonth } from "../../schemas/months.js";
 import { endedBackfills } from "../../workspaces/history/backfills.js";
@@ -14,9 +14,11 @@ import type { Integration } from "../../workspaces/integrations.js";
 import type { Compared } from "../../workspaces/history/reconciliations.js";
 import type { BackfillingService } from "../backfill/backfill.js";
 import { readPage } from "../backfill/read-page.js";
-import { bookedAround, eventsOf, unbookedOf } from "./booked.js";
-import { comparedCosts } from "./compare-costs.js";
+import { besideMonthMs, bookedAround, eventsOf, unbookedOf } from "./booked.js";
+import { bookedDisputes, transactionsOf } from "./booked-disputes.js";
+import { comparedCosts, withTaxes } from "./compare-costs.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
+import { disputePairsOf } from "./pair-disputes.js";
 
 /** How long it waits until all is booked that was received while the list was read. */
 const bookedMsMax = 60_000;
@@ -49,24 +51,34 @@ export async function reconcileMonth(
 
   // 2. Ours, without what came by another integration of the provider.
   const booked = await bookedAround(service.clickhouse, integration, span);
-  if (booked === null) return tooMany;
-  const paired = await pairsOf(listed.values(), booked, span);
+  const listsDisputes = provider.backfill.comparedBesides !== undefined;
+  const disputed = listsDisputes ? await bookedDisputes(service.clickhouse, integration, span) : [];
+  if (booked === null || disputed === null) return tooMany;
+  const paired = await pairsOf(listed.payments.values(), booked, span);
+  const disputes = await disputePairsOf(listed.disputes.values(), disputed, span);
   const pairs = await ofIntegration(service, integration, paired);
+  const disputePairs = await ofIntegration(service, integration, disputes);
 
   // 3. Why they differ.
-  const differing = pairs.filter((pair) => !agrees(pair));
-  const missing = differing.flatMap(({ listed: theirs }) => theirs?.payment ?? []);
-  const [webhooksSince, read, unbooked] = await Promise.all([
+  const differing = [...pairs, ...disputePairs].filter((pair) => !agrees(pair));
+  const missing = differing.flatMap(({ listed: one }) => one?.dispute ?? one?.payment ?? []);
+  const [webhooksSince, read, unbooked, transactions] = await Promise.all([
     firstWebhookOf(service.clickhouse, integration.workspace, integration.id),
     endedBackfills(service.postgres, integration.id),
     unbookedOf(service, provider, integration, missing),
+    transactionsOf(
+      service.clickhouse,
+      integration,
+      disputePairs.filter((pair) => !agrees(pair)),
+    ),
   ]);
-  const report = await monthReport(pairs, {
+  const report = await monthReport([...pairs, ...disputePairs], {
     listedSince: comparedAt.getTime(),
     webhooksSince,
     read: read.map(({ from, to }) => ({ from: from.getTime(), to: to.getTime() })),
     unbooked,
     canBeListed: provider.backfill.canBeListed ?? (() => true),
+    transactions,
   });
   const costs = await comparedCosts(pairs, comparedAt.getTime());
   return { report: { ...report, ...costs }, comparedAt };
@@ -78,29 +90,48 @@ function spanOf(month: string): Span {
   return { from, to: startOfMonth(from, 1) };
 }
 
-/** By id, because an object may be on two pages. */
+interface Listed {
+  readonly payments: ReadonlyMap<string, ListedPayment>;
+  readonly disputes: ReadonlyMap<string, ListedPayment>;
+}
+
+/** By name, because an object may be on two pages. */
 async function listedIn(
   service: BackfillingService,
   provider: Provider,
   integration: Integration,
   { from, to: end }: Span,
-): Promise<ReadonlyMap<string, ListedPayment> | Unread> {
-  const span = { from, to: Math.min(end - 1, Date.now()) };
-  const lists = provider.backfill?.lists.filter(({ reportsPayments }) => reportsPayments) ?? [];
-  const payments = new Map<string, ListedPayment>();
-  for (const list of lists) {
+): Promise<Listed | Unread> {
+  const to = Math.min(end - 1, Date.now());
+  const { lists = [], comparedBesides = [] } = provider.backfill ?? {};
+  const [payments, disputes] = [new Map<string, ListedPayment>(), new Map<string, ListedPayment>()];
+  const taxes = new Map<string, ListedTax>();
+  const read = async (list: HistoryList, span: Span): Promise<Unread | null> => {
     let after: string | null = null;
     do {
       const page = await readPage(service, { provider, integration, list, span }, after);
       if ("problem" in page) return page;
-      for (const payment of page.payments) {
-        if (payment.at < end) payments.set(payment.payment, payment);
+      for (const one of page.payments) {
+        if (one.at >= end) continue;
+        if (one.dispute === undefined) payments.set(one.payment, one);
+        else disputes.set(`${one.dispute} ${one.at} ${one.amount}`, one);
       }
-      if (payments.size > limits.reconciledPaymentsMax) return tooMany;
+      for (const tax of page.taxes ?? []) taxes.set(`${tax.payment} ${tax.purchase}`, tax);
+      const rows = Math.max(payments.size, disputes.size, taxes.size);
+      if (rows > limits.reconciledPaymentsMax) return tooMany;
       after = page.next;
     } while (after !== null);
+    return null;
+  };
+  for (const list of lists.filter(({ reportsPayments }) => reportsPayments)) {
+    const unread = await read(list, { from, to });
+    if (unread !== null) return unread;
   }
-  return payments;
+  for (const list of comparedBesides) {
+    const unread = await read(list, { from: from - besideMonthMs, to });
+    if (unread !== null) return unread;
+  }
+  return { payments: await withTaxes(payments, taxes.values()), disputes };
 }
 
 async function isBooked(
@@ -110,7 +141,8 @@ async function isBooked(
 ): Promise<boolean> {
   const until = performance.now() + bookedMsMax;
   while (performance.now() < until && !stopping.aborted) {
-    if ((await watermark.completeTo("transactions", workspace)) > receivedAt) return true;
+    // With the journal, which says by which integration an event came.
+    if ((await watermark.completeTo("journaled", workspace)) > receivedAt) return true;
     await pause(lookEveryMs);
   }
   return false;

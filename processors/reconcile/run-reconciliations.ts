@@ -179,13 +179,18 @@ function gauges({ metrics, postgres }: BackfillingService): void {
   );
   gauge(
     "differences",
-    "Payments that differ from the provider's list",
+    "Payments and disputes that differ from the provider's list",
     ({ differences }) => differences,
+  );
+  gauge(
+    "cost_differences",
+    "Payments whose fee or tax differs from the provider's list; not in the score",
+    ({ costDifferences }) => costDifferences,
   );
   gauge("compared", "1 if the month could be compared, else 0", ({ differences }) =>
     differences === null ? 0 : 1,
   );
 }
 
-/** Three gauges of one scrape share the scores. */
+/** The gauges of one scrape share the scores. */
 const scoresFreshMs = 5_000;

@@ -48,8 +48,11 @@ export const groupsByTopic: typeof passages = [
   [topics.rejected, groups.webhooks],
 ];
 
-/** Transactions are written first; all else within three seconds, or at once on request. */
-export type Figures = "transactions" | "all";
+/**
+ * Transactions are written first; all else within three seconds, or at once on request. `journaled`
+ * waits for the journal too, which is slower: for callers that ask which event a figure came from.
+ */
+export type Figures = "transactions" | "all" | "journaled";
 
 export class Watermark {
   /** The consumers that the figures have to pass, in the order an event does. */
@@ -58,6 +61,7 @@ export class Watermark {
   readonly #reported = {
     transactions: new ReportedMoments(),
     all: new ReportedMoments(),
+    journaled: new ReportedMoments(),
   };
 
   /** @param receipts of all processes over the log; default: its own */
@@ -72,9 +76,11 @@ export class Watermark {
     ];
     const shown = new Backlog(log, topics.facts, groups.book, factWaits, "handled");
     const written = new Backlog(log, topics.facts, groups.book, factWaits);
+    const journaled = new Backlog(log, topics.raw, groups.journal, rawWaits);
     this.#passages = {
       transactions: [...normalized, shown],
       all: [...normalized, written],
+      journaled: [...normalized, written, journaled],
     };
   }
 

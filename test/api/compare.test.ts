@@ -2,7 +2,9 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { type MrrCompareAnswer, mrrCompareAnswer } from "../../api/mrr-compare/schema.js";
-import { definedMovements } from "../../api/mrr-compare/defined.js";
+import { definedCohorts } from "../../api/cohorts/defined.js";
+import { accountCohortsAnswer, cohortsAnswer } from "../../api/cohorts/schema.js";
+import { definedMovements, definedMrr } from "../../api/mrr-compare/defined.js";
 import { beforeAll } from "../../api/movement-series/query.js";
 import { movementsAnswer } from "../../api/movement-series/schema.js";
 import { showMrr } from "../../api/reading/amounts.js";
@@ -17,11 +19,12 @@ import { fraction, monthlyToMrr, mrrOf } from "../../schemas/money/monthly.js";
 import type { Change } from "../../schemas/subscriptions/change.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
-import { type Endpoints, itRefuses, openEndpoints } from "../harness/endpoints.js";
+import { type Endpoints, expectError, itRefuses, openEndpoints } from "../harness/endpoints.js";
 import { insertLedger, insertTransactions } from "../harness/query-rows.js";
 
 const path = "/v1/metrics/mrr/compare";
 const moved = "/v1/metrics/mrr/movements?definition=stripe";
+const retainedPath = "/v1/metrics/cohorts?definition=stripe";
 const at = "2026-06-15T12:00:00Z";
 
 describe("GET /v1/metrics/mrr/compare", () => {
@@ -113,6 +116,13 @@ describe("GET /v1/metrics/mrr/compare", () => {
     const answer = await endpoints.get(`/v1/metrics/mrr/movements?${asked}`);
     expect(answer.status, answer.text).to.equal(200);
     return movementsAnswer.parse(answer.json).data;
+  }
+
+  async function retained(query: Readonly<Record<string, string>>) {
+    const asked = new URLSearchParams({ at, ...query }).toString();
+    const answer = await endpoints.get(`/v1/metrics/cohorts?${asked}`);
+    expect(answer.status, answer.text).to.equal(200);
+    return answer.json;
   }
 
   const mrrNow = async (): Promise<number> => {
@@ -219,6 +229,85 @@ describe("GET /v1/metrics/mrr/compare", () => {
     });
     expect(movements.map((row) => row.end_mrr)).to.deep.equal([0, 0, 40, 40, 40, 40, 0, 0]);
     expect(compare?.end_mrr).to.equal(0);
+  });
+
+  it("should say what is retained by another definition", async () => {
+    await bookStory();
+    const curves = async (query: Readonly<Record<string, string>>) => {
+      const { cohorts, definition } = cohortsAnswer.parse(await retained(query)).data;
+      expect(definition).to.equal(query.definition === "ours" ? undefined : query.definition);
+      return cohorts.map(({ vintage, starting_mrr: start, retention_curve: curve, ...gross }) =>
+        [
+          vintage,
+          start,
+          ...curve.slice(-2),
+          ...(gross.gross_retention_curve?.slice(-2) ?? []),
+        ].join(" "),
+      );
+    };
+    // In May two pause; in June one is refunded, and another comes who leaves within the month.
+    const june = "2026-06 7 100";
+    expect(await curves({ definition: "ours" })).to.deep.equal(["2026-01 161 56.5 56.5", june]);
+    const paused = "2026-01 161 75.2 75.2";
+    expect(await curves({ definition: "chartmogul" })).to.deep.equal([paused, june]);
+    expect(await curves({ definition: "stripe" })).to.deep.equal(["2026-01 181 61.3 61.3", june]);
+    expect(await curves({ definition: "profitwell" })).to.deep.equal(["2026-01 161 56.5 56.5"]);
+    const refunded = "2026-01 157 55.4 49.7";
+    expect(await curves({ definition: "revenuecat" })).to.deep.equal([refunded, june]);
+
+    const stripe = { definition: "chartmogul", provider: "stripe" };
+    expect(await curves(stripe)).to.deep.equal(["2026-01 121 100 100", june]);
+    const gross = await curves({ ...stripe, gross: "true" });
+    expect(gross).to.deep.equal(["2026-01 121 100 100 100 100", `${june} 100`]);
+    expect(await curves({ definition: "chartmogul", interval: "quarter" })).to.deep.equal([
+      "2026-Q1 161 100 75.2",
+      "2026-Q2 7 100",
+    ]);
+    // Of the first day that is asked for nobody is new who began before, paused or not.
+    expect(await curves({ definition: "profitwell", from: "2026-05-01" })).to.deep.equal([]);
+    expect(await curves({ definition: "chartmogul", from: "2026-05-01" })).to.deep.equal([june]);
+
+    const accounts = { definition: "chartmogul", basis: "accounts", compare: "previous_period" };
+    const of = { ...accounts, from: "2026-04-01" };
+    const { cohorts, compare } = accountCohortsAnswer.parse(await retained(of)).data;
+    expect(cohorts.map(({ starting_accounts: count }) => count)).to.deep.equal([1]);
+    expect(compare).to.deep.include({ vintages: 1, starting_accounts: 6 });
+    expect(compare?.retention_curve.slice(-2)).to.deep.equal([100, 83.3]);
+  });
+
+  it("should retain at any moment what MRR by that definition is then", async () => {
+    await bookStory();
+    const { service, tenant } = endpoints;
+    const clocks = { completeTo: Date.now(), now: Date.now(), reach: Date.now() };
+    for (const name of definitionNames) {
+      for (const moment of ["2026-04-30", "2026-05-31", "2026-06-15"]) {
+        const asOf = { ...tenant, at: Date.parse(`${moment}T12:00:00Z`), knownAt: null };
+        const defined = { service, name, currency: "EUR", clocks };
+        const each = { interval: "month", first: -Infinity } as const;
+        const [mrr = [], accounts = []] = await definedCohorts(defined, asOf, each, [
+          "mrr",
+          "accounts",
+        ]);
+        const expected = await definedMrr(defined, asOf);
+        const sumOf = (amounts: readonly string[]) =>
+          amounts.reduce((sum, amount) => sum + mrrOf(amount), 0n);
+        const what = `${name} on ${moment}`;
+        expect(sumOf(mrr.map(({ change }) => change)), what).to.equal(
+          sumOf(expected.map((row) => row.mrr)),
+        );
+        expect(sumOf(accounts.map(({ change }) => change)), what).to.equal(
+          sumOf(expected.map((row) => row.accounts)),
+        );
+      }
+    }
+  });
+
+  it("should refuse cohorts of more intervals than accounts can be read at", async () => {
+    await book([changeOf({ account: "old", day: "2020-01-10", monthly: 1_000n })]);
+    const url = (more: string) => `${retainedPath}&at=${at}${more}`;
+    expectError(await endpoints.get(url("")), "422 series_too_long interval");
+    expect((await endpoints.get(url("&interval=quarter"))).status).to.equal(200);
+    expect((await endpoints.get(url("&from=2024-01-01"))).status).to.equal(200);
   });
 
   it("should count what had happened, and what was known, by then", async () => {
@@ -374,6 +463,9 @@ describe("GET /v1/metrics/mrr/compare", () => {
         [`${path}?definition=stripe&cursor=x`, 400, "cursor_invalid", "cursor"],
         ["/v1/metrics/mrr?definition=theirs", 400, "parameter_invalid", "definition"],
         [`${moved}&country=DE`, 400, "parameter_invalid", "country"],
+        [`${retainedPath}&product=prod_unf_1`, 400, "parameter_invalid", "product"],
+        [`${retainedPath}&vintage=2026-01`, 400, "parameter_invalid", "vintage"],
+        [`${retainedPath}&basis=accounts&gross=true`, 422, "gross_of_accounts", "gross"],
         [`${moved}&group_by=product`, 400, "parameter_invalid", "group_by"],
         [`${moved}&interval=day&from=2020-01-01`, 422, "series_too_long", "interval"],
       ],

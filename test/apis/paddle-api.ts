@@ -1,7 +1,7 @@
 /**
  * A real HTTP server that speaks the part of Paddle's API that history is read with: lists as
- * documented (newest first, `after`, `per_page` up to its own maximum, `status`, `billed_at`,
- * `include`), and single objects. Who asks with another key is answered by `others`.
+ * documented (newest first, `after`, `per_page` up to its own maximum, `status`, `action`,
+ * `billed_at`, `include`), and single objects. Who asks with another key is answered by `others`.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { JsonObject } from "../../ops/payloads/paddle.js";
@@ -58,6 +58,7 @@ function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject 
   const statuses = query.get("status")?.split(",");
   const rows = (api.lists.get(path) ?? [])
     .filter(({ status }) => statuses?.includes(textOf(status) ?? "") ?? true)
+    .filter(({ action }) => (query.get("action") ?? action) === action)
     .filter((one) => isBilledWithin(one, query))
     .sort((one, other) => (idOf(one) > idOf(other) ? -1 : 1));
   const after = query.get("after");

@@ -1,11 +1,12 @@
 /**
  * A real HTTP server that speaks the part of Stripe's API this service uses: single objects, lists
  * as documented (newest first, `limit`, `starting_after`, `created[gte]`, `arrival_date[…]`,
- * `payout`, `has_more`), and new webhook endpoints.
+ * `payout`, `type`, `expand[]`, `has_more`), and new webhook endpoints.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
+import { isObject } from "../../providers/fields.js";
 import { serveHttp } from "../harness/loopback.js";
 
 export interface StripeApi {
@@ -56,7 +57,7 @@ export async function openStripeApi(): Promise<StripeApi> {
     if (list !== undefined) {
       const payout = api.objects.get(`/v1/payouts/${searchParams.get("payout")}`);
       if (payout?.automatic === false) return send(response, 400, missing("payout"));
-      const found = page(pathname, list, searchParams);
+      const found = page(api, pathname, list, searchParams);
       return send(response, found === null ? 400 : 200, found ?? missing("starting_after"));
     }
     send(response, 404, missing("id"));
@@ -95,6 +96,13 @@ async function makeEndpoint(
   send(response, 200, made);
 }
 
+/** As the list of balance transactions has it, which names the disputes by their ids. */
+export function disputesMoney(disputes: readonly JsonObject[]): JsonObject[] {
+  return disputes.flatMap(({ balance_transactions: moves }) =>
+    Array.isArray(moves) ? moves.filter((move): move is JsonObject => isObject(move)) : [],
+  );
+}
+
 export function send(response: ServerResponse, status: number, body: unknown, headers = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
@@ -104,8 +112,30 @@ function missing(param: string): JsonObject {
   return { error: { type: "invalid_request_error", code: "resource_missing", param } };
 }
 
+/** What they name by its id and was asked for, `data.source`, is put in its place. */
+function expanded(
+  { lists }: StripeApi,
+  objects: readonly JsonObject[],
+  query: URLSearchParams,
+): JsonObject[] {
+  const names = query.getAll("expand[]").map((path) => path.replace(/^data\./, ""));
+  if (names.length === 0) return [...objects];
+  const all = [...lists.values()].flat();
+  const objectOf = (id: JsonObject[string] | undefined) => all.find((one) => one.id === id) ?? id;
+  return objects.map((object) => ({
+    ...object,
+    ...Object.fromEntries(
+      names.flatMap((name) => {
+        const value = name in object ? objectOf(object[name]) : undefined;
+        return value === undefined ? [] : [[name, value]];
+      }),
+    ),
+  }));
+}
+
 /** @returns null when the object it shall start after is not in the list (any more) */
 function page(
+  api: StripeApi,
   url: string,
   objects: readonly JsonObject[],
   query: URLSearchParams,
@@ -122,12 +152,12 @@ function page(
   const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
   if (after !== null && start === 0) return null;
   const limit = Number(query.get("limit") ?? 10);
-  const data = rows.slice(start, start + limit);
+  const data = expanded(api, rows.slice(start, start + limit), query);
   return { object: "list", url, data, has_more: start + limit < rows.length };
 }
 
 /** What is asked for by one of them has it. */
-const filters = ["invoice", "payment_intent", "payout"];
+const filters = ["invoice", "payment_intent", "payout", "type"];
 
 function createdAt({ created }: JsonObject): number {
   return typeof created === "number" ? created : 0;

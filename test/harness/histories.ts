@@ -31,9 +31,11 @@ export interface ShownBackfill {
   }[];
 }
 
+type Managed = Pick<Endpoints, "manage" | "path">;
+
 /** @param from a day */
 export async function startBackfill(
-  to: Endpoints,
+  to: Managed,
   id: string,
   from: string,
   ids?: readonly string[],
@@ -42,11 +44,11 @@ export async function startBackfill(
   expect(started.status, started.text).to.equal(202);
 }
 
-export async function shownBackfill(to: Endpoints, id: string): Promise<ShownBackfill> {
+export async function shownBackfill(to: Managed, id: string): Promise<ShownBackfill> {
   return (await to.manage("GET", pathOf(to, id))).json.data;
 }
 
-export async function endedBackfill(to: Endpoints, id: string): Promise<ShownBackfill> {
+export async function endedBackfill(to: Managed, id: string): Promise<ShownBackfill> {
   return untilThere(async () => {
     const shown = await shownBackfill(to, id);
     return shown.state === "reading" || shown.state === "comparing" ? null : shown;
@@ -55,7 +57,7 @@ export async function endedBackfill(to: Endpoints, id: string): Promise<ShownBac
 
 /** Reads all of it. @param from a day */
 export async function backfilled(
-  to: Endpoints,
+  to: Managed,
   id: string,
   from: string,
   ids?: readonly string[],
@@ -64,7 +66,7 @@ export async function backfilled(
   return endedBackfill(to, id);
 }
 
-function pathOf({ path }: Endpoints, integration: string): string {
+function pathOf({ path }: Managed, integration: string): string {
   return `${path}/integrations/${integration}/backfill`;
 }
 
@@ -101,7 +103,10 @@ const shownFields = ["timestamp", "type", "status", "gross_amount", "refunded_am
 const moreFields = ["tax_amount", "fee_amount", "product_name", "customer_country"] as const;
 
 /** Whatever workspace they are of. @param moments at which MRR is looked at */
-export async function figuresOf(endpoints: Endpoints, moments: readonly string[]) {
+export async function figuresOf(
+  endpoints: Pick<Endpoints, "booked" | "get">,
+  moments: readonly string[],
+) {
   await endpoints.booked();
   const read = async (url: string) => (await endpoints.get(url)).json.data;
   const mrr = [];

@@ -64,19 +64,23 @@ function startCommand(
   return child;
 }
 
-/** Ended without warning as soon as it reports this. */
+/** Ended without warning as soon as it reports this. @returns all that it reported */
 export async function killedCommand(
   folder: string,
   words: readonly string[],
   at: string,
-): Promise<void> {
-  const command = startCommand(folder, words);
+  settings: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const command = startCommand(folder, words, settings);
   const exited = once(command, "exit");
+  let reported = "";
   command.stdout?.on("data", (chunk: Buffer) => {
-    if (chunk.toString().includes(at)) command.kill("SIGKILL");
+    reported += chunk.toString();
+    if (reported.includes(at)) command.kill("SIGKILL");
   });
   await exited;
-  if (command.signalCode !== "SIGKILL") throw new Error(`ended before it reported: ${at}`);
+  if (command.signalCode === "SIGKILL") return reported;
+  throw new Error(`ended before it reported ${at}: ${reported}`);
 }
 
 function environment(folder: string, port: number): NodeJS.ProcessEnv {

@@ -14,7 +14,7 @@ import {
   LogUnavailable,
   kafkaLateMsMax,
 } from "../../stores/log/log.js";
-import { Watermark } from "../../stores/watermark/watermark.js";
+import { groups, Watermark } from "../../stores/watermark/watermark.js";
 import { factOf, metaOf, recordsOf } from "../harness/facts.js";
 
 function rawEvent(workspace: string, receivedAt: number): Buffer {
@@ -166,6 +166,19 @@ describe("complete_to", () => {
     expect(await reported()).to.deep.equal([199, 999_999, 999_999, 199]);
     log.handledSoFar = 3;
     expect(await reported()).to.deep.equal([999_999, 999_999, 999_999, 999_999]);
+  });
+
+  it("should wait for the journal only where somebody asks by what a figure came", async () => {
+    const topic = received(500);
+    const behind: ReadableLog = {
+      committed: async (_topic, group) => [group === groups.journal ? 0n : 1n],
+      handled: async () => [1n],
+      ends: (of) => topic.ends(of),
+      read: (of, partition, from, most) => topic.read(of, partition, from, most),
+    };
+    const watermark = new Watermark(behind, now);
+    expect(await watermark.completeTo("journaled")).to.equal(499);
+    expect(await watermark.completeTo("all")).to.equal(999_999);
   });
 
   it("should say that somebody asked for what is not complete yet", async () => {

@@ -224,7 +224,15 @@ describe("A backfill of Paddle", function suite() {
     await tenant.whenBooked();
     expect(await tenant.figures()).to.deep.equal(webhooksAlone);
     // The API goes on failing while the lists are compared.
-    expectAgreement(await tenant.reconciled());
+    const agreed = await tenant.reconciled();
+    expectAgreement(agreed);
+    const listed = agreed.months.flatMap(({ report }) => report?.currencies ?? []);
+    for (const name of ["disputed_minor", "reinstated_minor"] as const) {
+      expect(
+        listed.reduce((sum, { listed: of }) => sum + of[name], 0),
+        name,
+      ).to.be.above(0);
+    }
     // The list of transactions has the countries; only subscriptions ask for them.
     expect(await tenant.coverage()).to.include({ "2026-01": "api", "2026-02": "api" });
   });

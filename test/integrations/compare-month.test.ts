@@ -7,6 +7,7 @@ import {
   monthReport,
   pairsOf,
 } from "../../processors/reconcile/compare-month.js";
+import { disputePairsOf } from "../../processors/reconcile/pair-disputes.js";
 import { cell, minorUnits, momentOf, rowsOf } from "../model/tables/table.js";
 
 /** "MM-DD" or "MM-DD hh:mm" of the year. */
@@ -17,8 +18,11 @@ const listedSince = on("05-31 10:30");
 
 const sideShape = /^(\S+) (\w{3})(?: -(\S+))?$/;
 
-/** `1000 EUR -400`: minor units paid and refunded; `-`: nothing. */
-function paymentOf(text: string, given: { payment: string; at: number }): ListedPayment | null {
+/** `1000 EUR -400`: minor units paid and refunded, or taken and given back; `-`: nothing. */
+function paymentOf(
+  text: string,
+  given: Pick<ListedPayment, "payment" | "dispute" | "at">,
+): ListedPayment | null {
   if (text === "-") return null;
   const [, amount = "", currency = "", refunded = "0"] = sideShape.exec(text) ?? [];
   return { ...given, currency, amount: minorUnits(amount), refunded: minorUnits(refunded) };
@@ -35,13 +39,16 @@ function bookedOf(payment: ListedPayment, recordedAt: number, also: string): Boo
 }
 
 async function reportOf(row: Readonly<Record<string, string>>) {
-  const given = { payment: cell(row, "id"), at: on(cell(row, "paid")) };
+  const id = cell(row, "id");
+  const isDispute = id.startsWith("du_");
+  const named = isDispute ? { payment: "pi_1", dispute: id } : { payment: id };
+  const given = { ...named, at: on(cell(row, "paid")) };
   const also = cell(row, "also");
   const listed = paymentOf(cell(row, "listed"), given);
   const booked = paymentOf(cell(row, "booked"), given);
   const received = also.startsWith("at ") ? on(also.slice("at ".length)) : given.at;
   const became = (["rejected", "mirrored"] as const).find((word) => also === word);
-  const pairs = await pairsOf(
+  const pairs = await (isDispute ? disputePairsOf : pairsOf)(
     listed === null ? [] : [listed],
     booked === null ? [] : [bookedOf(booked, received, also)],
     month,
@@ -50,8 +57,9 @@ async function reportOf(row: Readonly<Record<string, string>>) {
     listedSince,
     webhooksSince: also === "no webhook" ? null : on("05-10"),
     read: [{ from: on("05-03"), to: on("05-05") }],
-    unbooked: new Map(became === undefined ? [] : [[given.payment, became]]),
+    unbooked: new Map(became === undefined ? [] : [[id, became]]),
     canBeListed: (payment) => !payment.startsWith("in_"),
+    transactions: new Map([["pi_1", "tx_pi_1"]]),
   });
 }
 
@@ -85,6 +93,20 @@ describe("A month beside the provider's list", () => {
     # Of other months only what the other side has in this one.
     pi_1 | 06-01       | 1000 EUR      | -              |                | agrees            | -
     pi_1 | 04-30       | -             | 1000 EUR       |                | agrees            | -
+    # Money that a dispute took, and money that came back.
+    du_1 | 05-12       | 1000 EUR      | 1000 EUR       |                | agrees            | 100
+    du_1 | 05-12       | 0 EUR -1000   | 0 EUR -1000    |                | agrees            | 100
+    du_1 | 05-12       | 1000 EUR      | -              |                | not_told          | 0
+    du_1 | 05-12       | 0 EUR -1000   | -              |                | not_told          | 0
+    du_1 | 05-12       | 0 EUR -1000   | 0 EUR -600     |                | amount_differs    | 60
+    du_1 | 05-12       | 1000 EUR      | 1000 USD       |                | other_currency    | 0
+    du_1 | 05-12       | -             | 1000 EUR       |                | not_at_provider   | 0
+    du_1 | 05-12       | 1000 EUR      | -              | rejected       | rejected          | 0
+    du_1 | 05-12       | 1000 EUR      | -              | mirrored       | mirrored          | 0
+    du_1 | 05-09       | 1000 EUR      | -              |                | before_connection | 0
+    du_1 | 05-31 09:31 | 1000 EUR      | -              |                | told_later        | -
+    du_1 | 06-01       | 1000 EUR      | -              |                | agrees            | -
+    du_1 | 04-30       | -             | 1000 EUR       |                | agrees            | -
   `);
   for (const row of cases) {
     const [listed, booked] = [cell(row, "listed"), cell(row, "booked")];
@@ -107,6 +129,24 @@ describe("A month beside the provider's list", () => {
     expect(pairs[0]?.booked).to.equal(booked);
   });
 
+  it("should pair a return by its amount, and by the side that dates it in the month", async () => {
+    const given = { payment: "txn_1", currency: "EUR", amount: 0n, at: month.from };
+    const listed = [
+      { ...given, dispute: "adj_3", refunded: 400n },
+      { ...given, dispute: "adj_4", refunded: 600n },
+      // Of the month before, where we have it a moment later.
+      { ...given, dispute: "adj_5", refunded: 500n, at: month.from - 1 },
+    ];
+    const booked = [
+      { ...given, dispute: "adj_1", refunded: 600n },
+      { ...given, dispute: "adj_2", refunded: 500n },
+      { ...given, dispute: "adj_2:2", refunded: 300n },
+    ].map((one) => bookedOf(one, month.from, ""));
+    const pairs = await disputePairsOf(listed, booked, month);
+    const amounts = pairs.map((pair) => [pair.listed?.refunded, pair.booked?.refunded].join(" "));
+    expect(amounts).to.deep.equal(["400 300", "600 600"]);
+  });
+
   it("should keep the largest rows, and count and add up all of them", async () => {
     const listed = Array.from({ length: limits.differencesPerMonthMax + 5 }, (_, number) => ({
       payment: `pi_${number}`,
@@ -125,6 +165,7 @@ describe("A month beside the provider's list", () => {
         read: [],
         unbooked: new Map(),
         canBeListed: () => true,
+        transactions: new Map(),
       },
     );
     expect(report.differences_total).to.equal(listed.length - 1);
@@ -133,6 +174,7 @@ describe("A month beside the provider's list", () => {
     expect(report.differences).to.have.lengthOf(limits.differencesPerMonthMax);
     expect(report.differences[0]).to.deep.equal({
       payment: `pi_${listed.length - 1}`,
+      dispute: null,
       transaction: null,
       at: "2026-05-12T00:00:00.000Z",
       reason: "not_told",
@@ -146,11 +188,12 @@ describe("A month beside the provider's list", () => {
       ["JPY", 0],
     ]);
     const [euro] = report.currencies;
+    const rest = { refunded_minor: 0, disputed_minor: 0, reinstated_minor: 0 };
     expect(euro?.listed).to.deep.equal({
       count: listed.length - 1,
       amount_minor: sum - 1,
-      refunded_minor: 0,
+      ...rest,
     });
-    expect(euro?.booked).to.deep.equal({ count: 1, amount_minor: 2, refunded_minor: 0 });
+    expect(euro?.booked).to.deep.equal({ count: 1, amount_minor: 2, ...rest });
   });
 });

@@ -2,10 +2,18 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { eventBody, type JsonObject, stripeEvent } from "../../ops/payloads/stripe.js";
-import { chargeObject, invoiceObject, refundObject } from "../../ops/payloads/stripe-money.js";
+import {
+  chargeObject,
+  disputeObject,
+  type DisputeInput,
+  invoiceObject,
+  invoicePaymentObject,
+  refundObject,
+  sessionObject,
+} from "../../ops/payloads/stripe-money.js";
 import { textOf } from "../../providers/fields.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";
-import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { apiKey, disputesMoney, send, type StripeApi } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import {
@@ -35,6 +43,21 @@ function charge(name: string, createdAt: number, more: JsonObject = {}): JsonObj
   return { ...object, balance_transaction: balance, ...more };
 }
 
+/** Of 6.00, about a payment of 10.00. */
+function dispute(name: string, withdrawnAt: number, more: Partial<DisputeInput> = {}): JsonObject {
+  return disputeObject({
+    id: `du_r_${name}`,
+    charge: `ch_r_${name}`,
+    paymentIntent: `pi_r_${name}`,
+    amount: 600n,
+    currency: "eur",
+    createdAt: withdrawnAt,
+    status: more.returnedAt === undefined ? "needs_response" : "won",
+    withdrawnAt,
+    ...more,
+  });
+}
+
 const refund = refundObject({
   id: "re_r_returned",
   charge: "ch_r_returned",
@@ -51,6 +74,13 @@ const read = [
   charge("moved", from + 13 * dayMs),
   charge("gone", from + 14 * dayMs),
 ];
+/** The second is won; the third, too, a month later. */
+const disputed = [
+  dispute("kept", from + 14 * dayMs),
+  dispute("changed", from + 15 * dayMs, { returnedAt: from + 25 * dayMs }),
+  dispute("moved", from + 16 * dayMs, { returnedAt: from + 40 * dayMs }),
+  dispute("gone", from + 17 * dayMs),
+];
 const outside = invoiceObject({
   id: "in_r_outside",
   customer: "cus_r_outside",
@@ -60,9 +90,41 @@ const outside = invoiceObject({
   outOfBand: true,
   lines: [{ id: "il_r", product: "prod_r", price: "price_r", amount: 1200n }],
 });
+/** What the first charge paid, with a tax of 1.60; the second one was sold with a tax of 1.00. */
+const bought = invoiceObject({
+  id: "in_r_kept",
+  customer: "cus_r_kept",
+  currency: "eur",
+  createdAt: from + 10 * dayMs,
+  paidAt: from + 10 * dayMs,
+  tax: 160n,
+  lines: [{ id: "il_r_kept", product: "prod_r", price: "price_r", amount: 840n }],
+});
+const paidInvoice = invoicePaymentObject({
+  id: "inpay_r_kept",
+  invoice: "in_r_kept",
+  payment: "pi_r_kept",
+  amount: 1000n,
+  currency: "eur",
+  paidAt: from + 10 * dayMs,
+});
+const session = sessionObject({
+  id: "cs_r_returned",
+  mode: "payment",
+  paymentStatus: "paid",
+  amount: 1000n,
+  currency: "eur",
+  createdAt: from + 11 * dayMs,
+  customer: "cus_r_returned",
+  paymentIntent: "pi_r_returned",
+  tax: 100n,
+});
 const untold = charge("untold", from + 16 * dayMs);
 const refused = charge("refused", from + 17 * dayMs);
 const early = charge("early", from - 10 * dayMs);
+/** About the second charge, of which we know. */
+const untoldDispute = dispute("untold", from + 18 * dayMs, { paymentIntent: "pi_r_returned" });
+const refusedDispute = dispute("refused", from + 19 * dayMs);
 
 /** What Stripe lists later on, with a difference of every kind that it can have. */
 function planted(youngAt: number): JsonObject[] {
@@ -80,6 +142,20 @@ function planted(youngAt: number): JsonObject[] {
   ];
 }
 
+/** The same of disputes. */
+function plantedDisputes(youngAt: number): JsonObject[] {
+  const [kept] = disputed;
+  return [
+    { ...kept },
+    dispute("changed", from + 15 * dayMs, { amount: 500n, returnedAt: from + 25 * dayMs }),
+    dispute("moved", from + 16 * dayMs, { currency: "usd", returnedAt: from + 40 * dayMs }),
+    untoldDispute,
+    refusedDispute,
+    dispute("early", from - 10 * dayMs),
+    dispute("young", youngAt),
+  ];
+}
+
 describe("The reconciliation of Stripe", function suite() {
   this.timeout(120_000);
   const endpoints = suiteEndpoints();
@@ -92,19 +168,16 @@ describe("The reconciliation of Stripe", function suite() {
   before(async () => {
     youngAt = Date.now() - 60_000;
     api = endpoints.stripeApi;
-    for (const path of [
-      "/v1/products",
-      "/v1/subscriptions",
-      "/v1/invoice_payments",
-      "/v1/checkout/sessions",
-      "/v1/disputes",
-      "/v1/credit_notes",
-    ]) {
+    for (const path of ["/v1/products", "/v1/subscriptions", "/v1/credit_notes"]) {
       api.lists.set(path, []);
     }
     api.lists.set("/v1/charges", read);
     api.lists.set("/v1/refunds", [refund]);
-    api.lists.set("/v1/invoices", [outside]);
+    api.lists.set("/v1/invoices", [outside, bought]);
+    api.lists.set("/v1/invoice_payments", [paidInvoice]);
+    api.lists.set("/v1/checkout/sessions", [session]);
+    api.lists.set("/v1/disputes", disputed);
+    api.lists.set("/v1/balance_transactions", disputesMoney(disputed));
     const made = await endpoints.integrate("stripe", { signing_secret: secret, api_key: apiKey });
     ({ id: integration, webhook_path: webhook } = made);
   });
@@ -123,38 +196,50 @@ describe("The reconciliation of Stripe", function suite() {
       else response.destroy();
       return true;
     };
-    const agreed = await reconciled(endpoints, integration, january);
+    const agreed = await reconciled(endpoints, integration, { ...january, to: "2026-02" });
     expect(calls).to.be.above(3);
-    const [month] = agreed.months;
+    const [month, next] = agreed.months;
+    const disputes = { disputed_minor: 2_400, reinstated_minor: 600 };
     // What was paid outside Stripe is in no list of its, and so neither right nor wrong.
     expect(month?.report?.reasons).to.deep.equal({ not_listed: 1 });
     expect(month?.report?.currencies).to.deep.equal([
       {
         currency: "EUR",
         exponent: 2,
-        listed: { count: 5, amount_minor: 5_000, refunded_minor: 400 },
-        booked: { count: 6, amount_minor: 6_200, refunded_minor: 400 },
-        agreed_minor: 5_400,
-        compared_minor: 5_400,
+        listed: { count: 5, amount_minor: 5_000, refunded_minor: 400, ...disputes },
+        booked: { count: 6, amount_minor: 6_200, refunded_minor: 400, ...disputes },
+        agreed_minor: 8_400,
+        compared_minor: 8_400,
         score_pct: 100,
       },
     ]);
     const fees = { listed_minor: 270, booked_minor: 270, payments: 5, differing: 0 };
+    const taxes = { listed_minor: 260, booked_minor: 260, payments: 2, differing: 0 };
     expect(month?.report?.costs).to.deep.equal([
       { kind: "fee", currency: "EUR", exponent: 2, ...fees },
+      { kind: "tax", currency: "EUR", exponent: 2, ...taxes },
     ]);
-    expect(agreed).to.include({ score_pct: 100, months_compared: 1 });
-    expect(agreed.not_compared.join(" ")).to.include("Disputes").and.include("outside Stripe");
+    // The third dispute was given back in the month after it.
+    const [back] = next?.report?.currencies ?? [];
+    expect(back).to.deep.include({ score_pct: 100, compared_minor: 600 });
+    expect(back?.booked).to.include({ count: 0, disputed_minor: 0, reinstated_minor: 600 });
+    expect(agreed).to.include({ score_pct: 100, months_compared: 2 });
+    expect(agreed.not_compared.join(" ")).to.include("Payouts").and.include("outside Stripe");
   });
 
   it("should name exactly the differences that there are, and count the rest", async () => {
     api.lists.set("/v1/charges", planted(youngAt));
+    const disputes = plantedDisputes(youngAt);
+    api.lists.set("/v1/disputes", disputes);
+    api.lists.set("/v1/balance_transactions", disputesMoney(disputes));
+    api.lists.set("/v1/invoices", [outside, { ...bought, total_excluding_tax: 850 }]);
     // Of the other integration's account, which has it in a list of its own.
     await deliver(charge("elsewhere", from + 18 * dayMs), true, false);
     await deliver(refused, false);
-    await until(async () => (await endpoints.rejects()).length === 1);
+    await deliver(refusedDispute, false);
+    await until(async () => (await endpoints.rejects()).length === 2);
     await endpoints.booked();
-    await until(async () => (await rejectedInJournal()) === 1);
+    await until(async () => (await rejectedInJournal()) === 2);
     const hooks = `${endpoints.path}/webhooks`;
     const wanted = { environment: "Production", events: ["reconciliation.differs"] };
     const hook = await endpoints.manage("POST", hooks, { ...wanted, url: "http://127.0.0.1:9/" });
@@ -166,7 +251,7 @@ describe("The reconciliation of Stripe", function suite() {
     const { data } = payloads.find(
       (one: { data: { month: string } }) => one.data.month === january.from,
     );
-    expect(data).to.include({ integration, differences: 6, score_pct: 39.28 });
+    expect(data).to.include({ integration, differences: 12, score_pct: 37.12 });
     expect(reasonsOf(found)).to.deep.equal({
       pi_r_early: "before_connection",
       pi_r_changed: "amount_differs",
@@ -175,17 +260,43 @@ describe("The reconciliation of Stripe", function suite() {
       in_r_outside: "not_listed",
       pi_r_untold: "not_told",
       pi_r_refused: "rejected",
+      du_r_early: "before_connection",
+      du_r_changed: "amount_differs",
+      du_r_moved: "other_currency",
+      du_r_gone: "not_at_provider",
+      du_r_untold: "not_told",
+      du_r_refused: "rejected",
     });
     const report = found.months[1]?.report;
-    // 10.00 agree, 10.00 and 4.00 more, and 9.00; of 10.00 each of seven sides more.
-    expect(report).to.include({ agreed_minor: 3_300, compared_minor: 8_400, score_pct: 39.28 });
-    expect(report?.differences_total).to.equal(6);
+    // 10.00 agree, 10.00 and 4.00 more, and 9.00; of 10.00 each of seven sides more. Of disputes
+    // 6.00, and 5.00 taken and given back; of 6.00 each of seven sides more.
+    expect(report).to.include({ agreed_minor: 4_900, compared_minor: 13_200, score_pct: 37.12 });
+    expect(report?.differences_total).to.equal(12);
+    const moved = report?.differences.filter((row) => row.dispute === "du_r_changed") ?? [];
+    expect(moved.map(({ listed, booked }) => [listed, booked])).to.have.deep.members([
+      [
+        { currency: "EUR", amount_minor: 500, refunded_minor: 0 },
+        { currency: "EUR", amount_minor: 600, refunded_minor: 0 },
+      ],
+      [
+        { currency: "EUR", amount_minor: 0, refunded_minor: 500 },
+        { currency: "EUR", amount_minor: 0, refunded_minor: 600 },
+      ],
+    ]);
+    const about = report?.differences.find((row) => row.dispute === "du_r_untold");
+    expect(about).to.deep.include({ payment: "pi_r_returned", booked: null });
+    const ofPayment = await endpoints.get(`/v1/transactions/${about?.transaction}`);
+    expect(ofPayment.status, ofPayment.text).to.equal(200);
     // A fee is beside the score. Of the four that both sides have, one was moved to dollars.
-    const [fee] = report?.cost_differences ?? [];
-    expect(report?.cost_differences).to.have.lengthOf(1);
+    const [tax, fee] = report?.cost_differences ?? [];
+    expect(report?.cost_differences).to.have.lengthOf(2);
+    expect(tax).to.include({ kind: "tax", payment: "pi_r_kept" });
+    expect(tax).to.include({ listed_minor: 150, booked_minor: 160 });
     expect(fee).to.include({ payment: "pi_r_kept", listed_minor: 60, booked_minor: 54 });
     expect(report?.costs[0]).to.include({ payments: 3, listed_minor: 168, booked_minor: 162 });
-    const changed = report?.differences.find(({ payment }) => payment === "pi_r_changed");
+    const changed = report?.differences.find(
+      (row) => row.payment === "pi_r_changed" && row.dispute === null,
+    );
     expect(changed).to.deep.include({
       at: new Date(from + 12 * dayMs).toISOString(),
       listed: { currency: "EUR", amount_minor: 900, refunded_minor: 0 },
@@ -200,7 +311,10 @@ describe("The reconciliation of Stripe", function suite() {
   it("should leave to time what happened just now", async () => {
     const month = youngMonth();
     const found = await reconciled(endpoints, integration, { from: month, to: month });
-    expect(reasonsOf(found)).to.deep.equal({ pi_r_young: "told_later" });
+    expect(reasonsOf(found)).to.deep.equal({
+      pi_r_young: "told_later",
+      du_r_young: "told_later",
+    });
     expect(found.score_pct).to.equal(null);
   });
 
@@ -220,6 +334,7 @@ describe("The reconciliation of Stripe", function suite() {
     expect(reasonsOf(found)).to.deep.equal({
       pi_r_gone: "not_at_provider",
       in_r_outside: "not_listed",
+      du_r_gone: "not_at_provider",
     });
     expect((await transactions()).map(({ payment }) => payment)).to.include("pi_r_untold");
     expectAgreement({ ...found, months: found.months.slice(0, 1), score_pct: 100 });
@@ -238,6 +353,7 @@ describe("The reconciliation of Stripe", function suite() {
     expect(shown)
       .to.include(`revenue_reconciliation_agreement_ratio${labels} 1\n`)
       .and.include(`revenue_reconciliation_differences${labels} 0\n`)
+      .and.include(`revenue_reconciliation_cost_differences${labels} 0\n`)
       .and.include(`revenue_reconciliation_compared${labels} 1\n`);
   });
 
@@ -311,7 +427,9 @@ describe("The reconciliation of Stripe", function suite() {
 
   function reasonsOf({ months }: ShownReconciliation): Record<string, DifferenceReason> {
     const rows = months.flatMap(({ report }) => report?.differences ?? []);
-    return Object.fromEntries(rows.map(({ payment, reason }) => [payment, reason]));
+    return Object.fromEntries(
+      rows.map(({ payment, dispute: about, reason }) => [about ?? payment, reason]),
+    );
   }
 
   async function rejectedInJournal(): Promise<number> {
@@ -326,7 +444,8 @@ describe("The reconciliation of Stripe", function suite() {
   async function deliver(object: JsonObject, livemode: boolean, own = true): Promise<void> {
     const at = from + 18 * dayMs;
     const id = `evt_${textOf(object.id)}`;
-    const body = eventBody(stripeEvent({ id, type: "charge.succeeded", at, object, livemode }));
+    const type = object.object === "dispute" ? "charge.dispute.created" : "charge.succeeded";
+    const body = eventBody(stripeEvent({ id, type, at, object, livemode }));
     const signed = stripe.sign(body, { signing_secret: secret }, Date.now());
     const answer = own ? await endpoints.post(webhook, signed) : await endpoints.deliver(body);
     expect(answer.status, answer.text).to.equal(200);

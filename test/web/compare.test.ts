@@ -94,6 +94,19 @@ describe("Definitions of MRR", function () {
     expect(await answer.text()).to.include("RevenueCat beside ours");
   });
 
+  it("should say what is retained by another definition, and open its rules", async () => {
+    await open("/retention");
+    await page.getByRole("button", { name: /^Definition/ }).click();
+    await page.getByRole("link", { name: "RevenueCat", exact: true }).click();
+    await page.waitForURL(/definition=revenuecat/);
+    const first = page.getByRole("region", { name: "Retention" }).locator("tbody tr").first();
+    await first.getByText("$268", { exact: false }).waitFor();
+    await looked.findNothingWrong(page.url());
+    await first.getByRole("link").first().click();
+    await page.waitForURL(/\/mrr\/definitions\?.*definition=revenuecat/);
+    await page.getByText(/By the rules of RevenueCat MRR is \$268\.00/).waitFor();
+  });
+
   it("should be found by the palette, also by keys pressed before it has come", async () => {
     await context.route(/\/palette-.*\.js$/, async (route) => {
       await pause(500);

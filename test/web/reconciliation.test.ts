@@ -2,9 +2,9 @@
 import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import { openDashboard } from "../../ops/chromium.js";
-import { chargeObject } from "../../ops/payloads/stripe-money.js";
+import { chargeObject, disputeObject } from "../../ops/payloads/stripe-money.js";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
-import { apiKey } from "../apis/stripe-api.js";
+import { apiKey, disputesMoney } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
 import { LookedAt, openBrowser } from "./browser.js";
@@ -61,6 +61,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
       "checkout/sessions",
       "refunds",
       "disputes",
+      "balance_transactions",
       "credit_notes",
     ]) {
       api.lists.set(`/v1/${list}`, []);
@@ -81,6 +82,17 @@ describe("A month beside the provider's list, in the dashboard", function () {
     const balance = { id: "txn_w_two", amount: 4_900, fee: 60, currency: "eur" };
     const dearer = { ...two, balance_transaction: balance };
     api.lists.set("/v1/charges", [one, dearer, charge("untold", 2_900n), inYen]);
+    const given = { charge: "ch_w_one", paymentIntent: "pi_w_one", currency: "eur" };
+    const disputed = disputeObject({
+      ...given,
+      id: "du_w_untold",
+      amount: 900n,
+      createdAt: paidAt,
+      withdrawnAt: paidAt,
+      status: "needs_response",
+    });
+    api.lists.set("/v1/disputes", [disputed]);
+    api.lists.set("/v1/balance_transactions", disputesMoney([disputed]));
     url = `${base}/settings/integrations/${integration}?workspace=${workspace}`;
   });
   after(() => context?.close());
@@ -90,25 +102,33 @@ describe("A month beside the provider's list, in the dashboard", function () {
     await page.getByRole("heading", { name: "Beside Stripe's own list" }).waitFor();
     await page.getByRole("button", { name: "Compare the last 12 months" }).click();
     const row = page.getByRole("row", { name: monthName }).first();
-    await row.getByRole("link", { name: "3", exact: true }).click();
-    // Of 99.00 + 49.00 both, and 19.00 and 29.00 on one side each.
-    await row.getByText("75.51%").waitFor();
-    await row.getByText("€177.00").waitFor();
+    await row.getByRole("link", { name: "4", exact: true }).click();
+    // Of 99.00 + 49.00 both, and 19.00, 29.00 and the dispute's 9.00 on one side each.
+    await row.getByText("72.19%").waitFor();
+    await row.getByText("€168.00").waitFor();
     await row.getByText("€167.00").waitFor();
     const untold = page.getByRole("row", { name: "pi_w_untold" });
     await untold.getByText("No event came").waitFor();
     await untold.getByText("€29.00").waitFor();
+    const dispute = page.getByRole("row", { name: "du_w_untold" });
+    await dispute.getByText("€9.00 taken").waitFor();
     await page.getByRole("row", { name: monthName }).nth(1).getByText("¥1,900").waitFor();
     await page.getByRole("row", { name: "pi_w_gone" }).getByText("Not in the list").waitFor();
     await page.getByText("in 12 of the last 12 months").waitFor();
-    const costs = page.getByRole("region", { name: "Fees and taxes beside the list of Stripe" });
+    const costs = page.getByRole("region", { name: /^Disputes, fees and taxes/ });
+    await costs
+      .getByRole("row", { name: `${monthName} Taken by disputes €9.00 €0.00 Yes` })
+      .waitFor();
     await costs.getByRole("row", { name: `${monthName} Fees €1.14 €1.08 1` }).waitFor();
     const differing = page.getByRole("region", { name: "Payments whose fee or tax differs" });
     await differing.getByRole("row", { name: "pi_w_two Fees €0.60 €0.54" }).waitFor();
     await looked.findNothingWrong(page.url());
   });
 
-  it("should open the events of what differs", async () => {
+  it("should open the events of what differs, of a dispute those of its payment", async () => {
+    await page.getByRole("link", { name: "du_w_untold" }).click();
+    await page.getByRole("dialog").getByText("€99.00").first().waitFor();
+    await page.goBack();
     await page.getByRole("link", { name: "pi_w_gone" }).click();
     await page.getByRole("dialog").getByText("€19.00").first().waitFor();
     await page.goBack();
@@ -118,7 +138,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
     await page.getByRole("button", { name: "Fetch what is missing" }).click();
     const row = page.getByRole("row", { name: monthName }).first();
     await row.getByRole("link", { name: "1", exact: true }).waitFor();
-    await row.getByText("€196.00").waitFor();
+    await row.getByText("€187.00").first().waitFor();
     expect(await page.getByRole("row", { name: "pi_w_untold" }).count()).to.equal(0);
     expect(await page.getByRole("button", { name: "Fetch what is missing" }).count()).to.equal(0);
     expect(looked.complaints).to.deep.equal([]);

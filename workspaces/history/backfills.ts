@@ -234,6 +234,15 @@ export async function leaseBackfill(postgres: Postgres, now: Date): Promise<Leas
   return leased;
 }
 
+/** At the start of the only process: those before it are dead, whatever they had leased. */
+export async function endLeases(postgres: Postgres, now: Date): Promise<void> {
+  await postgres.query(
+    `UPDATE backfills SET leased_until = $1
+     WHERE state IN ('reading', 'comparing') AND leased_until > $1`,
+    [now],
+  );
+}
+
 export interface BackfillStep extends Pick<
   Backfill,
   "state" | "list" | "after" | "counts" | "listSince" | "through" | "comparison" | "problem"

@@ -126,13 +126,17 @@ export interface MonthScore {
   /** Null: it was never compared. */
   readonly score: number | null;
   readonly differences: number | null;
+  /** Payments whose fee or tax differs. */
+  readonly costDifferences: number | null;
 }
 
 /** @param from YYYY-MM: the first month */
 export async function monthScores(postgres: Postgres, from: string): Promise<MonthScore[]> {
   return postgres.query<MonthScore>(
     `SELECT integration, month, (report->>'score_pct')::float8 AS score,
-       (report->>'differences_total')::int AS differences
+       (report->>'differences_total')::int AS differences,
+       (SELECT sum((cost->>'differing')::int) FROM jsonb_array_elements(report->'costs') AS cost
+       )::int AS "costDifferences"
      FROM reconciliations JOIN integrations ON integrations.id = integration
      WHERE deleted_at IS NULL AND month >= $1 ORDER BY month DESC, integration`,
     [from],
@@ -140,7 +144,8 @@ export async function monthScores(postgres: Postgres, from: string): Promise<Mon
 }
 
 /**
- * How many payments of the live environment differ from what the providers list, as compared last.
+ * How many payments and disputes of the live environment differ from what the providers list, as
+ * compared last.
  * @param integration null: all of the workspace @param from YYYY-MM: the first month
  */
 export async function differencesByMonth(

@@ -22,8 +22,8 @@ import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/reconciliation";
 const monthsByDefault = 12;
-/** True of every provider: none of the lists contains them. */
-const neverCompared = "Disputes and payouts are not compared with what is booked.";
+/** True of every provider: nothing is booked of them. */
+const neverCompared = "Payouts are opened, not compared: nothing is booked of them.";
 
 /** Requests and shows comparisons; the role `processors` compares. */
 export function reconciliationRoutes(

@@ -66,6 +66,7 @@ export const gumroadBackfill: Backfill = {
   notCompared: [
     "Gifts are listed under another id than their pings have: they count as not at Gumroad.",
     "How much was refunded in part is listed only of sales in dollars.",
+    "Disputes are listed without a date or an amount.",
   ],
 };
 

@@ -65,7 +65,7 @@ export const lemonSqueezyBackfill: Backfill<Store> = {
     "Payments from before the first day are not read, nor what became of them.",
     "Fees and disputes are reported nowhere.",
   ],
-  notCompared: [],
+  notCompared: ["Disputes are listed nowhere."],
 };
 
 function list(

@@ -31,6 +31,8 @@ interface List {
   readonly happenedAt?: (object: HistoryObject) => number | null;
   /** It cannot be asked for a span: it is left at the first object that is older. */
   readonly takesNoDates?: true;
+  /** What it says was paid, or taken by disputes. */
+  readonly listed?: (object: HistoryObject) => readonly ListedPayment[];
 }
 
 export const paddleBackfill: Backfill = {
@@ -75,6 +77,7 @@ export const paddleBackfill: Backfill = {
         { type: "transaction.completed", at: asOf, object: transaction },
       ],
       happenedAt: paidAtOf,
+      listed: listedPayment,
     }),
     list({
       name: "adjustments",
@@ -85,6 +88,7 @@ export const paddleBackfill: Backfill = {
       takesNoDates: true,
     }),
   ],
+  comparedBesides: [chargebacks("chargeback"), chargebacks("chargeback_reverse")],
   missing: [
     "Paddle keeps no earlier prices, quantities or discounts: a subscription counts as if its " +
       "present ones had always been its own.",
@@ -95,11 +99,23 @@ export const paddleBackfill: Backfill = {
   notCompared: ["Invoices that were paid more than 90 days after they were billed are not listed."],
 };
 
-function list({ name, path, query, report, happenedAt, takesNoDates }: List): HistoryList {
-  const reportsPayments = name === "transactions";
+/** Read only to be compared, and so not as booking reads them. One action can be asked for. */
+function chargebacks(action: "chargeback" | "chargeback_reverse"): HistoryList {
+  return list({
+    name: `adjustments (${action})`,
+    path: "/adjustments",
+    query: () => ({ per_page: "50", action }),
+    report: () => [],
+    happenedAt: createdAtOf,
+    takesNoDates: true,
+    listed: disputedIn,
+  });
+}
+
+function list({ name, path, query, report, happenedAt, takesNoDates, listed }: List): HistoryList {
   return {
     name,
-    reportsPayments,
+    reportsPayments: listed !== undefined,
     path(span, after) {
       const asked = new URLSearchParams({ order_by: "id[DESC]", ...query(span) });
       if (after !== null) asked.set("after", after);
@@ -121,7 +137,7 @@ function list({ name, path, query, report, happenedAt, takesNoDates }: List): Hi
         events: wanted.flatMap((one) =>
           report(one, asOf).map((reported) => eventOf(reported, one)),
         ),
-        payments: reportsPayments ? wanted.flatMap(listedPayment) : [],
+        payments: listed === undefined ? [] : wanted.flatMap(listed),
         next: data.length === 0 || isOver ? null : cursor,
         through: isDated ? { from: oldestAt, to: span.to } : null,
       };
@@ -164,6 +180,26 @@ function listedPayment(transaction: HistoryObject): ListedPayment[] {
   const totals = refundedShape.safeParse(transaction).data?.adjustments_totals;
   const refunded = totals?.breakdown.refund ?? 0n;
   return listedPayments(decode(eventOf(reported, transaction).body), refunded);
+}
+
+const chargebackShape = z.object({
+  action: z.enum(["chargeback", "chargeback_reverse"]),
+  status: z.enum(["approved", "reversed"]),
+  transaction_id: field.id,
+  currency_code: field.currency,
+  created_at: field.time,
+  totals: z.object({ total: field.amount }),
+});
+
+/** One that was given back is marked `reversed`, but its money was taken all the same. */
+function disputedIn(adjustment: HistoryObject): ListedPayment[] {
+  const { data } = chargebackShape.safeParse(adjustment);
+  if (data === undefined || data.totals.total === 0n) return [];
+  const { transaction_id: payment, created_at: at, currency_code: currency } = data;
+  const isOut = data.action === "chargeback";
+  const { total } = data.totals;
+  const money = { amount: isOut ? total : 0n, refunded: isOut ? 0n : total };
+  return [{ payment, dispute: adjustment.id, at, currency, ...money }];
 }
 
 function rfc3339(atMs: number): string {

@@ -5,6 +5,7 @@ import type {
   Cohort,
   CohortAverage,
 } from "../../../api/cohorts/schema.js";
+import type { DefinitionName } from "../../../schemas/definitions/index.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { words } from "../../format/names.js";
@@ -27,13 +28,26 @@ const bases = {
 } as const;
 type Basis = keyof typeof bases;
 
+const definitions = {
+  ours: "Ours",
+  stripe: "Stripe Billing",
+  chartmogul: "ChartMogul",
+  profitwell: "ProfitWell Metrics",
+  revenuecat: "RevenueCat",
+} as const satisfies Readonly<Record<DefinitionName, string>>;
+const definitionNames = ["ours", "stripe", "chartmogul", "profitwell", "revenuecat"] as const;
+
 const path = "/v1/metrics/cohorts";
 
 export default function Retention() {
   const view = useView();
   const basis = basisOf(view.get("basis"));
   const interval = intervals.find((name) => name === view.get("interval")) ?? "month";
-  const { currency: _currency, country: _country, ...filters } = view.mrrFilters;
+  const definition = definitionNames.find((name) => name === view.get("definition")) ?? "ours";
+  const isOurs = definition === "ours";
+  const { currency: _currency, country: _country, ...parts } = view.mrrFilters;
+  // Others are of whole accounts.
+  const filters = isOurs ? parts : { provider: parts.provider, definition };
   const params = {
     ...(view.hasRange ? view.range : {}),
     average: "true",
@@ -49,6 +63,13 @@ export default function Retention() {
   const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
   const rows = (answer?.data.cohorts ?? []).map((cohort) => rowOf(cohort, basis, currency));
   const width = Math.max(0, ...rows.map(({ curve }) => curve.length));
+  const cellHref = (moment: { readonly at?: string }, vintage: string): string =>
+    isOurs
+      ? view.to("/accounts", { vintage, active: "true", ...moment })
+      : view.to("/mrr/definitions", {
+          definition,
+          of: moment.at?.slice(0, "YYYY-MM-DD".length) ?? null,
+        });
   return (
     <>
       <Bar
@@ -56,7 +77,7 @@ export default function Retention() {
         controls={{
           range: "optional",
           compare: true,
-          filters: ["provider", "product", "plan_interval", "vintage"],
+          filters: isOurs ? ["provider", "product", "plan_interval", "vintage"] : ["provider"],
         }}
       >
         <Menu name="Of" label={bases[basis].label}>
@@ -77,6 +98,17 @@ export default function Retention() {
             </Choice>
           ))}
         </Menu>
+        <Menu name="Definition" label={definitions[definition]}>
+          {definitionNames.map((name) => (
+            <Choice
+              key={name}
+              href={view.with({ definition: name === "ours" ? null : name })}
+              isCurrent={name === definition}
+            >
+              {definitions[name]}
+            </Choice>
+          ))}
+        </Menu>
         <ExportMenu path={path} params={{ ...params, average: null }} />
       </Bar>
       {error === null ? null : <Failure error={error} />}
@@ -93,7 +125,16 @@ export default function Retention() {
         <>
           <p class="soft intro">
             <Term of={bases[basis].term} /> of accounts by the {interval} they began in, in percent
-            of what they began with. A cell opens its accounts.
+            of what they began with.{" "}
+            {isOurs ? (
+              "A cell opens its accounts."
+            ) : (
+              <>
+                Counted by <a href={`/docs/definitions/${definition}.md`}>the rules</a> of{" "}
+                {definitions[definition]} at the end of each {interval}; a cell opens what they
+                change then.
+              </>
+            )}
           </p>
           <Curves
             rows={rows}
@@ -127,19 +168,19 @@ export default function Retention() {
                 {rows.map(({ vintage, start, curve }) => (
                   <tr key={vintage}>
                     <th scope="row" class="tight">
-                      <a class="row-link" href={view.to("/accounts", { vintage })}>
-                        {vintageName(vintage)}
-                      </a>
+                      {isOurs ? (
+                        <a class="row-link" href={view.to("/accounts", { vintage })}>
+                          {vintageName(vintage)}
+                        </a>
+                      ) : (
+                        vintageName(vintage)
+                      )}
                     </th>
                     <td class="number">{start}</td>
                     {curve.map((value, index) => (
                       <td key={index} class={`heat-${step(value)}`}>
                         <a
-                          href={view.to("/accounts", {
-                            vintage,
-                            active: "true",
-                            ...momentAfter(vintage, index, interval, view.end),
-                          })}
+                          href={cellHref(momentAfter(vintage, index, interval, view.end), vintage)}
                           title={`${vintageName(vintage)}, ${interval} ${index}: ${percent(value)}`}
                         >
                           {decimal(value, value >= 100 ? 0 : 1)}

@@ -1,4 +1,4 @@
-/** Each month of an integration beside the provider's list, and every payment that differs. */
+/** Each month of an integration beside the provider's list, and what differs. */
 import type {
   CostDifference,
   Difference,
@@ -193,33 +193,62 @@ function scoreOf(currency: Currency | null) {
   return <span class={score === 100 ? undefined : "loss"}>{percent(score, 2)}</span>;
 }
 
-/** What was paid less what was refunded. */
+/** What was paid, less what was refunded and what disputes took for now. */
 function sumOf(of: Currency | null, side: "listed" | "booked") {
   if (of === null) return <span class="soft">–</span>;
-  const { amount_minor: paid, refunded_minor: refunded } = of[side];
-  return money((paid - refunded) / 10 ** of.exponent, of.currency);
+  const { amount_minor: paid, refunded_minor: refunded, ...disputes } = of[side];
+  const disputed = disputes.disputed_minor - disputes.reinstated_minor;
+  return money((paid - refunded - disputed) / 10 ** of.exponent, of.currency);
 }
 
 const costNames: Readonly<Record<CostDifference["kind"], string>> = { fee: "Fees", tax: "Taxes" };
+const disputeNames = {
+  disputed_minor: "Taken by disputes",
+  reinstated_minor: "Given back",
+} as const;
 
-/** What was taken of the payments that both sides have. */
+interface CostRow extends Pick<Currency, "currency" | "exponent"> {
+  readonly month: string;
+  readonly what: string;
+  readonly listed_minor: number;
+  readonly booked_minor: number;
+  /** How many payments; of disputes only whether any. */
+  readonly differing: number | boolean;
+}
+
+function costRows({ month, report }: Month): CostRow[] {
+  const disputes = (report?.currencies ?? []).flatMap(({ listed, booked, ...currency }) =>
+    (["disputed_minor", "reinstated_minor"] as const).map((name) => ({
+      ...currency,
+      month,
+      what: disputeNames[name],
+      listed_minor: listed[name],
+      booked_minor: booked[name],
+      differing: listed[name] !== booked[name],
+    })),
+  );
+  return [
+    ...disputes.filter(({ listed_minor: theirs, booked_minor: ours }) => theirs + ours > 0),
+    ...(report?.costs ?? []).map((cost) => ({ ...cost, month, what: costNames[cost.kind] })),
+  ];
+}
+
+/** What was taken of the payments: by disputes, and of those that both sides have. */
 function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView }) {
   const { of, provider } = props;
-  const rows = of.months
-    .toReversed()
-    .flatMap(({ month, report }) => (report?.costs ?? []).map((cost) => ({ ...cost, month })));
+  const rows = of.months.toReversed().flatMap(costRows);
   if (rows.length === 0) return null;
   const differing = of.months.flatMap(({ report }) => report?.cost_differences ?? []);
   return (
     <details class="not-to-be-had" open={differing.length > 0}>
-      <summary>Fees and taxes</summary>
+      <summary>Disputes, fees and taxes</summary>
       <Table
-        caption={`Fees and taxes beside the list of ${provider.name}`}
+        caption={`Disputes, fees and taxes beside the list of ${provider.name}`}
         rows={rows}
-        rowKey={({ month, currency, kind }) => `${month} ${currency} ${kind}`}
+        rowKey={({ month, currency, what }) => `${month} ${currency} ${what}`}
         columns={[
           { key: "month", head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
-          { key: "kind", head: "What", cell: ({ kind }) => costNames[kind] },
+          { key: "kind", head: "What", cell: ({ what }) => what },
           {
             key: "listed",
             head: `At ${provider.name}`,
@@ -237,10 +266,10 @@ function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView })
             head: "Differ",
             isNumber: true,
             cell: ({ differing: payments }) =>
-              payments === 0 ? (
+              Number(payments) === 0 ? (
                 <span class="soft">None</span>
               ) : (
-                <span class="loss">{count(payments)}</span>
+                <span class="loss">{payments === true ? "Yes" : count(Number(payments))}</span>
               ),
           },
         ]}
@@ -348,11 +377,14 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
   const name = monthName(`${month}-01`);
   const isMissing = report.differences.some(({ reason }) => fetchable.has(reason));
   const exponents = new Map(report.currencies.map((one) => [one.currency, one.exponent]));
-  const amount = (side: Side | null) => {
+  const amount = (side: Side | null, { dispute }: Difference) => {
     if (side === null) return <span class="soft">–</span>;
     const ofMinor = (minor: number): string =>
       money(minor / 10 ** (exponents.get(side.currency) ?? 2), side.currency);
     const { amount_minor: paid, refunded_minor: refunded } = side;
+    if (dispute !== null) {
+      return `${ofMinor(paid + refunded)} ${refunded > 0 ? "given back" : "taken"}`;
+    }
     return (
       <>
         {ofMinor(paid)}
@@ -367,23 +399,27 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
       </h4>
       {action.error === null ? null : <Failure error={action.error} />}
       <Table
-        caption={`Payments of ${name} that differ`}
+        caption={`Payments and disputes of ${name} that differ`}
         rows={report.differences}
-        rowKey={(row) => row.payment}
+        rowKey={(row) => `${row.payment} ${row.dispute} ${row.at}`}
         columns={[
-          { key: "payment", head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
+          {
+            key: "payment",
+            head: "Payment or dispute",
+            cell: (row) => <Payment of={row} by={integration} />,
+          },
           { key: "reason", head: "Why", cell: ({ reason }) => <Reason of={reason} /> },
           {
             key: "listed",
             head: `At ${provider.name}`,
             isNumber: true,
-            cell: ({ listed }) => amount(listed),
+            cell: (row) => amount(row.listed, row),
           },
           {
             key: "booked",
             head: "Booked",
             isNumber: true,
-            cell: ({ booked }) => amount(booked),
+            cell: (row) => amount(row.booked, row),
           },
         ]}
       />
@@ -409,17 +445,19 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
   );
 }
 
+/** A dispute opens its payment, whose events are its own, too. */
 function Payment(props: {
-  readonly of: Pick<Difference, "payment" | "transaction">;
+  readonly of: Pick<Difference, "payment" | "transaction"> & Partial<Pick<Difference, "dispute">>;
   readonly by: ListedIntegration;
 }) {
-  const { payment, transaction } = props.of;
+  const { payment, dispute, transaction } = props.of;
   const view = useView();
-  if (transaction === null) return <code class="cut">{payment}</code>;
+  const id = dispute ?? payment;
+  if (transaction === null) return <code class="cut">{id}</code>;
   const environment = props.by.environment === "Test" ? "test" : null;
   return (
     <a class="code cut" href={view.to("/transactions", { environment, open: transaction })}>
-      {payment}
+      {id}
     </a>
   );
 }

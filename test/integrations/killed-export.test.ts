@@ -1,0 +1,164 @@
+/**
+ * The command that reads RevenueCat's export, as a process of its own: killed while it books, and
+ * started again, it comes to what the same file comes to where nothing breaks.
+ */
+import type { ChildProcess } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { exportFile, type ExportedPurchase } from "../../ops/payloads/revenuecat-export.js";
+import { dayMs } from "../harness/days.js";
+import { endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
+import { untilThere } from "../harness/promises.js";
+import {
+  endpointOf,
+  freePort,
+  kill,
+  killedCommand,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
+import { prepareProcess } from "../harness/stores.js";
+
+const customers = 300;
+const monthsOfEach = 5;
+const from = Math.floor(Date.now() / dayMs) * dayMs - 200 * dayMs;
+const asOf = from + 190 * dayMs;
+const moments = [40, 80, 120, 160, 185].map((day) => new Date(from + day * dayMs).toISOString());
+
+/** Some begin with a trial, some stay away for a month, and some money is given back. */
+const purchases = Array.from({ length: customers }, (_, customer) =>
+  Array.from({ length: monthsOfEach }, (_month, month): ExportedPurchase => {
+    const isBack = customer % 7 === 0 && month > 1;
+    const day = (customer % 29) + (month + (isBack ? 1 : 0)) * 30;
+    // No two at once: the order of a list is then the same in every workspace.
+    const start = from + day * dayMs + customer * 60_000;
+    const isTrial = customer % 5 === 0 && month === 0;
+    return {
+      transaction: `tx-${customer}-${month}`,
+      original: `tx-${customer}-0`,
+      user: `user-${customer}`,
+      product: customer % 3 === 0 ? "team_monthly" : "pro_monthly",
+      start,
+      end: start + 30 * dayMs,
+      amount: isTrial ? null : BigInt(999 + customer),
+      currency: customer % 4 === 0 ? "USD" : "EUR",
+      country: customer % 2 === 0 ? "DE" : "FR",
+      renewal: month + 1,
+      isTrial,
+      ...(customer % 11 === 0 && month === 3 && { refundedAt: start + 2 * dayMs }),
+    };
+  }),
+).flat();
+
+describe("RevenueCat's export, read by a command that is killed", function suite() {
+  this.timeout(240_000);
+  const folder = mkdtempSync(join(tmpdir(), "revenue-export-"));
+  let child: ChildProcess | undefined;
+
+  after(async () => {
+    if (child !== undefined) await kill(child);
+    rmSync(folder, { recursive: true, maxRetries: 5 });
+  });
+
+  it("should come to the figures and months of a reading that nothing broke", async () => {
+    const settings = await prepareProcess(folder);
+    const port = await freePort();
+    const begin = async (): Promise<void> => {
+      child = startService(folder, port, settings);
+      await whenReady(child, port);
+    };
+    await begin();
+    const [whole, broken] = [await openShop(), await openShop()];
+    const day = new Date(from).toISOString().slice(0, 10);
+    const csv = exportFile(purchases, asOf);
+    const upload = `${whole.path}/integrations/${whole.integration}/export?from=${day}`;
+    const sent = await whole.call(`/v1/manage${upload}`, "POST", csv, "text/csv");
+    expect(sent.status, sent.text).to.equal(202);
+    const unbroken = await endedBackfill(whole, whole.integration);
+    expect(unbroken, unbroken.problem ?? "").to.include({ state: "done" });
+    if (child !== undefined) await stop(child);
+
+    const file = join(folder, "transactions.csv");
+    writeFileSync(file, csv);
+    const given = ["--integration", broken.integration, "--from", day, "--file", file, "--apply"];
+    const words = ["backfill", ...given];
+    const reported = await killedCommand(folder, words, "reading transactions (", settings);
+    const [, read] = /reading transactions \((\d+) transactions\)/.exec(reported) ?? [];
+    expect(Number(read), reported).to.be.within(1, purchases.length - 1);
+    const again = await runCommand(folder, words, settings);
+    expect(again.code, again.reported).to.equal(0);
+    expect(again.reported).to.include("continuing it").and.include(`(${purchases.length} trans`);
+
+    await begin();
+    const [expected, found] = [await knownOf(whole), await knownOf(broken)];
+    expect(expected.figures.transactions).to.have.lengthOf(200);
+    expect(new Set(expected.figures.mrr).size).to.be.above(3);
+    expect(expected.coverage.some((known) => known === "export")).to.equal(true);
+    for (const name of ["counts", "comparison", "coverage", "figures", "rejects"] as const) {
+      expect(found[name], name).to.deep.equal(expected[name]);
+    }
+
+    async function knownOf(shop: Awaited<ReturnType<typeof openShop>>) {
+      const { counts, comparison } = await shownBackfill(shop, shop.integration);
+      const covered = await shop.manage(
+        "GET",
+        `${shop.path}/integrations/${shop.integration}/coverage`,
+      );
+      const months: { known_by: string }[] = covered.json.data.months;
+      return {
+        figures: await figuresOf(shop, moments),
+        counts,
+        comparison,
+        coverage: months.map(({ known_by: by }) => by),
+        rejects: (await shop.manage("GET", `${shop.path}/rejects`)).json.data,
+      };
+    }
+
+    /** A workspace with an integration of RevenueCat, and calls as other tests make them. */
+    async function openShop() {
+      const { base, adminToken } = endpointOf(folder, port, settings);
+      const call = async (
+        path: string,
+        method: string,
+        body?: string | Buffer,
+        type = "application/json",
+        token = adminToken,
+      ) => {
+        const headers = { authorization: `Bearer ${token}`, "content-type": type };
+        const sentBody = typeof body === "object" ? new Uint8Array(body) : body;
+        const response = await fetch(base + path, {
+          method,
+          headers,
+          ...(sentBody !== undefined && { body: sentBody }),
+        });
+        const text = await response.text();
+        const { status, headers: answered } = response;
+        return { status, headers: answered, text, json: JSON.parse(text) };
+      };
+      const manage = (method: string, path: string, body?: unknown) =>
+        call(`/v1/manage${path}`, method, body === undefined ? undefined : JSON.stringify(body));
+      const make = async (path: string, body: object) =>
+        (await manage("POST", path, body)).json.data;
+      const { id } = await make("/workspaces", { name: "Exported", base_currency: "EUR" });
+      const path = `/workspaces/${id}`;
+      const environment = "Production";
+      const { key } = await make(`${path}/keys`, { environment, scope: "Read-only" });
+      const credentials = { authorization: "Bearer of the killed command" };
+      const provider = "revenuecat";
+      const made = await make(`${path}/integrations`, { provider, environment, credentials });
+      const get = (url: string) => call(url, "GET", undefined, "application/json", key);
+      const booked = async (): Promise<string> => {
+        const since = Date.now();
+        return untilThere(async () => {
+          const complete = String((await get("/v1/metrics/mrr")).json.complete_to);
+          return Date.parse(complete) >= since ? complete : null;
+        });
+      };
+      return { integration: String(made.id), path, call, manage, get, booked };
+    }
+  });
+});
