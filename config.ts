@@ -349,6 +349,8 @@ const settings = z.object({
   STRIPE_API_URL: url.default("https://api.stripe.com"),
   PADDLE_API_URL: url.optional(),
   LEMONSQUEEZY_API_URL: url.default("https://api.lemonsqueezy.com"),
+  POLAR_API_URL: url.optional(),
+  CHARGEBEE_API_URL: url.optional(),
   REVENUECAT_API_URL: url.default("https://api.revenuecat.com"),
   GUMROAD_API_URL: url.default("https://api.gumroad.com"),
   APPLE_API_URL: url.optional(),

@@ -7,6 +7,8 @@ import { createGoogle } from "./google/index.js";
 import { createCustom } from "./custom/index.js";
 import { createLemonSqueezy } from "./lemonsqueezy/index.js";
 import { createPaddle } from "./paddle/index.js";
+import { createChargebee } from "./chargebee/index.js";
+import { createPolar } from "./polar/index.js";
 import { createGumroad } from "./gumroad/index.js";
 import { createRevenueCat } from "./revenuecat/index.js";
 import { createStripe } from "./stripe/index.js";
@@ -16,6 +18,8 @@ export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Pr
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
     createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
     createLemonSqueezy(),
+    createPolar(),
+    createChargebee(),
     createApple(),
     createGoogle({ tokenHosts: settings.GOOGLE_TOKEN_HOSTS?.split(",") ?? [] }),
     createRevenueCat({ toleranceSeconds: settings.REVENUECAT_TOLERANCE_SECONDS }),

@@ -37,6 +37,8 @@ export async function poison(minutes: number, seed: number): Promise<number> {
     GUMROAD_API_URL: nobody,
     PADDLE_API_URL: nobody,
     LEMONSQUEEZY_API_URL: nobody,
+    POLAR_API_URL: nobody,
+    CHARGEBEE_API_URL: nobody,
   };
   const started = await start(readConfig(settings), roleNames, logger);
   const run = new Run(started.url, started.service.adminToken, started.service.clickhouse);

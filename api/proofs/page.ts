@@ -1,5 +1,6 @@
 /** A proof as a page, and smaller for a frame on another site. Pure. */
 import type { ProofClaims } from "../../schemas/http/proofs.js";
+import { providerNames } from "../../schemas/provider-tokens.js";
 import { escapeHtml, hashOf, htmlPage } from "../plain-page.js";
 import { chartOf } from "./chart.js";
 import { figures } from "./figures.js";
@@ -161,16 +162,7 @@ const ownChecks: Readonly<Record<string, string>> = {
   api_key: "entered by the business itself",
 };
 
-const names: Readonly<Record<string, string>> = {
-  stripe: "Stripe",
-  paddle: "Paddle",
-  lemonsqueezy: "Lemon Squeezy",
-  revenuecat: "RevenueCat",
-  gumroad: "Gumroad",
-  apple: "App Store",
-  google: "Google Play",
-  custom: "its own systems",
-};
+const names: Readonly<Record<string, string>> = { ...providerNames, custom: "its own systems" };
 
 function nameOf(provider: string): string {
   return names[provider] ?? provider;

@@ -102,14 +102,7 @@ function nameOf({ path, headers }: Pick<Asking, "path" | "headers">): string {
 
 /** Scheme and host of the setting `<TOKEN>_API_URL`; absent: as the credentials say. */
 export function apiUrl(config: Config, token: ProviderToken): string | undefined {
-  const urls: Partial<Record<ProviderToken, string | undefined>> = {
-    stripe: config.STRIPE_API_URL,
-    paddle: config.PADDLE_API_URL,
-    lemonsqueezy: config.LEMONSQUEEZY_API_URL,
-    revenuecat: config.REVENUECAT_API_URL,
-    gumroad: config.GUMROAD_API_URL,
-    apple: config.APPLE_API_URL,
-    google: config.GOOGLE_API_URL,
-  };
-  return urls[token];
+  const settings: Readonly<Record<string, unknown>> = config;
+  const url = settings[`${token.toUpperCase()}_API_URL`];
+  return typeof url === "string" ? url : undefined;
 }

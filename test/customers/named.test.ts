@@ -122,6 +122,30 @@ describe("Whom an event names", () => {
     ]);
   });
 
+  it("should be the customer of Polar", () => {
+    const customer = { id: "cus_1", name: null, billing_name: "Ada", email: "ada@example.com" };
+    const event = { type: "order.paid", timestamp: "2026-06-01T09:00:00.000000Z" };
+    const named = [{ account: "cus_1", id: "cus_1", name: "Ada", email: "ada@example.com", at }];
+    expect(namedBy("polar", { ...event, data: { customer } })).to.deep.equal(named);
+    const updated = { ...event, type: "customer.updated", data: customer };
+    expect(namedBy("polar", updated)).to.deep.equal(named);
+  });
+
+  it("should be the customer of Chargebee, else its company", () => {
+    const person = { id: "c1", first_name: "Ada", last_name: null, email: "ada@example.com" };
+    const event = (customer: object) => ({
+      id: "ev_1",
+      event_type: "payment_succeeded",
+      occurred_at: 1,
+      content: { customer },
+    });
+    const named = { account: "c1", id: "c1", email: "ada@example.com", at };
+    const dated = { ...person, resource_version: at };
+    expect(namedBy("chargebee", event(dated))).to.deep.equal([{ ...named, name: "Ada" }]);
+    const company = { ...dated, first_name: null, company: "Engines Ltd" };
+    expect(namedBy("chargebee", event(company))).to.deep.equal([{ ...named, name: "Engines Ltd" }]);
+  });
+
   it("should be whom the app told RevenueCat of", () => {
     const event = {
       type: "RENEWAL",

@@ -47,6 +47,18 @@ export const cases: Partial<Record<ProviderToken, Case>> = {
     toleranceSeconds: null,
     signsBody: true,
   },
+  polar: {
+    current: { signing_secret: "whsec_of_one", access_token: "polar_oat_of_one" },
+    other: { signing_secret: "whsec_of_another" },
+    toleranceSeconds: 300,
+    signsBody: true,
+  },
+  chargebee: {
+    current: { username: "revenue", password: "of-the-providers-test" },
+    other: { password: "of-another-integration" },
+    toleranceSeconds: null,
+    signsBody: false,
+  },
   revenuecat: {
     current: { authorization: "Bearer of one", signing_secret: "rc_secret_of_one" },
     other: { authorization: "Bearer of another", signing_secret: "rc_secret_of_another" },

@@ -97,6 +97,8 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     GUMROAD_API_URL: gumroadApi.url,
     PADDLE_API_URL: paddleApi.url,
     LEMONSQUEEZY_API_URL: answersApi.url,
+    POLAR_API_URL: answersApi.url,
+    CHARGEBEE_API_URL: answersApi.url,
     // They answer faster than any provider would let us ask.
     PROVIDER_CALLS_PER_SECOND: "1000",
     SMTP_URL: mailServer.url,

@@ -18,7 +18,7 @@ import { must } from "../model/readers/json.js";
 const personal = new RegExp(
   [
     "^(customer|customer_?id|user_?name|full_name|purchaser_id|aliases)$",
-    "^(address|line1|phone|recipient)$",
+    "^(address|line1|phone|recipient|first_name|last_name|company)$",
     // RevenueCat's attributes of a customer.
     "^value$",
     "email|app_user_id|customer_name|appAccountToken|external_customer|ObfuscatedExternal",
@@ -53,7 +53,7 @@ describe("What is personal", function suite() {
     const silent = [...workspaces].filter(([, workspace]) => !booked.has(workspace));
     // Their own APIs are asked before anything is booked; here nobody answers.
     expect(silent.map(([token]) => token)).to.have.members(["google", "gumroad"]);
-    expect(sent.size).to.equal(21);
+    expect(sent.size).to.equal(29);
   });
 
   it("should have been kept of whom the events name", async () => {

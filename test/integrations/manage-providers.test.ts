@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openIntegrationCalls } from "../../workspaces/integration-calls.js";
+import { createChargebee } from "../../providers/chargebee/index.js";
 import { createCustom } from "../../providers/custom/index.js";
 import { recordBody } from "../../ops/payloads/custom.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
@@ -45,7 +46,10 @@ describe("The list of providers", () => {
     ["apple", "root_certificates", false, "list"],
     ["apple", "private_key", false, "text"],
     ["google", "service_account_key", false, "object"],
-    // Made when it is left out.
+    ["polar", "access_token", false, "text"],
+    ["chargebee", "username", false, "text"],
+    // Made when they are left out.
+    ["chargebee", "password", false, "text"],
     ["custom", "signing_secret", false, "text"],
   ];
   for (const [provider, name, required, type] of fields) {
@@ -56,6 +60,25 @@ describe("The list of providers", () => {
       expect(field?.["help"]).to.be.a("string").with.length.greaterThan(20);
     });
   }
+
+  it("should make the password of Chargebee, by which calls are believed", async () => {
+    const given = { provider: "chargebee", environment: "Production", credentials: {} };
+    const made = await endpoints.manage("POST", `${endpoints.path}/integrations`, given);
+    expect(made.status, made.text).to.equal(201);
+    const { credentials, webhook_path: path } = made.json.data;
+    const body = Buffer.from(
+      '{"id":"ev_1","event_type":"plan_created","occurred_at":1,"content":{}}',
+    );
+    const post = async (password: string) => {
+      const { status } = await endpoints.post(
+        path,
+        createChargebee().sign(body, { username: "chargebee", password }, Date.now()),
+      );
+      return status;
+    };
+    expect(await post(credentials.password)).to.equal(200);
+    expect(await post(`${credentials.password}x`)).to.equal(401);
+  });
 
   it("should say of every field where to find it", async () => {
     const silent = (await list()).flatMap(({ provider, credentials }) =>

@@ -15,7 +15,9 @@ export type Source =
   | "apple"
   | "google"
   | "paddle"
-  | "lemonsqueezy";
+  | "lemonsqueezy"
+  | "polar"
+  | "chargebee";
 
 /** One distinct event: a webhook's body, or a form A record. */
 export interface ModelEvent {

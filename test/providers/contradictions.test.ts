@@ -35,6 +35,9 @@ const rows = rowsOf(`
   lemonsqueezy | order_refunded.whole                | refunded_amount=0
   lemonsqueezy | order_refunded.partial              | refunded_amount=0
   lemonsqueezy | subscription_payment_refunded.whole | refunded_amount=2381
+  polar        | order.refunded.whole                | refunded_amount=2001
+  polar        | order.refunded.whole                | refunded_amount=0 refunded_tax_amount=0
+  chargebee    | payment_succeeded                   | amount=0
   revenuecat   | initial_purchase.yearly-euro        | price_in_purchased_currency=0
   apple        | REFUND.half                         | revocationPercentage=0
   gumroad      | sale                                | price="0"
@@ -48,6 +51,8 @@ function placeOf(token: ProviderToken, example: string): string {
   const places: Partial<Record<ProviderToken, string>> = {
     stripe: "data.object.",
     lemonsqueezy: "data.attributes.",
+    polar: "data.",
+    chargebee: "content.transaction.",
     revenuecat: "event.",
     apple: "data.signedTransactionInfo.",
   };

@@ -22,6 +22,8 @@ import { lemonPlans, emitLemonSqueezy } from "../model/stories/lemonsqueezy-stor
 import { type Entry, type Money, moneyOf } from "../model/money.js";
 import { stateAt, timelinesOf } from "../model/mrr.js";
 import { paddlePlans, emitPaddle } from "../model/stories/paddle-story.js";
+import { chargebeePlans, emitChargebee } from "../model/stories/chargebee-story.js";
+import { emitPolar, polarPlans } from "../model/stories/polar-story.js";
 import { revenueCatPlans, emitRevenueCat } from "../model/stories/revenuecat-story.js";
 import { grouped } from "../model/compare/showing.js";
 import {
@@ -65,6 +67,8 @@ describe("Stories of customers", () => {
   itIsReadTheSame("revenuecat", revenueCatPlans, emitRevenueCat);
   itIsReadTheSame("paddle", paddlePlans, emitPaddle);
   itIsReadTheSame("lemonsqueezy", lemonPlans, (script, plan) => emitLemonSqueezy(script, plan, 1));
+  itIsReadTheSame("polar", polarPlans, emitPolar);
+  itIsReadTheSame("chargebee", chargebeePlans, emitChargebee);
   itIsReadTheSame("gumroad", gumroadPlans, emitGumroad);
   itIsReadTheSame("google", googlePlans, emitGoogle, [lostBetween()]);
 });

@@ -6,6 +6,8 @@ const providers = {
   stripe: "Stripe",
   paddle: "Paddle",
   lemonsqueezy: "Lemon Squeezy",
+  polar: "Polar",
+  chargebee: "Chargebee",
   revenuecat: "RevenueCat",
   gumroad: "Gumroad",
   apple: "App Store",

@@ -9,6 +9,8 @@ import { googlePlans, emitGoogle } from "./google-story.js";
 import { text } from "../readers/json.js";
 import { lemonPlans, emitLemonSqueezy } from "./lemonsqueezy-story.js";
 import { paddlePlans, emitPaddle } from "./paddle-story.js";
+import { chargebeePlans, emitChargebee } from "./chargebee-story.js";
+import { emitPolar, polarPlans } from "./polar-story.js";
 import { recordPlans, emitCustom, emitRecords } from "./record-story.js";
 import { inOrder, losses, Script, type Sent, withoutLost } from "./story.js";
 import { gumroadPlans, emitGumroad } from "./gumroad-story.js";
@@ -46,6 +48,8 @@ const providers = fc.oneof(
   chapters(googlePlans, emitGoogle, 2),
   chapters(paddlePlans, emitPaddle, 2),
   chapters(lemonPlans, emitLemonSqueezy, 2),
+  chapters(polarPlans, emitPolar, 2),
+  chapters(chargebeePlans, emitChargebee, 2),
   chapters(revenueCatPlans, emitRevenueCat, 2),
   chapters(gumroadPlans, emitGumroad, 2),
   chapters(recordPlans, emitCustom, 3),

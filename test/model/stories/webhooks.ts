@@ -5,6 +5,8 @@ import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
 import { pushBytes } from "../../../ops/payloads/google.js";
 import { signedHeaders } from "../../../providers/custom/signature.js";
 import { sellerId } from "../../../ops/payloads/gumroad.js";
+import { createChargebee } from "../../../providers/chargebee/index.js";
+import { createPolar } from "../../../providers/polar/index.js";
 import { signTimed } from "../../../providers/signatures.js";
 import { signature } from "../../../providers/paddle/signature.js";
 import { eventBody, type JsonObject } from "../../../ops/payloads/stripe.js";
@@ -16,6 +18,8 @@ import { isLiveGoogle, readGoogle, googleReportedAt } from "../readers/read-goog
 import { readLemonSqueezy, lemonSqueezyReportedAt } from "../readers/read-lemonsqueezy.js";
 import { readPaddle, paddleReportedAt } from "../readers/read-paddle.js";
 import { readGumroad, gumroadReportedAt } from "../readers/read-gumroad.js";
+import { chargebeeReportedAt, readChargebee } from "../readers/read-chargebee.js";
+import { polarReportedAt, readPolar } from "../readers/read-polar.js";
 import { readRecord } from "../readers/read-record.js";
 import { readRevenueCat } from "../readers/read-revenuecat.js";
 import { readStripe } from "../readers/read-stripe.js";
@@ -42,6 +46,10 @@ const appStore = makeTestChain();
 const authorization = "Bearer of the model";
 const customSecret = `whsec_${Buffer.from("of the model's own sender").toString("base64")}`;
 const paddleSecret = "pdl_ntfset_01jdmodel";
+const polar = createPolar();
+const polarCredentials = { signing_secret: "whsec_of_the_model" };
+const chargebee = createChargebee();
+const chargebeeCredentials = { username: "model", password: "of-the-reference-model" };
 const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 
 export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
@@ -85,6 +93,22 @@ export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
       [signature.header]: signTimed(signature, bytes, paddleSecret, now),
     }),
     credentials: { signing_secret: paddleSecret },
+  },
+  polar: {
+    isLive: () => true,
+    reportedAt: polarReportedAt,
+    read: readPolar,
+    bytes: jsonBytes,
+    headers: (bytes, now) => polar.sign(bytes, polarCredentials, now).headers,
+    credentials: polarCredentials,
+  },
+  chargebee: {
+    isLive: () => true,
+    reportedAt: chargebeeReportedAt,
+    read: readChargebee,
+    bytes: jsonBytes,
+    headers: (bytes, now) => chargebee.sign(bytes, chargebeeCredentials, now).headers,
+    credentials: chargebeeCredentials,
   },
   /** Not sent to the endpoints: what its API answers lies in the body, as at Google. */
   lemonsqueezy: {
