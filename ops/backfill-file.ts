@@ -12,7 +12,7 @@ import type { ExportReport } from "../schemas/http/manage.js";
 import { utcDay } from "../schemas/money/rates.js";
 import type { Service } from "../service.js";
 import { canBeginAt } from "../workspaces/history/backfills.js";
-import { ExportRefused } from "../workspaces/history/export-file.js";
+import { ExportRefused } from "../workspaces/history/export-refused.js";
 import { takeExport } from "../workspaces/history/take-export.js";
 import { type BackfillSteps, follow } from "./backfill.js";
 
@@ -48,7 +48,7 @@ export async function backfillFile(
     return fail(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
   }
   const found = filesIn(given.file);
-  if (found.length === 0) return fail(`${given.file} has no .csv or .csv.gz file.`);
+  if (found.length === 0) return fail(`${given.file} has no .csv, .csv.gz or .parquet file.`);
   const files = found.map((file) => () => createReadStream(file));
   const stores = { ...service, providers };
   const from = given.apply ? since : null;
@@ -75,7 +75,7 @@ function filesIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
   const inside = readdirSync(path, { recursive: true, encoding: "utf8" });
   return inside
-    .filter((name) => /\.csv(\.gz)?$/.test(name))
+    .filter((name) => /\.(csv|csv\.gz|parquet)$/.test(name))
     .sort()
     .map((name) => join(path, name));
 }

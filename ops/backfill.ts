@@ -2,6 +2,7 @@
  * Reads an integration's history while the service is stopped, telling how far it has come; the
  * same as `POST …/backfill` while it runs. Interrupted, the next start of the service goes on.
  */
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import {
   type Backfill,
@@ -16,6 +17,7 @@ import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
 import { knownExponentOf } from "../schemas/money/currencies.js";
 import { minorToMajor } from "../schemas/money/money.js";
+import { newBackfill } from "../schemas/http/manage.js";
 import { utcDay } from "../schemas/money/rates.js";
 
 export interface BackfillSteps {
@@ -25,13 +27,21 @@ export interface BackfillSteps {
 
 const lookEveryMs = 500;
 
+/** Far more than the ids of one backfill take. */
+const idsFileBytesMax = 16 * 1024 * 1024;
+
 /**
- * @param from of the history, ms since 1970
+ * @param given.from of the history, ms since 1970
+ * @param given.ids a file of ids, one a line, for a provider that lists nothing by itself
  * @returns 0 when all that is listed is booked, 1 when something differs, 2 when it failed
  */
 export async function backfill(
   service: Service,
-  { integration: id, from }: { readonly integration: string; readonly from: number },
+  {
+    integration: id,
+    from,
+    ids: file = null,
+  }: { readonly integration: string; readonly from: number; readonly ids?: string | null },
   { startProcessors, report }: BackfillSteps,
 ): Promise<number> {
   const { postgres } = service;
@@ -49,17 +59,42 @@ export async function backfill(
     report(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
     return 2;
   }
+  if (file !== null && history.byIds === undefined) {
+    report(`${integration.provider} lists its history by itself: it takes no --ids.`);
+    return 2;
+  }
+  const ids = file === null ? [] : idsIn(file);
+  if (typeof ids === "string") {
+    report(ids);
+    return 2;
+  }
   const { workspace } = integration;
   const { listedMs } = history.byIds ?? {};
-  const begun = { workspace, integration: id, from: new Date(from), list: list.name };
+  const begun = { workspace, integration: id, from: new Date(from), list: list.name, ids };
   const given = { ...begun, ...(listedMs !== undefined && { listedMs }) };
   const made = await createBackfill(postgres, given, now);
   if (made === null) {
     const running = await findBackfill(postgres, id);
     const since = running === null ? "" : `, from ${utcDay(running.from.getTime())}`;
-    report(`A backfill is still running${since}: continuing it.`);
+    const without = ids.length === 0 ? "" : " Its ids are not these: ask again after it.";
+    report(`A backfill is still running${since}: continuing it.${without}`);
   }
   return follow(service, id, history.missing, { startProcessors, report });
+}
+
+/** @returns a text where they cannot be had: why */
+function idsIn(file: string): string[] | string {
+  if (!existsSync(file)) return `There is no file ${file}.`;
+  if (statSync(file).size > idsFileBytesMax) return `${file} is too large for a list of ids.`;
+  const lines = readFileSync(file, "utf8")
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/);
+  const parsed = newBackfill.shape.ids.safeParse(lines.filter((line) => line.trim() !== ""));
+  if (parsed.success) return parsed.data ?? [];
+  const [issue] = parsed.error.issues;
+  const [place] = issue?.path ?? [];
+  const which = typeof place === "number" ? `id ${place + 1}` : "the list";
+  return `${file}: ${which} is wrong: ${issue?.message}. One id a line, without spaces.`;
 }
 
 /** Until it ends. @returns as `backfill` */

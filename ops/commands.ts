@@ -7,6 +7,7 @@ import { backfillFile } from "./backfill-file.js";
 import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
 import { move } from "./move.js";
+import { reports } from "./reports.js";
 import { replay, replayRejected } from "./replay.js";
 import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
@@ -24,7 +25,9 @@ export class UsageError extends Error {
 export const usage = `npm run ops -- audit [--workspace <id>] [--repair]
 npm run ops -- rebuild [--workspace <id>]
 npm run ops -- replay [--from <time>] [--rejected]
-npm run ops -- backfill --integration <id> --from <time> [--file <file or folder> [--apply]]
+npm run ops -- backfill --integration <id> --from <time> [--ids <file>]
+npm run ops -- backfill --integration <id> --from <time> --file <file or folder> [--apply]
+npm run ops -- reports --integration <id> --file <file or folder> [--apply]
 npm run ops -- backup --to <folder> [--keep <number>] [--with-key]
 npm run ops -- restore --from <backup>
 npm run ops -- move --to <settings file> --through <folder>
@@ -38,6 +41,7 @@ export type Command =
   | "rebuild"
   | "replay"
   | "backfill"
+  | "reports"
   | "backup"
   | "restore"
   | "move"
@@ -86,15 +90,24 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     },
   },
   backfill: {
-    options: ["integration", "from", "file", "apply"],
+    options: ["integration", "from", "file", "apply", "ids"],
     async run({ config, options, steps, open, report }) {
       const from = timeOf(given("from", options));
       const asked = { integration: given("integration", options), from };
       const { startProcessors } = steps;
-      const { file, apply = false } = options;
+      const { file, apply = false, ids = null } = options;
+      if (file !== undefined && ids !== null) throw new UsageError("--file takes no --ids.");
       const service = await open(config);
-      if (file === undefined) return backfill(service, asked, { startProcessors, report });
+      if (file === undefined)
+        return backfill(service, { ...asked, ids }, { startProcessors, report });
       return backfillFile(service, { ...asked, file, apply }, { startProcessors, report });
+    },
+  },
+  reports: {
+    options: ["integration", "file", "apply"],
+    async run({ config, options, open, report }) {
+      const asked = { integration: given("integration", options), file: given("file", options) };
+      return reports(await open(config), { ...asked, apply: options.apply ?? false }, report);
     },
   },
   backup: {
@@ -146,7 +159,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
 
 /** @throws UsageError */
 function given(
-  name: "from" | "integration" | "through" | "to" | "workspace",
+  name: "file" | "from" | "integration" | "through" | "to" | "workspace",
   options: Options,
 ): string {
   const { [name]: option } = options;

@@ -32,6 +32,7 @@ export interface Options {
   readonly "with-key"?: boolean;
   readonly through?: string;
   readonly file?: string;
+  readonly ids?: string;
   readonly apply?: boolean;
 }
 

@@ -101,6 +101,7 @@ function readWords(words: readonly string[]): { command: Command; options: Optio
         "with-key": { type: "boolean" },
         through: { type: "string" },
         file: { type: "string" },
+        ids: { type: "string" },
         apply: { type: "boolean" },
       },
     });

@@ -10,6 +10,7 @@ import type { Backfill, PaymentLookup } from "./backfill.js";
 import type { HistoryExport } from "./export.js";
 import type { Payouts } from "./payouts.js";
 import type { EventRecord } from "./record.js";
+import type { StoreReports } from "./reports/report.js";
 
 export type { ProviderToken };
 
@@ -329,6 +330,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly payouts?: Payouts;
   /** How its history is read from a file that a person downloads; left out where it cannot be. */
   readonly historyExport?: HistoryExport;
+  /** Which of its reports are read as sums of a month; left out where it has none. */
+  readonly reports?: StoreReports<Credentials>;
   /** Left out where one event reports both what was bought and its payment. */
   readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */

@@ -6,12 +6,20 @@ import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
 import * as proofs from "../../schemas/http/proofs.js";
+import * as reports from "../../schemas/http/reports.js";
 import type { Operation } from "./operation.js";
 import { webhookOperations } from "./webhook-operations.js";
 
 /** Up to 16 MiB; `npm run ops` reads larger ones. */
-const exportFile = z.string().describe("A CSV file, plain or gzip, of up to 16 MiB");
-const exportTypes = ["text/csv", "application/gzip"];
+const exportFile = z.string().describe("CSV, plain or gzip, or Parquet, of up to 16 MiB");
+const exportTypes = ["text/csv", "application/gzip", "application/vnd.apache.parquet"];
+const reportFile = z.string().describe("As the store has it: text, gzip or zip, of up to 16 MiB");
+const reportTypes = [
+  "text/csv",
+  "text/tab-separated-values",
+  "application/gzip",
+  "application/zip",
+];
 
 export const manageOperations: readonly Operation[] = [
   { ...read("/providers", "What each provider needs", z.array(manage.provider)), errors: [] },
@@ -124,6 +132,37 @@ function ofWorkspace(): Operation[] {
       status: 202,
       errors: [404, 409, 413, 415, 422],
     },
+    {
+      ...create(
+        "/integrations/{integration}/reports/check",
+        "What a store's report of a month says",
+        reportFile,
+        reports.checkedReport,
+      ),
+      bodyTypes: reportTypes,
+      status: 200,
+      errors: [404, 409, 413, 415, 422],
+    },
+    {
+      ...create(
+        "/integrations/{integration}/reports",
+        "Keep a store's report of a month, to compare it with what is booked",
+        reportFile,
+        reports.checkedReport,
+      ),
+      bodyTypes: reportTypes,
+      errors: [404, 409, 413, 415, 422],
+    },
+    read(
+      "/integrations/{integration}/reports",
+      "The reports that were uploaded, the newest month first",
+      z.array(reports.keptReport),
+    ),
+    read(
+      "/integrations/{integration}/reports/{kind}/{month}",
+      "A report beside what is booked, by product and currency",
+      reports.comparedReport,
+    ),
     read(
       "/integrations/{integration}/backfill",
       "Progress of the newest backfill",

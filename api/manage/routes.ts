@@ -19,6 +19,7 @@ import { attentionRoutes } from "./attention.js";
 import { auditRoutes } from "./audits.js";
 import { backfillRoutes } from "./integrations/backfill.js";
 import { exportRoutes } from "./integrations/export.js";
+import { reportRoutes } from "./integrations/reports.js";
 import { reconciliationRoutes } from "./integrations/reconciliation.js";
 import { payoutRoutes } from "./integrations/payouts.js";
 import { backupRoutes } from "./backups.js";
@@ -61,6 +62,7 @@ export function manageRoutes(
   const coverageOf = openCoverage(service);
   backfillRoutes(service, workspace, providers, coverageOf);
   exportRoutes(service, workspace, providers);
+  reportRoutes(service, workspace, providers);
   reconciliationRoutes(service, workspace, providers);
   payoutRoutes(service, workspace, providers);
   productRoutes(service, workspace, cursors, catalogues);

@@ -1,14 +1,17 @@
 /**
- * Takes a CSV file of event records into the service, by its own ingest endpoint. The file is
- * checked from end to end first, and that is all unless `--apply` is given. Exit codes: 0 all is
- * right, 1 lines are wrong, 2 it could not be done.
+ * Takes a CSV file of event records, or another tool's export, into the service, by its own ingest
+ * endpoint. The file is checked from end to end first, and that is all unless `--apply` is given.
+ * Exit codes: 0 all is right, 1 lines are wrong, 2 it could not be done.
  */
 import { parseArgs } from "node:util";
+import { monthNumber, monthsOf, monthText } from "../../schemas/months.js";
 import { checkRow } from "./check.js";
+import { coveredMonths } from "./covered.js";
 import { EventIds } from "./event-ids.js";
+import { exportReaders, type ReadExport } from "./exports/readers.js";
 import { ImportRefused } from "./refused.js";
 import { Repeats } from "./repeats.js";
-import { readRows } from "./rows.js";
+import { readRows, type Row } from "./rows.js";
 import { type Target, type Outcome, type SendLine, sendBatch } from "./send.js";
 import { Tally } from "./tally.js";
 
@@ -19,15 +22,22 @@ const importProblemsReportedMax = 100;
 
 const usage = `npm run import -- <file.csv> [--dry-run]
 npm run import -- <file.csv> --apply --key svc_live_… [--url http://localhost:3000]
-  [--from-line <line>] and [--delimiter ";"] go with both`;
+  [--from-line <line>] and [--delimiter ";"] go with both
+npm run import -- --export ${[...exportReaders.keys()].join("|")} <file.csv>… [--key svc_live_…]
+  [--apply [--beside]]`;
 
 const batchesBetweenWords = 50;
 
 interface Order {
-  readonly file: string;
+  readonly files: readonly string[];
   readonly delimiter: string;
-  /** Null: a dry run. */
+  /** Null: the file is one of event records. */
+  readonly exported: ReadExport | null;
+  /** Where a key is given. */
   readonly target: Target | null;
+  readonly apply: boolean;
+  /** An export is sent although other providers' events are booked in its months. */
+  readonly beside: boolean;
   /** The first line that is sent. */
   readonly fromLine: number;
 }
@@ -42,14 +52,21 @@ export async function importCommand(
     return 0;
   }
   try {
-    const order = readWords(words);
+    const order = await readWords(words);
     const isRight = await check(order, report);
-    if (order.target === null) {
+    const mayDouble = order.exported !== null && (await isCovered(order, order.exported, report));
+    if (!order.apply || order.target === null) {
       report("Nothing was sent: this was a dry run. With --apply it is sent.");
       return isRight ? 0 : 1;
     }
     if (!isRight) {
       report("Nothing was sent: the lines above are wrong.");
+      return 1;
+    }
+    if (mayDouble && !order.beside) {
+      report(
+        "Nothing was sent: with --beside it is, where none of those payments is in the files.",
+      );
       return 1;
     }
     return (await send(order, order.target, report)) ? 0 : 1;
@@ -62,11 +79,11 @@ export async function importCommand(
 
 /** @returns whether every line is right */
 async function check(order: Order, report: (line: string) => void): Promise<boolean> {
-  const problems = new Problems(report);
+  const problems = problemsOf(order, report);
   const tally = new Tally();
   const ids = new EventIds();
   const repeats = new Repeats();
-  for await (const row of readRows(order.file, order.delimiter)) {
+  for await (const row of rowsOf(order)) {
     const checked = checkRow(row, ids, Date.now());
     if (!checked.ok) {
       problems.add(row.line, checked.message);
@@ -79,7 +96,7 @@ async function check(order: Order, report: (line: string) => void): Promise<bool
     if (place.kind === "conflict") problems.add(row.line, conflictWith(place.line));
   }
   problems.end();
-  for (const line of tally.lines()) report(line);
+  for (const line of [...tally.lines(), ...(order.exported?.report ?? [])]) report(line);
   if (tally.isEmpty) report(problems.count > 0 ? "No row is right." : "There are no rows.");
   if (repeats.count > 0) {
     report(`${repeats.count} rows repeat an earlier row with their event_id; it counts once.`);
@@ -88,6 +105,37 @@ async function check(order: Order, report: (line: string) => void): Promise<bool
     report(`${ids.repeated} rows without event_id are equal to an earlier one; each counts.`);
   }
   return problems.count === 0;
+}
+
+function rowsOf({ files, delimiter, exported }: Order): AsyncIterable<Row> | Iterable<Row> {
+  return exported?.rows ?? readRows(files[0] ?? "", delimiter);
+}
+
+/** @returns whether what the export says may be booked already, under other ids */
+async function isCovered(
+  { target, beside }: Order,
+  { rows }: ReadExport,
+  report: (line: string) => void,
+): Promise<boolean> {
+  const times = rows.map(({ cells }) => Date.parse(cells?.get("occurred_at") ?? ""));
+  const months = new Set(times.map((at) => monthText(monthNumber(at))));
+  if (target === null) {
+    report("With --key its months are compared with what providers have booked here already.");
+    return false;
+  }
+  const span = times.reduce(
+    ({ from, to }, at) => ({ from: Math.min(from, at), to: Math.max(to, at) }),
+    { from: Infinity, to: -Infinity },
+  );
+  const asked = monthsOf(span).filter(({ month }) => months.has(month));
+  const covered = await coveredMonths(target, asked);
+  if (covered.length === 0) return false;
+  report(
+    "Booked here already in these months; payments that are in the files too would count twice" +
+      `${beside ? " (--beside)" : ""}:`,
+  );
+  for (const line of covered) report(`  ${line}`);
+  return true;
 }
 
 function conflictWith(line: number): string {
@@ -100,7 +148,7 @@ async function send(
   target: Target,
   report: (line: string) => void,
 ): Promise<boolean> {
-  const problems = new Problems(report);
+  const problems = problemsOf(order, report);
   const ids = new EventIds();
   const sums = { taken: 0, repeated: 0 };
   const note = (outcome: Outcome): void => {
@@ -120,7 +168,7 @@ async function send(
     if (batches % batchesBetweenWords === 0) report(`Sent up to line ${sentUpTo}`);
   };
   try {
-    for await (const row of readRows(order.file, order.delimiter)) {
+    for await (const row of rowsOf(order)) {
       // Also of what is not sent again: equal rows are distinguished by their count.
       const checked = checkRow(row, ids, Date.now());
       if (!checked.ok) throw new ImportRefused("The file changed while it was read.");
@@ -131,8 +179,9 @@ async function send(
     await flush();
   } catch (error) {
     if (!(error instanceof ImportRefused)) throw error;
+    const isWithoutLines = order.exported !== null;
     const goOn =
-      sentUpTo < order.fromLine
+      isWithoutLines || sentUpTo < order.fromLine
         ? "Send the file again when that is mended"
         : `Sent up to line ${sentUpTo}. Go on with --from-line ${sentUpTo + 1}, or send the ` +
           "whole file again";
@@ -143,14 +192,22 @@ async function send(
   return problems.count === 0;
 }
 
+function problemsOf({ exported }: Order, report: (line: string) => void): Problems {
+  const nameOf = (line: number) => exported?.rows[line - 1]?.cells?.get("event_id");
+  return new Problems(report, (line) => nameOf(line) ?? `line ${line}`);
+}
+
 /** Reported by line, the first ones; all are counted. */
 class Problems {
   count = 0;
-  constructor(readonly report: (line: string) => void) {}
+  constructor(
+    readonly report: (line: string) => void,
+    readonly nameOf: (line: number) => string,
+  ) {}
 
   add(line: number, message: string): void {
     this.count += 1;
-    if (this.count <= importProblemsReportedMax) this.report(`line ${line}: ${message}`);
+    if (this.count <= importProblemsReportedMax) this.report(`${this.nameOf(line)}: ${message}`);
   }
 
   end(): void {
@@ -161,24 +218,28 @@ class Problems {
 }
 
 /** @throws ImportRefused */
-function readWords(words: readonly string[]): Order {
-  const { values, positionals } = parsed(words);
-  const [file, ...more] = positionals;
-  const { apply, key = process.env["IMPORT_KEY"], delimiter } = values;
+async function readWords(words: readonly string[]): Promise<Order> {
+  const { values, positionals: files } = parsed(words);
+  const { apply, key = process.env["IMPORT_KEY"], delimiter, beside, export: format } = values;
   const fromLine = Number(values["from-line"]);
+  const read = exportReaders.get(format ?? "");
   const isWrong =
-    file === undefined ||
-    more.length > 0 ||
+    files.length === 0 ||
+    (format === undefined ? files.length > 1 || beside : fromLine !== 1) ||
     (apply && values["dry-run"]) ||
     delimiter.length !== 1 ||
     !Number.isSafeInteger(fromLine);
   if (isWrong) throw new ImportRefused(usage);
+  if (format !== undefined && read === undefined) {
+    throw new ImportRefused(`--export is one of ${[...exportReaders.keys()].join(", ")}.`);
+  }
   if (!URL.canParse(values.url) || !/^https?:/.test(values.url)) {
     throw new ImportRefused("--url is the address of the service, as http://localhost:3000.");
   }
-  if (!apply) return { file, delimiter, target: null, fromLine };
-  if (!key) throw new ImportRefused("--apply needs --key, or the key in IMPORT_KEY.");
-  return { file, delimiter, target: { url: values.url.replace(/\/+$/, ""), key }, fromLine };
+  if (apply && !key) throw new ImportRefused("--apply needs --key, or the key in IMPORT_KEY.");
+  const target = key ? { url: values.url.replace(/\/+$/, ""), key } : null;
+  const exported = (await read?.(files, delimiter)) ?? null;
+  return { files, delimiter, exported, target, apply, beside, fromLine };
 }
 
 function parsed(words: readonly string[]) {
@@ -188,7 +249,9 @@ function parsed(words: readonly string[]) {
       allowPositionals: true,
       options: {
         apply: { type: "boolean", default: false },
+        beside: { type: "boolean", default: false },
         "dry-run": { type: "boolean", default: false },
+        export: { type: "string" },
         key: { type: "string" },
         url: { type: "string", default: "http://localhost:3000" },
         delimiter: { type: "string", default: "," },

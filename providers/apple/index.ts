@@ -13,6 +13,7 @@ import { decode, knownTypes, neededTypes } from "./decode.js";
 import { appleBackfill } from "./history/backfill.js";
 import { type Signer, signNotification } from "./jws.js";
 import { appOf, readNotification, transactionIn } from "./notification.js";
+import { appStoreReports } from "./reports.js";
 import { verifySignature } from "./signature.js";
 
 export function createApple(): Provider<AppleCredentials, Signer> {
@@ -44,6 +45,7 @@ export function createApple(): Provider<AppleCredentials, Signer> {
     },
     api: appleApi,
     backfill: appleBackfill,
+    reports: appStoreReports,
     decode,
     flatTypes: {
       SUBSCRIBED: "subscription.new",

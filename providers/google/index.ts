@@ -13,6 +13,7 @@ import { googleBackfill } from "./history/backfill.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
 import { namedTypes, readPush } from "./notification.js";
 import { asks } from "./questions.js";
+import { googlePlayReports } from "./reports.js";
 import { tokenHeader, tokenOf, type TokenSigner, verifyToken } from "./token.js";
 
 const credentialsWith = (tokenHosts: readonly string[]) =>
@@ -84,6 +85,7 @@ export function createGoogle(
     api: googleApi(tokenHosts),
     asks,
     backfill: googleBackfill,
+    reports: googlePlayReports,
     decode,
     flatTypes: {
       ONE_TIME_PRODUCT_PURCHASED: "transaction.sale",

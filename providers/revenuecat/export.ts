@@ -1,8 +1,8 @@
 /**
- * RevenueCat's Scheduled Data Export of transactions as CSV, version 4 and later. A line is a
- * purchase or a period of a subscription, as it stands when the file is written; it is reported as
- * the webhook events it led to, so that both are read by the same rules (decode.ts). Sources:
- * docs/providers/revenuecat.md.
+ * RevenueCat's Scheduled Data Export of transactions as CSV or Parquet, version 4 and later. A line
+ * is a purchase or a period of a subscription, as it stands when the file is written; it is
+ * reported as the webhook events it led to, so that both are read by the same rules (decode.ts).
+ * Sources: docs/providers/revenuecat.md.
  */
 import { z } from "zod";
 import { issueText } from "../../schemas/issues.js";
@@ -63,7 +63,7 @@ type Line = z.output<typeof shape>;
 
 export const revenueCatExport: HistoryExport = {
   name: "transactions",
-  file: "Scheduled Data Export of transactions, as CSV or gzip (version 4 or later)",
+  file: "Scheduled Data Export of transactions, as CSV, gzip or Parquet (version 4 or later)",
   columns: { required: Object.keys(lineShape), optional: Object.keys(moreShape) },
   missing: [
     "Purchases without a price in their own currency are left out: a webhook may have reported " +

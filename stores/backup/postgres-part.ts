@@ -28,6 +28,7 @@ export const postgresTables = [
   "backfills",
   "backfill_lines",
   "reconciliations",
+  "store_reports",
   "audits",
   "integration_calls",
   "credential_replays",

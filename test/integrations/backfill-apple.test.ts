@@ -1,5 +1,9 @@
 /** Reading the App Store's history, from a real HTTP server that answers as Apple does. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
+import { backfill as backfillCommand } from "../../ops/backfill.js";
 import {
   appleNotification,
   type JsonObject,
@@ -280,6 +284,33 @@ describe("A backfill of the App Store", function suite() {
 
   it("should come to the figures that webhooks alone come to", async () => {
     expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
+  });
+
+  it("should read the customers of a file by the command, and refuse a wrong file", async () => {
+    const other = await openEndpoints({ hasStripe: false });
+    const { integration: id } = await connect(other);
+    const folder = mkdtempSync(join(tmpdir(), "ids-"));
+    const file = join(folder, "ids.txt");
+    const lines: string[] = [];
+    // This service runs the processors already.
+    const steps = { startProcessors: async () => {}, report: (line: string) => lines.push(line) };
+    const given = { integration: id, from: from + dayMs / 2, ids: file };
+    try {
+      for (const [content, refusal] of [
+        [null, /There is no file/],
+        ["1\n2 3\n", /id 2 is wrong/],
+        ["1\n".repeat(5_000), /the list is wrong/],
+      ] as const) {
+        if (content !== null) writeFileSync(file, content);
+        expect(await backfillCommand(other.service, given, steps)).to.equal(2);
+        expect(lines.pop()).to.match(refusal);
+      }
+      writeFileSync(file, `\u{feff}${uploaded.join("\r\n")}\r\n\r\n`);
+      expect(await backfillCommand(other.service, given, steps), lines.join("\n")).to.equal(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+    expect(await figuresOf(other, moments)).to.deep.equal(alone);
   });
 
   it("should book what Apple notified of, and then know whom to ask about", async () => {

@@ -19,6 +19,7 @@ import {
   suiteEndpoints,
 } from "../harness/endpoints.js";
 import { endedBackfill, figuresOf, inHalves, monthsOf } from "../harness/histories.js";
+import { parquetOf } from "../harness/parquet.js";
 
 const revenuecat = createRevenueCat({ toleranceSeconds: 300 });
 const authorization = "Bearer of the export tests";
@@ -175,6 +176,23 @@ describe("RevenueCat's export", function suite() {
     expect(await endpoints.rejects()).to.deep.equal([]);
   });
 
+  it("should come to the same where it is Parquet, in parts of any size", async () => {
+    const linesOf = async (file: Buffer) => {
+      const { status, json, text } = await send(endpoints, integration, file, "/check");
+      expect(status, text).to.equal(200);
+      const leftOut: { why: string; lines: number }[] = json.data.left_out;
+      return { ...json.data, left_out: leftOut.map(({ why, lines }) => [why, lines]) };
+    };
+    const asCsv = await linesOf(newer);
+    for (const rowGroupSize of [1, 7, 1_000]) {
+      expect(await linesOf(parquetOf(newer, rowGroupSize))).to.deep.equal(asCsv);
+    }
+    const fresh = await openEndpoints({ hasStripe: false });
+    const { integration: id } = await connect(fresh);
+    await read(fresh, id, parquetOf(newer, 10));
+    expect(await figuresOf(fresh, moments)).to.deep.equal(alone);
+  });
+
   it("should cover its months, to the day on which it was written", async () => {
     const path = pathOf(endpoints, integration, "coverage");
     const months: { known_by: string }[] = (await endpoints.manage("GET", path)).json.data.months;
@@ -329,6 +347,9 @@ describe("RevenueCat's export", function suite() {
       [Buffer.from(""), /empty/],
       [Buffer.from("a,b\n1,2\n"), /lacks these columns: rc_original_app_user_id/],
       [gzipSync(newer).subarray(0, 200), /cannot be read/],
+      [parquetOf(newer, 10).subarray(0, -9), /cannot be read: parquet file invalid/],
+      [parquetOf(newer, 10).fill(0xff, 100, 200), /cannot be read/],
+      [parquetOf(Buffer.from("a,b\n1,2\n"), 1), /lacks these columns: rc_original_app_user_id/],
     ];
     for (const [file, why] of cases) {
       const answer = await send(endpoints, integration, file, `?from=${dayText(0)}`);

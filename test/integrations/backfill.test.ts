@@ -461,6 +461,9 @@ describe("A backfill of Stripe", function suite() {
     );
     const nobody = { integration: "int_nobody", from };
     expect(await backfillCommand(endpoints.service, nobody, steps)).to.equal(2);
+    const listed = { integration, from, ids: "any" };
+    expect(await backfillCommand(endpoints.service, listed, steps)).to.equal(2);
+    expect(lines.at(-1)).to.equal("stripe lists its history by itself: it takes no --ids.");
     for (const unbookable of [0, Date.now() + dayMs]) {
       const order = { integration, from: unbookable };
       expect(await backfillCommand(endpoints.service, order, steps)).to.equal(2);

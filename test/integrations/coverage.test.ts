@@ -11,6 +11,8 @@ describe("The months of an integration", () => {
   const now = momentOf("2026-05-20");
   const cases = rowsOf(`
     what                | since | webhooks | read           | unread | months
+    have only sums | 05-02 | 05-03 | report 03 | 05-03 | 03 report 04 none 05 none
+    have sums, too | 04-02 | 05-01 | report 04; 03-01 to 04-20 | 05-01 | 03 api 04 report 05 webhook
     have nothing yet    | 05-02 | -        | -              | -      | 05 none
     have no whole month | 04-02 | 04-03    | -              | 04-03  | 04 none 05 webhook
     begin with webhooks | 04-01 | 04-01    | -              | -      | 04 webhook 05 webhook
@@ -27,7 +29,9 @@ describe("The months of an integration", () => {
     it(`should be known where they ${cell(row, "what")}: ${cell(row, "months")}`, () => {
       const spans = [...cell(row, "read").matchAll(/(export )?([\d-]+) to ([\d-]+)/g)];
       const webhooks = cell(row, "webhooks");
+      const [, reported = ""] = /^report ([\d ]+)/.exec(cell(row, "read")) ?? [];
       const known = {
+        reported: new Set(reported.match(/\d+/g)?.map((month) => `2026-${month}`)),
         since: on(cell(row, "since")),
         webhooksSince: webhooks === "-" ? null : on(webhooks),
         read: spans.map(([, file, from = "", to = ""]) => ({

@@ -1,7 +1,7 @@
 /**
  * How the money of each month is known of one integration: reported by webhook as it happened, read
- * afterwards from the provider's API or its export, or not at all. Derived from the journal and the
- * backfills.
+ * afterwards from the provider's API or its export, by a report of its sums only, or not at all.
+ * Derived from the journal, the backfills and the reports.
  */
 import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
@@ -10,6 +10,7 @@ import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { CoverageView } from "../../schemas/http/manage.js";
 import { endedBackfills } from "./backfills.js";
 import type { IntegrationRecord } from "../integration-records.js";
+import { reportedMonths } from "./reports.js";
 import { type Month, monthsOf, startOfMonth } from "../../schemas/months.js";
 
 interface Source {
@@ -39,16 +40,20 @@ export function openCoverage({ clickhouse, postgres }: Source): CoverageOf {
     },
   });
   return async (workspace, { id, created_at: createdAt }, now) => {
-    const [webhooksSince, backfills] = await Promise.all([
+    const [webhooksSince, backfills, reported] = await Promise.all([
       firstWebhooks.get(`${workspace} ${id}`),
       endedBackfills(postgres, id),
+      reportedMonths(postgres, id),
     ]);
     const read = backfills.map(({ from, to, source }) => ({
       from: from.getTime(),
       to: to.getTime(),
       source,
     }));
-    const months = coverageMonths({ since: createdAt.getTime(), webhooksSince, read }, now);
+    const months = coverageMonths(
+      { since: createdAt.getTime(), webhooksSince, read, reported },
+      now,
+    );
     const until = unreadUntil(months, webhooksSince);
     return { months, unread_until: until === null ? null : new Date(until).toISOString() };
   };
@@ -65,18 +70,22 @@ interface Known {
     readonly to: number;
     readonly source: "api" | "export";
   }[];
+  /** YYYY-MM of each month of which a store's report is kept. */
+  readonly reported: ReadonlySet<string>;
 }
 
 /** Every month since the earliest of anything, to the present one. */
 export function coverageMonths(
-  { since, webhooksSince, read }: Known,
+  { since, webhooksSince, read, reported }: Known,
   now: number,
 ): CoverageView["months"] {
-  const from = Math.min(since, webhooksSince ?? since, ...read.map((span) => span.from));
-  return monthsOf({ from, to: now }).map((month) => ({
-    month: month.month,
-    known_by: knownBy(month, webhooksSince ?? Number.POSITIVE_INFINITY, read),
-  }));
+  const begun = [...reported].map((month) => Date.parse(`${month}-01T00:00:00Z`));
+  const from = Math.min(since, webhooksSince ?? since, ...read.map((span) => span.from), ...begun);
+  return monthsOf({ from, to: now }).map((month) => {
+    const known = knownBy(month, webhooksSince ?? Number.POSITIVE_INFINITY, read);
+    const isReported = known === "none" && reported.has(month.month);
+    return { month: month.month, known_by: isReported ? "report" : known };
+  });
 }
 
 /** @returns ms since 1970; null where all is known, and before the first webhook */
@@ -84,7 +93,8 @@ export function unreadUntil(
   months: CoverageView["months"],
   webhooksSince: number | null,
 ): number | null {
-  const last = months.findLast((month) => month.known_by === "none");
+  // A report has sums, and no payments that figures could be made of.
+  const last = months.findLast(({ known_by: by }) => by === "none" || by === "report");
   if (last === undefined || webhooksSince === null) return null;
   return Math.min(startOfMonth(Date.parse(`${last.month}-01T00:00:00Z`), 1), webhooksSince);
 }

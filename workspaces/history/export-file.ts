@@ -1,6 +1,6 @@
 /**
- * Reads a provider's export, packed or plain: says what of it can be booked and what cannot, and
- * keeps its lines where they are to be booked.
+ * Reads a provider's export, CSV packed or plain, or Parquet: says what of it can be booked and
+ * what cannot, and keeps its lines where they are to be booked.
  */
 import { pipeline, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -14,12 +14,9 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonNumber } from "../../schemas/money/money.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { ExportLine } from "./export-lines.js";
+import { ExportRefused } from "./export-refused.js";
+import { parquetLines, parquetMagic } from "./parquet-lines.js";
 import type { IsMirrored } from "../mirrored.js";
-
-/** It is no such file; the message is for a person. */
-export class ExportRefused extends Error {
-  override readonly name = "ExportRefused";
-}
 
 /** Of all files of one reading: what each comes to is held until the last line is read. */
 const purchasesMax = 2_000_000;
@@ -112,10 +109,15 @@ async function* linesOf(
 ): AsyncGenerator<{ readonly line: number; readonly cells: Cells | null }> {
   if (historyExport === undefined) throw new ExportRefused(`${token} has no export to read.`);
   const { required, optional } = historyExport.columns;
+  const opened = await openedFile(source);
+  if (opened.isParquet) {
+    yield* parquetLines(opened.content, historyExport.columns);
+    return;
+  }
   const reading = { delimiter: ",", lineBytesMax: limits.bodyBytesMax, isLenient: true };
   let header: readonly string[] | null = null;
   try {
-    for await (const { line, cells } of csvLines(await unpacked(source), reading)) {
+    for await (const { line, cells } of csvLines(opened.content, reading)) {
       if (header !== null) {
         yield { line, cells: cellsOf(header, cells, [...required, ...optional]) };
         continue;
@@ -145,16 +147,20 @@ function cellsOf(
   return new Map(pairs.filter(([name, text]) => text !== "" && read.includes(name)));
 }
 
-/** @throws ExportRefused */
-async function unpacked(source: Readable): Promise<Readable> {
+async function openedFile(
+  source: Readable,
+): Promise<{ readonly content: Readable; readonly isParquet: boolean }> {
   const chunks: AsyncIterator<Buffer> = source[Symbol.asyncIterator]();
   const first = await chunks.next();
   const begin = first.done === true ? Buffer.alloc(0) : first.value;
   const whole = Readable.from(joined(begin, chunks), { objectMode: false });
-  if (!gzipMagic.every((byte, index) => begin[index] === byte)) return whole;
+  const isParquet = begin.subarray(0, parquetMagic.length).equals(parquetMagic);
+  if (isParquet || !gzipMagic.every((byte, index) => begin[index] === byte)) {
+    return { content: whole, isParquet };
+  }
   const gunzip = createGunzip();
   pipeline(whole, gunzip, () => undefined);
-  return Readable.from(bounded(gunzip), { objectMode: false });
+  return { content: Readable.from(bounded(gunzip), { objectMode: false }), isParquet };
 }
 
 async function* joined(first: Buffer, more: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {

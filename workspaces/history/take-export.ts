@@ -11,8 +11,9 @@ import {
   discardOldExports,
   prepareExport,
 } from "./backfills.js";
-import { ExportRefused, readExport } from "./export-file.js";
+import { readExport } from "./export-file.js";
 import { type ExportLine, keepLines } from "./export-lines.js";
+import { ExportRefused } from "./export-refused.js";
 import type { Integration } from "../integrations.js";
 import { mirrorsAt } from "../mirrored.js";
 

@@ -11,7 +11,7 @@ import type { Provider } from "../../../providers/provider.js";
 import { conflict, unprocessable } from "../../../schemas/http/errors.js";
 import { exportQuery } from "../../../schemas/http/manage.js";
 import type { Service } from "../../../service.js";
-import { ExportRefused } from "../../../workspaces/history/export-file.js";
+import { ExportRefused } from "../../../workspaces/history/export-refused.js";
 import { takeExport } from "../../../workspaces/history/take-export.js";
 import type { Workspace } from "../../../workspaces/workspaces.js";
 import type { Calls } from "../calls.js";
@@ -19,8 +19,14 @@ import { backfillView, dateOf } from "./backfill.js";
 import { integrationOf } from "./routes.js";
 
 const path = "/integrations/:integration/export";
-/** The media types that browsers and curl send. */
-const types = ["text/csv", "application/gzip", "application/x-gzip"] as const;
+/** What browsers and curl call the kinds of file; of Parquet most know no name. */
+const types = [
+  "text/csv",
+  "application/gzip",
+  "application/x-gzip",
+  "application/vnd.apache.parquet",
+  "application/octet-stream",
+] as const;
 /** Of all workspaces, in this process; of each workspace one. */
 const filesAtOnceMax = 4;
 /** A file is given to the reader in such parts, so that other work gets its turn. */

@@ -29,7 +29,7 @@ export function ExportFile(props: { readonly path: string; readonly file: string
         {which}
         <input
           type="file"
-          accept=".csv,.gz"
+          accept=".csv,.gz,.parquet"
           disabled={action.isBusy}
           onChange={({ currentTarget }) => {
             const [file] = currentTarget.files ?? [];

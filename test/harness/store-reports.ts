@@ -1,0 +1,126 @@
+/** Stores' reports as they are downloaded, with the columns they have. */
+
+const salesColumns = [
+  "Provider",
+  "Provider Country",
+  "SKU",
+  "Developer",
+  "Title",
+  "Version",
+  "Product Type Identifier",
+  "Units",
+  "Developer Proceeds",
+  "Begin Date",
+  "End Date",
+  "Customer Currency",
+  "Country Code",
+  "Currency of Proceeds",
+  "Apple Identifier",
+  "Customer Price",
+  "Promo Code",
+  "Parent Identifier",
+  "Subscription",
+  "Period",
+  "Category",
+  "CMB",
+  "Device",
+  "Supported Platforms",
+  "Proceeds Reason",
+  "Preserved Pricing",
+  "Client",
+  "Order Type",
+];
+const financeColumns = [
+  "Start Date",
+  "End Date",
+  "UPC",
+  "ISRC/ISBN",
+  "Vendor Identifier",
+  "Quantity",
+  "Partner Share",
+  "Extended Partner Share",
+  "Partner Share Currency",
+  "Sale or Return",
+  "Apple Identifier",
+  "Artist/Show/Developer/Author",
+  "Title",
+  "Label/Studio/Network/Developer/Publisher",
+  "Grid",
+  "Product Type Identifier",
+  "ISAN/Other Identifier",
+  "Country Of Sale",
+  "Pre-order Flag",
+  "Promo Code",
+  "Customer Price",
+  "Customer Currency",
+];
+const playSalesColumns = [
+  "Order Number",
+  "Order Charged Date",
+  "Order Charged Timestamp",
+  "Financial Status",
+  "Device Model",
+  "Product Title",
+  "Product ID",
+  "Product Type",
+  "SKU ID",
+  "Currency of Sale",
+  "Item Price",
+  "Taxes Collected",
+  "Charged Amount",
+  "City of Buyer",
+  "State of Buyer",
+  "Postal Code of Buyer",
+  "Country of Buyer",
+];
+const playEarningsColumns = [
+  "Description",
+  "Transaction Date",
+  "Transaction Time",
+  "Tax Type",
+  "Transaction Type",
+  "Refund Type",
+  "Product Title",
+  "Product id",
+  "Product Type",
+  "Sku Id",
+  "Hardware",
+  "Buyer Country",
+  "Buyer State",
+  "Buyer Postal Code",
+  "Buyer Currency",
+  "Amount (Buyer Currency)",
+  "Currency Conversion Rate",
+  "Merchant Currency",
+  "Amount (Merchant Currency)",
+];
+
+type Row = Readonly<Record<string, string>>;
+
+export function appStoreSales(rows: readonly Row[], span = ["03/01/2026", "03/31/2026"]): string {
+  const [begin = "", end = ""] = span;
+  const days = { Provider: "APPLE", "Begin Date": begin, "End Date": end };
+  return tableOf(salesColumns, rows, "\t", days);
+}
+
+/** @param totals of its last lines */
+export function appStoreFinance(rows: readonly Row[], totals: Row, end = "03/28/2026"): string {
+  const days = { "Start Date": "03/01/2026", "End Date": end };
+  const last = Object.entries(totals).map((total) => `${total.join("\t")}\n`);
+  return tableOf(financeColumns, rows, "\t", days) + last.join("");
+}
+
+export function playSales(rows: readonly Row[]): string {
+  return tableOf(playSalesColumns, rows, ",", { "Order Charged Date": "2026-03-10" });
+}
+
+export function playEarnings(rows: readonly Row[]): string {
+  const days = { "Transaction Date": "Mar 10, 2026", "Transaction Time": "1:02:03 AM PDT" };
+  return tableOf(playEarningsColumns, rows, ",", days);
+}
+
+function tableOf(columns: readonly string[], rows: readonly Row[], between: string, all: Row) {
+  const cell = (text: string) => (text.includes(between) ? `"${text}"` : text);
+  const lines = rows.map((row) => columns.map((name) => cell(row[name] ?? all[name] ?? "")));
+  return [columns.map(cell), ...lines].map((cells) => `${cells.join(between)}\n`).join("");
+}
