@@ -80,6 +80,14 @@ export const limits = {
   /** Of one workspace: all of them are on one page, so that charts show them all. */
   annotationsMax: pageRows.max,
   goalsMax: pageRows.max,
+  /** Programs that registered themselves to be connected over /mcp; unused ones make room. */
+  oauthClientsMax: 10_000,
+  oauthRegistrationsPerMinuteMax: 60,
+  oauthClientNameLengthMax: 60,
+  oauthRedirectUrisMax: 10,
+  oauthBodyBytesMax: 64 * kibibyte,
+  /** All of them are on one page of the member's settings. */
+  assistantsPerMemberMax: 50,
   /** Proofs of one workspace that are not revoked, and public keys that are listed. */
   proofsMax: 100,
   proofKeysMax: 20,

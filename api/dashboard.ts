@@ -17,6 +17,7 @@ const clientPaths = [
   "setup",
   "invite",
   "sign-in",
+  "connect",
   "welcome",
   "overview",
   "mrr",
@@ -61,6 +62,8 @@ export function dashboardRoutes(
       ]);
       return;
     }
+    // A program may have opened it in a window of its own, and wait for that to come back.
+    if (ctx.path === "/connect") ctx.set("Cross-Origin-Opener-Policy", "unsafe-none");
     ctx.set("Cache-Control", "no-cache");
     ctx.vary("Cookie");
     send(ctx, readCookie(ctx.req, sessionCookie) === undefined ? withoutSession(index) : index);

@@ -29,6 +29,8 @@ import { countriesRoute } from "./countries/route.js";
 import { movementsRoute } from "./movement-series/route.js";
 import { failedPaymentsRoute } from "./failed-payments/route.js";
 import { mcpRoute } from "./mcp/route.js";
+import { connectRoutes } from "./oauth/connect.js";
+import { oauthRoutes } from "./oauth/routes.js";
 import { mrrRoute } from "./mrr/route.js";
 import { mrrChangesRoute } from "./mrr-changes/route.js";
 import { mrrCompareRoute } from "./mrr-compare/route.js";
@@ -123,6 +125,8 @@ export async function start(service: Service): Promise<void> {
   dashboardRoutes(router, service);
   docsRoutes(router);
   mcpRoute(router, service);
+  oauthRoutes(router, service);
+  connectRoutes(router, service);
   const unsubscribing = await Unsubscribing.open(service);
   unsubscribeRoutes(router, service, unsubscribing);
   startAlerts(service, reads, unsubscribing);

@@ -5,6 +5,8 @@
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Context, Middleware, Next } from "koa";
+import { type AssistantCaller, findAssistantCaller } from "../workspaces/assistants/assistants.js";
+import { accessPrefix } from "../workspaces/assistants/tokens.js";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
 import { hashToken } from "../workspaces/members/personal.js";
 import { type Role, includesRole } from "../workspaces/members/roles.js";
@@ -18,6 +20,7 @@ import {
   notFound,
   unauthenticated,
 } from "../schemas/http/errors.js";
+import { borrower, lentPrefix } from "./lent.js";
 import type { Caller } from "./state.js";
 import "./state.js";
 
@@ -26,15 +29,19 @@ interface Need {
   readonly bearer: "key" | "ingest key" | "administrator" | "nobody";
   /** A member of the workspace with this role; of the installation; or anybody signed in. */
   readonly session: Role | "installation owner" | "workspace founder" | "anybody" | "nobody";
+  /** Whether the assistant of such a member may, too. */
+  readonly assistant?: true;
 }
 
 const needs = {
   /** The workspace interface. */
-  read: { bearer: "key", session: "viewer" },
+  read: { bearer: "key", session: "viewer", assistant: true },
   ingest: { bearer: "ingest key", session: "nobody" },
   /** The management interface of one workspace. */
   look: { bearer: "administrator", session: "viewer" },
   manage: { bearer: "administrator", session: "admin" },
+  /** The same, for an assistant that may write, too. */
+  assist: { bearer: "administrator", session: "admin", assistant: true },
   own: { bearer: "administrator", session: "owner" },
   /** Of the installation. */
   enter: { bearer: "administrator", session: "anybody" },
@@ -45,7 +52,10 @@ const needs = {
 } as const satisfies Record<string, Need>;
 export type Right = keyof typeof needs;
 
-type AuthService = Pick<Service, "adminToken" | "config" | "keys" | "limits" | "sessions">;
+type AuthService = Pick<
+  Service,
+  "adminToken" | "config" | "keys" | "limits" | "postgres" | "sessions"
+>;
 type Request = Pick<IncomingMessage, "headers" | "method" | "url">;
 
 /** The workspace interface: counts the call and puts the caller into `ctx.state.access`. */
@@ -72,6 +82,7 @@ export function requireRight(service: AuthService, right: Right): Middleware {
     const caller = await identify(service, ctx.req, right);
     ctx.state.caller = caller;
     if (caller.kind === "member") ctx.set(await service.limits.countKey(caller.session.id));
+    if (caller.kind === "assistant") ctx.set(await service.limits.countKey(caller.access.keyId));
     await renew(service, ctx, caller);
     const { workspace } = ctx.params;
     decide(service, caller, right, typeof workspace === "string" ? workspace : null);
@@ -119,7 +130,7 @@ export async function stillAuthorized(
 
 /** @throws ApiError 400, 401, 403: by the caller alone */
 async function identify(service: AuthService, request: Request, right: Right): Promise<Caller> {
-  const { bearer } = needs[right];
+  const { bearer, assistant }: Need = needs[right];
   const cookie = readCookie(request, sessionCookie);
   if (cookie !== undefined && request.headers.authorization !== undefined) {
     throw malformed(
@@ -135,6 +146,8 @@ async function identify(service: AuthService, request: Request, right: Right): P
     if (isWrite && !isFromOwnPage(request)) throw foreignOrigin();
     return { kind: "member", session };
   }
+  const calling = assistant === true ? await assistantOf(service, request) : null;
+  if (calling !== null) return calling;
   if (bearer === "administrator") {
     if (!isToken(service.adminToken, bearerToken(request, "administrator token"))) {
       throw unauthenticated("admin_token_wrong", "This is not the administrator token.");
@@ -150,6 +163,26 @@ async function identify(service: AuthService, request: Request, right: Right): P
 }
 
 /**
+ * An assistant's token opens /mcp alone, for which it was asked; what /mcp then asks of this
+ * process has a token of its own. @returns null: it is a token of another kind
+ */
+async function assistantOf(
+  { postgres }: Pick<AuthService, "postgres">,
+  request: Request,
+): Promise<AssistantCaller | null> {
+  const token = /^Bearer +([^\s]+) *$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
+  if (token.startsWith(lentPrefix)) return borrower(token);
+  if (!token.startsWith(accessPrefix)) return null;
+  if (request.url?.split("?", 1)[0] !== "/mcp") {
+    throw unauthenticated("token_elsewhere", "The token of an assistant opens /mcp alone.");
+  }
+  const found = await findAssistantCaller(postgres, token, new Date());
+  if (found !== null) return found;
+  const message = "This token has expired, was revoked or does not exist; refresh it or connect.";
+  throw unauthenticated("token_invalid", message);
+}
+
+/**
  * @param workspace null for a call without one
  * @throws ApiError 404 where the caller is no member, so that nobody learns what exists; 403 where
  *   the role does not allow it
@@ -160,6 +193,15 @@ function decide(
   right: Right,
   workspace: string | null,
 ): void {
+  if (caller.kind === "assistant") {
+    // It reads by its own access; here it asks to write.
+    if (workspace !== caller.access.workspace) throw workspaceUnknown();
+    if (!caller.mayWrite) {
+      throw forbidden("assistant_reads_only", "This assistant was connected to read only.");
+    }
+    requireRole(caller.role, needs.assist.session);
+    return;
+  }
   if (caller.kind !== "member") return;
   const { session } = needs[right];
   const { user, memberships } = caller.session;
@@ -174,10 +216,18 @@ function decide(
     return;
   }
   const role = memberships.get(workspace ?? "")?.role;
-  if (role === undefined) throw notFound("workspace_unknown", "There is no such workspace.");
-  if (!includesRole(role, session)) {
-    throw forbidden("role_insufficient", `This needs the role ${session}; yours is ${role}.`);
-  }
+  if (role === undefined) throw workspaceUnknown();
+  requireRole(role, session);
+}
+
+/** @throws ApiError 403 */
+function requireRole(role: Role, needed: Role): void {
+  if (includesRole(role, needed)) return;
+  throw forbidden("role_insufficient", `This needs the role ${needed}; yours is ${role}.`);
+}
+
+function workspaceUnknown(): ApiError {
+  return notFound("workspace_unknown", "There is no such workspace.");
 }
 
 export function mayCreateWorkspaces(
@@ -190,7 +240,7 @@ export function mayCreateWorkspaces(
 /** A member may give or take away roles up to their own, and only owners make owners. */
 export function mayGrant(caller: Caller, workspace: string, role: Role): boolean {
   if (caller.kind === "administrator") return true;
-  if (caller.kind === "key") return false;
+  if (caller.kind !== "member") return false;
   const own = caller.session.memberships.get(workspace)?.role;
   return own !== undefined && includesRole(own, "admin") && includesRole(own, role);
 }
@@ -202,7 +252,7 @@ function workspaceAccess(
   caller: Caller,
   right: "read" | "ingest",
 ): { readonly access: Access; readonly querystring?: string } {
-  if (caller.kind === "key") return { access: caller.access };
+  if (caller.kind === "key" || caller.kind === "assistant") return { access: caller.access };
   if (caller.kind === "administrator") throw new Error("no key, and no session");
   if (needs[right].session === "nobody") decide(service, caller, right, null);
   const query = queryOf(request);
@@ -216,7 +266,7 @@ function workspaceAccess(
   query.delete("workspace");
   query.delete("environment");
   const membership = caller.session.memberships.get(workspace);
-  if (membership === undefined) throw notFound("workspace_unknown", "There is no such workspace.");
+  if (membership === undefined) throw workspaceUnknown();
   const access: Access = {
     workspace,
     environment,

@@ -1,18 +1,17 @@
 /**
- * Limits calls per API key, and refusals per address. Genuine webhooks are not counted; the log's
- * capacity limits them. Counted in this process, in windows of one second (`rate-limiter-flexible`,
- * in memory, bounded by the calls of one second).
+ * Limits calls per API key, and refusals and registrations per address. Genuine webhooks are not
+ * counted; the log's capacity limits them. Counted in this process, in windows of one second,
+ * registrations of a minute (`rate-limiter-flexible`, in memory, bounded by the calls of a window).
  */
 import type { Context } from "koa";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
-import type { Config } from "../config.js";
+import { type Config, limits } from "../config.js";
 import { ApiError } from "../schemas/http/errors.js";
-
-const windowSeconds = 1;
 
 export class CallLimits {
   readonly #perKey: Window;
   readonly #refused: Window;
+  readonly #registered = new Window("register", limits.oauthRegistrationsPerMinuteMax, 60);
 
   constructor(config: Pick<Config, "RATE_LIMIT_PER_KEY" | "RATE_LIMIT_REFUSED">) {
     this.#perKey = new Window("key", config.RATE_LIMIT_PER_KEY);
@@ -26,12 +25,18 @@ export class CallLimits {
     return used.headers;
   }
 
+  /** Of programs, by anybody (RFC 7591). @throws ApiError 429 */
+  async countRegistration({ ip }: Pick<Context, "ip">): Promise<void> {
+    const used = await this.#registered.count(network(ip));
+    if (used.over) throw limited("rate_limited", "Too many registrations.", used.headers);
+  }
+
   /**
    * The answer to a refused caller: the refusal itself, or 429 for an address that was refused too
    * often. Only callers that proved nothing are counted.
    */
   async refuse(ctx: Pick<Context, "ip" | "state">, error: ApiError): Promise<ApiError> {
-    const guess = error.status === 401 || error.status === 404;
+    const guess = [401, 404].includes(error.status) || error.code === "invalid_grant";
     if (!guess || ctx.state.caller !== undefined) return error;
     const used = await this.#refused.count(network(ctx.ip));
     if (!used.over) return error;
@@ -52,9 +57,10 @@ class Window {
   constructor(
     readonly name: string,
     readonly callsMax: number,
+    seconds = 1,
   ) {
-    this.#limiter = new RateLimiterMemory({ points: callsMax, duration: windowSeconds });
-    this.#policy = `"${name}";q=${callsMax};w=${windowSeconds}`;
+    this.#limiter = new RateLimiterMemory({ points: callsMax, duration: seconds });
+    this.#policy = `"${name}";q=${callsMax};w=${seconds}`;
   }
 
   async count(who: string): Promise<Used> {

@@ -1,5 +1,6 @@
 /** The fields that middleware sets on `ctx.state`. */
 import type { ParameterizedContext } from "koa";
+import type { AssistantCaller } from "../workspaces/assistants/assistants.js";
 import type { Access } from "../workspaces/keys.js";
 import type { Session } from "../workspaces/members/sessions.js";
 
@@ -29,9 +30,10 @@ export function callerOf(ctx: State): Caller {
   return caller;
 }
 
-/** The user's id, on a route behind `requireRight`; null: no member calls. */
+/** The user's id, on a route behind `requireRight`, also of whose assistant calls; null: none. */
 export function memberOf(ctx: State): string | null {
   const caller = callerOf(ctx);
+  if (caller.kind === "assistant") return caller.member;
   return caller.kind === "member" ? caller.session.user.id : null;
 }
 
@@ -42,4 +44,5 @@ export function actorOf(ctx: State): string {
 export type Caller =
   | { readonly kind: "key"; readonly access: Access }
   | { readonly kind: "administrator" }
+  | AssistantCaller
   | { readonly kind: "member"; readonly session: Session };

@@ -35,7 +35,7 @@ const screens = [
 
 /** Screens for those who are not signed in. */
 const welcome = screenOf(() => import("./screens/welcome/welcome.js"));
-const welcomePaths = ["/sign-in", "/setup", "/invite", "/welcome"];
+const welcomePaths = ["/sign-in", "/setup", "/invite", "/welcome", "/connect"];
 
 /** What the service answers by itself; a link there leaves the dashboard. */
 const inDashboard = /^\/(?!docs|auth|v1|openapi\.json)/;

@@ -57,7 +57,7 @@ export function alertRoutes(service: Service, calls: Calls<Workspace>, reads: Re
     return { status: "success", data: await tested(ctx, workspace, rule) };
   });
 
-  const created = { right, action: "alert.created", status: 201 } as const;
+  const created = { right: "assist", action: "alert.created", status: 201 } as const;
   calls.write("POST", path, created, async (ctx, workspace) => {
     const { rule, channels, quiet = null } = readJson(ctx, newAlert);
     await checkChannels(workspace, channels);

@@ -1,6 +1,7 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
 import * as alerts from "../../schemas/http/alerts.js";
+import * as assistants from "../../schemas/http/assistants.js";
 import * as digests from "../../schemas/http/digests.js";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
@@ -238,6 +239,8 @@ function ofWorkspace(): Operation[] {
     create("/invitations", "Invite somebody", members.newInvitation, members.createdInvitation),
     list("/invitations", "Invitations that can be used", members.invitation),
     remove("/invitations/{invitation}", "Take an invitation back", members.invitation),
+    list("/assistants", "Programs that members connected over /mcp", assistants.assistant),
+    remove("/assistants/{assistant}", "Disconnect one", assistants.assistant),
     list("/members", "Members", members.member),
     change("/members/{member}", "Give another role", members.changedMember, members.member),
     remove("/members/{member}", "Remove a member, or leave", members.member),

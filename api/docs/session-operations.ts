@@ -1,6 +1,7 @@
 /** The operations of sign-in (`definitions.md`, Dashboard and sign-in). */
 import { z } from "zod";
 import { dataAnswer } from "../../schemas/http/manage.js";
+import * as assistants from "../../schemas/http/assistants.js";
 import * as session from "../../schemas/http/session.js";
 import type { Operation } from "./operation.js";
 
@@ -59,6 +60,23 @@ export const sessionOperations: readonly Operation[] = [
     answer: session.session,
     status: 201,
   }),
+  call("post", "/assistants/request", "session", "What a program asks for", {
+    description: "Reads it; nothing is connected yet.",
+    body: assistants.readRequest,
+    answer: assistants.connectRequest,
+  }),
+  call("post", "/assistants", "session", "Connect it to a workspace, for /mcp", {
+    body: assistants.newAssistant,
+    answer: assistants.connected,
+    status: 201,
+    errors: [409],
+  }),
+  call("get", "/assistants", "session", "One's own assistants", {
+    answer: z.array(assistants.assistant),
+  }),
+  call("delete", "/assistants/{assistant}", "session", "Disconnect one of them", {
+    answer: assistants.assistant,
+  }),
   {
     ...call("post", "", "session", "Sign out", { answer: session.signOut }),
     path: "/auth/sign-out",
@@ -114,9 +132,10 @@ function call(
     readonly body?: z.ZodType;
     readonly status?: number;
     readonly description?: string;
+    readonly errors?: readonly number[];
   },
 ): Operation {
-  const { answer, status = 200, ...rest } = more;
+  const { answer, status = 200, errors = [], ...rest } = more;
   return {
     method,
     path: `/v1/session${path}`,
@@ -125,7 +144,7 @@ function call(
     summary,
     status,
     answer: dataAnswer(answer),
-    errors: [400, 401, 403, 404, ...(more.body === undefined ? [] : [413, 415, 422])],
+    errors: [400, 401, 403, 404, ...errors, ...(more.body === undefined ? [] : [413, 415, 422])],
     ...rest,
   };
 }

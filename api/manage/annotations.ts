@@ -30,7 +30,7 @@ export function annotationRoutes({ postgres }: Service, calls: Calls<Workspace>)
     newestFirst<Annotation>(postgres, page, `${select} WHERE workspace = $4`, [id]),
   );
 
-  const created = { right, action: "annotation.created", status: 201 } as const;
+  const created = { right: "assist", action: "annotation.created", status: 201 } as const;
   calls.write("POST", path, created, async (ctx, { id: workspace }) => {
     const { day, text } = readJson(ctx, newAnnotation);
     const made: Annotation = { id: `ann_${randomBase62(20)}`, day, text, created_at: new Date() };

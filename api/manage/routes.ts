@@ -13,6 +13,7 @@ import { createCursors } from "../reading/cursors.js";
 import { activityRoutes } from "./activity.js";
 import { alertRoutes } from "../alerts/manage.js";
 import { annotationRoutes } from "./annotations.js";
+import { assistantRoutes } from "../oauth/connect.js";
 import { openCoverage } from "../../workspaces/history/coverage.js";
 import { openNeededEvents } from "../../workspaces/needed-events.js";
 import { attentionRoutes } from "./attention.js";
@@ -69,6 +70,7 @@ export function manageRoutes(
   rejectRoutes(service, workspace, cursors);
   attentionRoutes(service, workspace, { neededOf, coverageOf, providers });
   memberRoutes(service, workspace);
+  assistantRoutes(service, workspace);
   activityRoutes(service, installation, workspace);
   savedViewRoutes(service, workspace);
   alertRoutes(service, workspace, reads);

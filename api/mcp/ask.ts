@@ -83,11 +83,11 @@ function filled(path: string, args: ReadonlyMap<string, string>): string | null 
   return path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(args.get(key) ?? ""));
 }
 
-function failed(text: string) {
+export function failed(text: string) {
   return { isError: true, content: [textPart(text)] };
 }
 
-function textPart(text: string) {
+export function textPart(text: string) {
   return { type: "text" as const, text };
 }
 
@@ -95,7 +95,7 @@ function textOf(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null
     ? Object.fromEntries(Object.entries(value))
     : {};

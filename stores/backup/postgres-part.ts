@@ -81,8 +81,8 @@ export async function writeTables(
 
 /** Replaces all rows, in the given transaction. */
 export async function readTables(sql: Pick<Postgres, "query">, folder: string): Promise<void> {
-  // A backup has no sessions; they end with the members they belong to.
-  await sql.query(`TRUNCATE ${postgresTables.join(", ")}, sessions`);
+  // A backup has neither sessions nor assistants; they end with the members they belong to.
+  await sql.query(`TRUNCATE ${postgresTables.join(", ")}, sessions, assistants`);
   for (const table of postgresTables) {
     const file = createReadStream(join(folder, postgresFile(table)));
     await pipeline(file, createGunzip(), async (bytes: AsyncIterable<Buffer>) => {

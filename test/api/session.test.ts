@@ -228,6 +228,8 @@ const least: Readonly<Record<string, Role | "installation" | "anybody">> = {
   "GET /workspaces/:workspace/members": "viewer",
   "PATCH /workspaces/:workspace/members/:member": "admin",
   "DELETE /workspaces/:workspace/members/:member": "viewer",
+  "GET /workspaces/:workspace/assistants": "admin",
+  "DELETE /workspaces/:workspace/assistants/:assistant": "admin",
   "GET /workspaces/:workspace/activity": "viewer",
   "POST /workspaces/:workspace/activity/:activity/undo": "admin",
   "POST /workspaces/:workspace/views": "viewer",

@@ -66,6 +66,8 @@ describe("A backup", () => {
       "ingest_processes",
       "persisted_watermark",
       "sessions",
+      "oauth_clients",
+      "assistants",
       "one_time_tokens",
     ];
     const postgres = [...postgresTables, ...passing];

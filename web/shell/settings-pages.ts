@@ -12,6 +12,7 @@ export const settingsPages = [
   { path: "/settings/proofs", name: "Proofs" },
   { path: "/settings/activity", name: "Workspace activity" },
   { path: "/settings/workspace", name: "Workspace" },
+  { path: "/settings/assistants", name: "Assistants" },
   { path: "/settings/sign-in", name: "Sign-in" },
 ] as const satisfies readonly Place[];
 

@@ -7,6 +7,7 @@ import { ownsInstallation } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Activity, InstallationActivity } from "./activity.js";
 import { Alerts } from "./alerts/alerts.js";
+import { Assistants } from "./assistants.js";
 import { Audits } from "./audits.js";
 import { Backups } from "./backups.js";
 import { Digests } from "./digests.js";
@@ -31,6 +32,7 @@ const contents = {
   "/settings/proofs": Proofs,
   "/settings/activity": Activity,
   "/settings/workspace": WorkspaceSettings,
+  "/settings/assistants": Assistants,
   "/settings/sign-in": SignInSettings,
   "/installation/activity": InstallationActivity,
   "/installation/audits": Audits,

@@ -1,16 +1,20 @@
-/** Pages of those who come in: sign-in, the first link, an invitation, the first workspace. */
+/** Pages of those who come in: sign-in, the first link, an invitation, a program to connect. */
 import "../../styles/settings.css";
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
+import { screenOf } from "../../shell/screens.js";
 import { session } from "../../state/session.js";
 import { Invite } from "./invite.js";
 import { NewWorkspace } from "./new-workspace.js";
 import { Setup } from "./setup.js";
 import { SignIn } from "./sign-in.js";
 
+const Connect = screenOf(() => import("../connect/connect.js"));
+
 export default function Welcome() {
-  const { path, query, route } = useLocation();
-  const isIn = session.value.is === "in";
+  const { path, query, route, url } = useLocation();
+  const { is } = session.value;
+  const isIn = is === "in";
   const isReturning = path === "/sign-in" && isIn;
   useEffect(() => {
     document.title = "Revenue";
@@ -33,6 +37,8 @@ export default function Welcome() {
       {path === "/setup" ? <Setup /> : null}
       {path === "/invite" ? <Invite /> : null}
       {path === "/welcome" ? <NewWorkspace /> : null}
+      {path === "/connect" && is === "out" ? <SignIn returnTo={url} /> : null}
+      {path === "/connect" && isIn ? <Connect /> : null}
       {path === "/sign-in" && !isIn ? <SignIn returnTo={ownPath(query.return_to)} /> : null}
     </main>
   );

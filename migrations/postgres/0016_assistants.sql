@@ -1,0 +1,43 @@
+-- Programs that may ask members to be connected over /mcp (workspaces/assistants/). Anybody may
+-- register one.
+CREATE TABLE oauth_clients (
+  id text PRIMARY KEY,
+  -- As it calls itself, made plain text.
+  name text NOT NULL,
+  redirect_uris jsonb NOT NULL,
+  created_at timestamptz NOT NULL,
+  used_at timestamptz NOT NULL
+);
+CREATE INDEX oauth_clients_used ON oauth_clients (used_at);
+
+-- A program that a member has connected. It goes with the membership.
+CREATE TABLE assistants (
+  id text PRIMARY KEY,
+  client text NOT NULL REFERENCES oauth_clients (id) ON DELETE CASCADE,
+  workspace text NOT NULL,
+  member text NOT NULL,
+  environment text NOT NULL CHECK (environment IN ('live', 'test')),
+  may_write boolean NOT NULL,
+  -- Of the half that its code and all its refresh tokens have in common: one that has it and is
+  -- not the current one was used before.
+  family_hash bytea NOT NULL UNIQUE,
+  -- Until the code is redeemed.
+  code_hash bytea,
+  code_challenge text,
+  redirect_uri text,
+  refresh_hash bytea,
+  access_hash bytea UNIQUE,
+  access_until timestamptz,
+  -- The access token before a refresh counts a moment longer: calls are under way with it.
+  previous_hash bytea UNIQUE,
+  previous_until timestamptz,
+  -- Of the code, and later of the refresh token.
+  expires_at timestamptz NOT NULL,
+  created_at timestamptz NOT NULL,
+  last_used_at timestamptz NOT NULL,
+  FOREIGN KEY (workspace, member) REFERENCES memberships (workspace, member) ON DELETE CASCADE
+);
+CREATE INDEX assistants_client ON assistants (client);
+CREATE INDEX assistants_member ON assistants (member, created_at DESC, id DESC);
+CREATE INDEX assistants_workspace ON assistants (workspace, member);
+CREATE INDEX assistants_expires ON assistants (expires_at);
