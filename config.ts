@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { pageRows } from "./schemas/http/pages.js";
+import { segmentAccountsMax } from "./schemas/http/segments.js";
 import { seriesGroupsMax } from "./schemas/http/series.js";
 import { issueText } from "./schemas/issues.js";
 import { jsonDepthMax } from "./schemas/json.js";
@@ -80,6 +81,13 @@ export const limits = {
   /** Of one workspace: all of them are on one page, so that charts show them all. */
   annotationsMax: pageRows.max,
   goalsMax: pageRows.max,
+  /** The same of segments, for the menu of filters; of one list; and what is kept of all. */
+  segmentsMax: pageRows.max,
+  segmentAccountsMax,
+  segmentRevisionsMax: 10_000,
+  segmentAccountsKeptMax: 1_000_000,
+  /** Revisions one process holds, each with up to a list of accounts. */
+  segmentsHeldMax: 50,
   /** Programs that registered themselves to be connected over /mcp; unused ones make room. */
   oauthClientsMax: 10_000,
   oauthRegistrationsPerMinuteMax: 60,
@@ -95,6 +103,8 @@ export const limits = {
   proofsKeptMax: 500,
   /** Digests, or alerts, one process sends at a time: a slow receiver delays few others. */
   digestsAtOnceMax: 10,
+  /** Days of the picture in a digest, those of a month at least. */
+  digestDaysDrawn: 31,
   /** Products one digest asks of what changed: it names the first. */
   digestProductsMax: 1,
   /** A mail program that unsubscribes sends one short line. */

@@ -45,6 +45,7 @@ import { summaryRoute } from "./summary/route.js";
 import { trialsRoute } from "./trials/route.js";
 import { transactionRoute } from "./transaction/route.js";
 import { transactionsRoute } from "./transactions/route.js";
+import { Segments } from "./segments/resolve.js";
 import { sessionRoutes } from "./session/routes.js";
 import { openStream } from "./stream/stream.js";
 import { streamPath } from "./stream/subscriber.js";
@@ -115,11 +116,12 @@ export async function start(service: Service): Promise<void> {
     hashAccount,
     customers,
     reads,
+    segments: new Segments(postgres),
   };
   for (const route of readRoutes) route(api);
   eventsRoute(router, service, catalogues);
   const proofs = new Proofs(service, reads);
-  router.use(manageRoutes(service, catalogues, reads, proofs).routes());
+  router.use(manageRoutes(service, catalogues, reads, proofs, hashAccount).routes());
   proofRoutes(router, proofs);
   await sessionRoutes(router, service);
   dashboardRoutes(router, service);

@@ -18,6 +18,8 @@ export interface Digest {
   /** Null: the workspace's own, for its chat channel. */
   readonly member: string | null;
   readonly frequency: Frequency;
+  /** Id of the segment it is of; null: of all. */
+  readonly segment: string | null;
   readonly origin: string;
   readonly period_end: Date;
   readonly due_at: Date;
@@ -27,7 +29,10 @@ export interface Digest {
   readonly created_at: Date;
 }
 
-export type ChosenDigest = Pick<Digest, "workspace" | "member" | "frequency" | "origin">;
+export type ChosenDigest = Pick<
+  Digest,
+  "workspace" | "member" | "frequency" | "segment" | "origin"
+>;
 
 export const digestNews = new News();
 

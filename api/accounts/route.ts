@@ -22,7 +22,9 @@ export function accountsRoute(api: ReadApi): void {
     accountOf: (row: ExportRow) => row["id"],
   };
   listRoute(api, options, async ({ ctx, access, query, asOf, ...asked }) => {
-    const { vintage, active, search, sort = "-mrr" } = query;
+    const { active, search, sort = "-mrr" } = query;
+    const part = await asked.narrowed(query);
+    const { vintage, accounts: listed } = part;
     // With this search an API key could test whether somebody is a customer.
     if (search !== undefined && ctx.state.caller?.kind !== "member") throw membersOnly();
     const names = seesCustomers({ ctx, access }) ? api.customers : null;
@@ -30,15 +32,15 @@ export function accountsRoute(api: ReadApi): void {
       search === undefined
         ? undefined
         : await accountsNamed({ clickhouse, hash: api.hashAccount, names }, asOf, search);
-    const isNarrowed = [active, vintage, ...cellNames.map((name) => query[name])].some(
+    const isNarrowed = [active, query.segment, ...filterNames.map((name) => query[name])].some(
       (each) => each !== undefined,
     );
     const wanted = {
       // An account has one vintage, which decides which movements to read, not which to count.
-      cell: cellOf({ ...query, vintage: undefined }, await asked.catalogue()),
+      cell: cellOf({ ...part, vintage: undefined, accounts: undefined }, await asked.catalogue()),
       vintages: vintage && monthsOf(vintage),
       isActive: active === undefined ? undefined : active === "true",
-      accounts: found,
+      accounts: inBoth(found, listed),
     };
     const others = async () => {
       if (found === undefined || isNarrowed) return {};
@@ -63,7 +65,17 @@ export function accountsRoute(api: ReadApi): void {
   });
 }
 
-const cellNames = ["provider", "product", "currency", "country"] as const;
+/** What narrows a search besides. */
+const filterNames = ["vintage", "provider", "product", "currency", "country"] as const;
+
+function inBoth(
+  found: readonly string[] | undefined,
+  listed: readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (found === undefined || listed === undefined) return found ?? listed;
+  const names = new Set(listed);
+  return found.filter((account) => names.has(account));
+}
 
 function membersOnly() {
   return forbidden("session_required", "Only members may search for customers.");

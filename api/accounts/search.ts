@@ -61,7 +61,7 @@ export async function accountsWithoutMrr(
   return known.filter(({ account }) => !others.has(account));
 }
 
-function knownAccountsQuery(asOf: PinnedAsOf, accounts: readonly string[]): Query {
+export function knownAccountsQuery(asOf: PinnedAsOf, accounts: readonly string[]): Query {
   const ofAccounts = `${tenantSql} AND account IN {accounts:Array(String)}
     AND recorded_at <= ${knownAtSql}`;
   return {

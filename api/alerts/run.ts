@@ -18,6 +18,7 @@ import {
 import type { FoundFiring } from "../../workspaces/alerts/firings.js";
 import { announce } from "../../workspaces/webhooks/announce.js";
 import { integrationsOf } from "../../workspaces/integration-records.js";
+import { segmentNames } from "../../workspaces/segments.js";
 import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 import type { Unsubscribing } from "../digests/unsubscribe.js";
 import type { Reads } from "../reading/in-process.js";
@@ -170,5 +171,9 @@ export async function namingOf(
 ): Promise<Naming> {
   const tenant = { workspace: id, environment: "live" } as const;
   const rows = await integrationsOf(postgres, tenant, namedMax);
-  return { currency, names: new Map(rows.map((row) => [row.id, row.name ?? row.provider])) };
+  return {
+    currency,
+    names: new Map(rows.map((row) => [row.id, row.name ?? row.provider])),
+    segments: await segmentNames(postgres, id),
+  };
 }

@@ -8,6 +8,8 @@ import { watchable } from "./figures.js";
 export interface Naming {
   readonly currency: string;
   readonly names: ReadonlyMap<string, string>;
+  /** Of segments, by id. */
+  readonly segments: ReadonlyMap<string, string>;
 }
 
 export function titleOf(rule: AlertRule, naming: Naming): string {
@@ -42,7 +44,11 @@ function figureTitle(rule: FigureRule, naming: Naming): string {
   const { figure, interval, condition, filters = {} } = rule;
   const { name, isBalance } = watchable[figure];
   const subject = isBalance ? name : `${name} of a ${interval}`;
-  const within = Object.entries(filters).map(([key, value]) => `${key.replace("_", " ")} ${value}`);
+  const within = Object.entries(filters).map(([key, value = ""]) => {
+    const [id = ""] = value.split(".");
+    const shown = key === "segment" ? (naming.segments.get(id) ?? "that was deleted") : value;
+    return `${key.replace("_", " ")} ${shown}`;
+  });
   const only = within.length === 0 ? "" : ` (${within.join(", ")})`;
   return `${subject}${only} ${titleOfCondition(rule, condition, textIn(figure, naming))}`;
 }

@@ -10,6 +10,7 @@ import { dayMs, intervalStart, nextInterval } from "../reading/calendar.js";
 import { type Reads, askInProcess } from "../reading/in-process.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 import { revenueAnswer } from "../revenue/schema.js";
+import { pinnedText } from "../segments/resolve.js";
 import { summaryAnswer } from "../summary/schema.js";
 import { type Point, type Series, lookBack, needsWhole } from "./conditions.js";
 import { watchable } from "./figures.js";
@@ -89,7 +90,13 @@ async function figureOf(
   completeTo: number,
 ): Promise<Watched> {
   const { workspace, origin } = reading;
-  const { interval, filters, condition, figure } = rule;
+  const { interval, condition, figure } = rule;
+  const { segment, ...others } = rule.filters ?? {};
+  const tenant = { workspace: workspace.id, environment } as const;
+  const filters =
+    segment === undefined
+      ? others
+      : { ...others, segment: await pinnedText(reading.service.postgres, tenant, segment) };
   const { isBalance, grows } = watchable[figure];
   const stride = interval === "day" ? daysPerWeek : 1;
   let from = intervalStart(interval, Math.min(since, completeTo));

@@ -18,16 +18,18 @@ export function cohortsRoute(api: ReadApi): void {
   const path = "/v1/metrics/cohorts";
   figuresRoute(api, path, cohortsQueryParameters, "all", async (asked) => {
     const { access, query, asOf, clocks } = asked;
-    const { interval = "month", compare, compare_known_at: knownAt = null, provider } = query;
+    const { interval = "month", compare, compare_known_at: knownAt = null } = query;
+    const part = await asked.narrowed(query);
+    const { provider, accounts } = part;
     const name = otherThanOurs(query.definition);
-    if (name !== null) checkDefined(query);
+    if (name !== null) checkDefined(part);
     const isGross = query.gross === "true";
     if (isGross && query.basis === "accounts") {
       throw unprocessable("gross_of_accounts", "Accounts do not grow: net is gross.", "gross");
     }
     checkRange(query);
     checkComparison(query, clocks);
-    const cell = cellOf(query, await asked.catalogue());
+    const cell = cellOf(part, await asked.catalogue());
     const isOfAccounts = query.basis === "accounts";
     const isByAccount = isOfAccounts && !cell.hasWholeAccounts;
     const vintages = vintagesIn(query, interval);
@@ -38,7 +40,7 @@ export function cohortsRoute(api: ReadApi): void {
     const { baseCurrency: currency } = access;
     const readDefined = async (of: AsOf, by: DefinitionName): Promise<CohortsTexts> => {
       const { service } = api;
-      const defined = { service, name: by, currency, clocks, provider };
+      const defined = { service, name: by, currency, clocks, provider, accounts };
       const first = Math.min(vintages.first, others?.first ?? vintages.first);
       const wanted: CohortMeasure[] = [isOfAccounts ? "accounts" : "mrr"];
       if (isGross) wanted.push("gross");

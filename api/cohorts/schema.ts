@@ -48,6 +48,7 @@ export const cohortsQueryParameters = z.object({
   product: mrrCellQuery.product,
   plan_interval: mrrCellQuery.plan_interval,
   vintage: mrrCellQuery.vintage,
+  segment: mrrCellQuery.segment,
   ...definitionQuery,
   ...clocksQuery,
   ...formatQuery,

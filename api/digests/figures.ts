@@ -4,20 +4,30 @@ import type { Frequency } from "../../schemas/http/digests.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
 import { periodStart } from "../../workspaces/digest-periods.js";
+import type { Access } from "../../workspaces/keys.js";
+import { segmentNames } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { proofOf } from "../mcp/ask.js";
-import { mrrAnswer } from "../mrr/schema.js";
+import { movementsAnswer } from "../movement-series/schema.js";
+import { dayMs } from "../reading/calendar.js";
 import { type Reads, askInProcess } from "../reading/in-process.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 import { revenueAnswer } from "../revenue/schema.js";
+import { pinnedText } from "../segments/resolve.js";
+import { summaryAnswer } from "../summary/schema.js";
 import { whatChangedAnswer } from "../what-changed/schema.js";
+import type { Column } from "./picture.js";
 import type { DigestFigures } from "./sentences.js";
 
 export interface FrozenFigures extends DigestFigures {
   readonly workspace: string;
+  /** Its name; null: all. */
+  readonly segment: string | null;
   readonly frequency: Frequency;
   /** Its first day and the last, as YYYY-MM-DD. */
   readonly days: { readonly first: string; readonly last: string };
+  /** Of the period and the days before it. */
+  readonly columns: readonly Column[];
   readonly links: Readonly<Record<"mrr" | "whatChanged" | "revenue", string>>;
 }
 
@@ -31,10 +41,10 @@ export class PeriodIncomplete extends Error {
  * @throws PeriodIncomplete
  */
 export async function readFigures(
-  service: Pick<Service, "clickhouse" | "watermark">,
+  service: Pick<Service, "clickhouse" | "postgres" | "watermark">,
   reads: Reads,
   { id: workspace, name, base_currency: baseCurrency }: Workspace,
-  { frequency, end, origin }: Period,
+  { frequency, end, origin, segment }: Period,
 ): Promise<FrozenFigures> {
   const environment = "live";
   const keyId = `digests of ${workspace}`;
@@ -45,25 +55,34 @@ export async function readFigures(
   const start = periodStart(frequency, end);
   const at = new Date(end - 1).toISOString();
   const [from, to] = [utcDay(start), utcDay(end)];
+  const part = segment === null ? null : await segmentOf(service.postgres, access, segment);
   const caller = { shown: origin, workspace, environment };
   const ask = async (path: string, screen: string, query: Readonly<Record<string, string>>) => {
-    const asked = { ...query, known_at };
+    const asked = { ...query, known_at, ...(part === null ? {} : { segment: part.text }) };
     const answer = await askInProcess(reads, access, path, asked);
     return { answer, link: proofOf(caller, screen, new Map(Object.entries(asked)), answer) };
   };
   const byProduct = { from, to, by: "product", limit: String(limits.digestProductsMax) };
   const days = { from, to, interval: "day", compare: "previous_period", at };
   // One after another, because people who wait in the dashboard come first.
-  const mrr = await ask("/v1/metrics/mrr", "/mrr", { at });
+  const mrr = await ask("/v1/metrics/summary", "/mrr", { at });
   const changed = await ask("/v1/metrics/mrr/what-changed", "/what-changed", byProduct);
   const revenue = await ask("/v1/metrics/revenue", "/revenue", days);
+  const drawn = { from: utcDay(end - limits.digestDaysDrawn * dayMs), to, interval: "day" };
+  const daily = await ask("/v1/metrics/mrr/movements", "/mrr", drawn);
   return {
     workspace: name,
     frequency,
     days: { first: from, last: utcDay(end - 1) },
-    mrr: mrrAnswer.parse(mrr.answer).data,
+    segment: part?.name ?? null,
+    mrr: summaryAnswer.parse(mrr.answer).data,
     whatChanged: whatChangedAnswer.parse(changed.answer).data,
     revenue: revenueAnswer.parse(revenue.answer).data,
+    columns: movementsAnswer.parse(daily.answer).data.movements.map(({ from: day, end_mrr }) => ({
+      day,
+      mrr: end_mrr,
+      isOwn: day >= from,
+    })),
     links: { mrr: mrr.link, whatChanged: changed.link, revenue: revenue.link },
   };
 }
@@ -72,4 +91,17 @@ export interface Period {
   readonly frequency: Frequency;
   readonly end: number;
   readonly origin: string;
+  /** Id; null: all. */
+  readonly segment: string | null;
+}
+
+/** @throws ApiError 422 */
+async function segmentOf(
+  postgres: Service["postgres"],
+  access: Pick<Access, "workspace" | "environment">,
+  id: string,
+): Promise<{ readonly text: string; readonly name: string }> {
+  const text = await pinnedText(postgres, access, id);
+  const names = await segmentNames(postgres, access.workspace);
+  return { text, name: names.get(id.split(".")[0] ?? "") ?? id };
 }

@@ -35,8 +35,9 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
   });
 
   const chosen = { right: "look", action: "digest.chosen" } as const;
-  calls.write("POST", email, chosen, async (ctx, { id: workspace }) => {
-    const { frequency } = readJson(ctx, newDigest);
+  calls.write("POST", email, chosen, async (ctx, of) => {
+    const { id: workspace } = of;
+    const { frequency, segment = null } = readJson(ctx, newDigest);
     const missing = missingMailSettings(config);
     if (missing.length > 0) {
       const message = `No e-mail can be sent: ${missing.join(" and ")} must be set.`;
@@ -48,7 +49,8 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
       const message = "Only members who signed in with a verified e-mail address get digests.";
       throw unprocessable("email_unknown", message);
     }
-    const given = { workspace, member, frequency, origin: originOf(ctx.req) };
+    await checkSegment(ctx, of, frequency, segment);
+    const given = { workspace, member, frequency, segment, origin: originOf(ctx.req) };
     return shown(await chooseDigest(postgres, given, new Date()));
   });
 
@@ -60,12 +62,14 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
 
   const inChat = `${path}/chat`;
   const chosenForAll = { right: "manage", action: "digest.chosen" } as const;
-  calls.write("POST", inChat, chosenForAll, async (ctx, { id: workspace }) => {
-    const { frequency } = readJson(ctx, newDigest);
+  calls.write("POST", inChat, chosenForAll, async (ctx, of) => {
+    const { id: workspace } = of;
+    const { frequency, segment = null } = readJson(ctx, newDigest);
     if ((await chatChannelOf(postgres, workspace)) === null) {
       throw unprocessable("chat_not_set_up", "The workspace has no chat channel yet.");
     }
-    const given = { workspace, member: null, frequency, origin: originOf(ctx.req) };
+    await checkSegment(ctx, of, frequency, segment);
+    const given = { workspace, member: null, frequency, segment, origin: originOf(ctx.req) };
     return shown(await chooseDigest(postgres, given, new Date()));
   });
 
@@ -75,21 +79,50 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
   );
 
   calls.answer("GET", `${path}/preview`, { right: "look" }, async (ctx, workspace) => {
-    const { frequency = "weekly" } = readQuery(ctx, previewQuery);
-    return { status: "success", data: await preview(ctx, workspace, frequency) };
+    const { frequency = "weekly", segment = null } = readQuery(ctx, previewQuery);
+    return { status: "success", data: await preview(ctx, workspace, frequency, segment) };
   });
 
-  async function preview(ctx: Context, workspace: Workspace, frequency: Digest["frequency"]) {
-    const period = {
+  /** @throws ApiError 422 for a segment that is not there, or that no digest can be of */
+  async function checkSegment(
+    ctx: Context,
+    workspace: Workspace,
+    frequency: Digest["frequency"],
+    segment: string | null,
+  ): Promise<void> {
+    if (segment === null) return;
+    try {
+      await figuresOf(ctx, workspace, frequency, segment);
+    } catch (error) {
+      if (!(error instanceof PeriodIncomplete)) throw error;
+    }
+  }
+
+  function figuresOf(
+    ctx: Context,
+    workspace: Workspace,
+    frequency: Digest["frequency"],
+    segment: string | null,
+  ) {
+    return readFigures(service, reads, workspace, {
       frequency,
       end: lastPeriodEnd(frequency, Date.now()),
+      segment,
       origin: originOf(ctx.req),
-    };
+    });
+  }
+
+  async function preview(
+    ctx: Context,
+    workspace: Workspace,
+    frequency: Digest["frequency"],
+    segment: string | null,
+  ) {
     try {
-      const { subject, text, html } = digestMessage(
-        await readFigures(service, reads, workspace, period),
-      );
-      return { subject, text, html };
+      const figures = await figuresOf(ctx, workspace, frequency, segment);
+      const { subject, text, html, picture } = digestMessage(figures);
+      const url = `data:image/png;base64,${picture.png.toString("base64")}`;
+      return { subject, text, html, picture: url };
     } catch (error) {
       if (!(error instanceof PeriodIncomplete)) throw error;
       const message = "Not everything of the period is booked yet; call again.";
@@ -105,6 +138,6 @@ export function digestRoutes(service: Service, calls: Calls<Workspace>, reads: R
   }
 }
 
-function shown({ id, frequency, due_at: next_at, sent_at, problem, created_at }: Digest) {
-  return { id, frequency, next_at, sent_at, problem, created_at };
+function shown({ id, frequency, segment, due_at: next_at, sent_at, problem, created_at }: Digest) {
+  return { id, frequency, segment, next_at, sent_at, problem, created_at };
 }

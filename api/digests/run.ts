@@ -3,6 +3,7 @@
  * which one sends a digest (workspaces/digests.ts).
  */
 import { Lookout } from "../../runtime/lookout.js";
+import { ApiError } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import { chatUrlOf } from "../../workspaces/channels/chat-channels.js";
 import { sendChat } from "../../workspaces/channels/chat.js";
@@ -71,10 +72,10 @@ async function sendOne(service: Sending, due: Digest, stopping: AbortSignal): Pr
 
 async function deliver(service: Sending, claimed: Digest, stopping: AbortSignal): Promise<void> {
   const { config, postgres, reads, unsubscribing, vault } = service;
-  const { member, frequency, origin, period_end: end } = claimed;
+  const { member, frequency, origin, segment, period_end: end } = claimed;
   const workspace = await findWorkspace(postgres, claimed.workspace);
   if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
-  const period = { frequency, end: end.getTime(), origin };
+  const period = { frequency, end: end.getTime(), origin, segment };
   const figures = await readFigures(service, reads, workspace, period);
   if (member === null) {
     const url = await chatUrlOf(postgres, vault, workspace.id);
@@ -89,6 +90,7 @@ async function deliver(service: Sending, claimed: Digest, stopping: AbortSignal)
 
 function problemOf(error: unknown): string {
   if (error instanceof NotDelivered) return error.message;
+  if (error instanceof ApiError) return error.message;
   if (error instanceof PeriodIncomplete) return "Not everything of the period is booked yet.";
   return "The figures could not be read; the log of the service has the reason.";
 }

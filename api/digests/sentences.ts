@@ -1,11 +1,11 @@
 /** What changed and why, in three sentences. Pure: from answers of the interface. */
 import type { Frequency } from "../../schemas/http/digests.js";
-import type { MrrAnswer } from "../mrr/schema.js";
+import type { SummaryAnswer } from "../summary/schema.js";
 import type { RevenueAnswer } from "../revenue/schema.js";
 import type { WhatChangedAnswer } from "../what-changed/schema.js";
 
 export interface DigestFigures {
-  readonly mrr: Pick<MrrAnswer["data"], "current_mrr" | "currency">;
+  readonly mrr: Pick<SummaryAnswer["data"], "mrr" | "currency">;
   readonly whatChanged: Pick<WhatChangedAnswer["data"], "from" | "difference" | "kinds" | "rows">;
   readonly revenue: {
     readonly totals: RevenueTotals;
@@ -38,7 +38,7 @@ export function moneyIn(currency: string): Money {
 
 function mrrSentence({ mrr, whatChanged }: DigestFigures, period: string, money: Money): string {
   const { from, difference } = whatChanged;
-  const now = `MRR is ${money(mrr.current_mrr)}`;
+  const now = `MRR is ${money(mrr.mrr)}`;
   if (difference === 0) return `${now}, the same as a ${period} before.`;
   const way = difference > 0 ? "up" : "down";
   const change = `${way} ${money(Math.abs(difference))}${shareOf(difference, from.mrr)}`;

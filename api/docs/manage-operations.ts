@@ -7,6 +7,7 @@ import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";
 import * as proofs from "../../schemas/http/proofs.js";
+import * as segments from "../../schemas/http/segments.js";
 import * as reports from "../../schemas/http/reports.js";
 import type { Operation } from "./operation.js";
 import { webhookOperations } from "./webhook-operations.js";
@@ -60,6 +61,11 @@ export const manageOperations: readonly Operation[] = [
     status: 201,
     errors: [],
   },
+  remove(
+    "/proof-keys/{key}",
+    "Revoke a key: nothing it signed can be verified any more",
+    proofs.proofKey.pick({ id: true }),
+  ),
   read("/backups/last", "The backup being made, or made last, by this process", manage.backup),
   ...[...ofWorkspace(), ...webhookOperations].map((each) => ({
     ...each,
@@ -283,6 +289,26 @@ function ofWorkspace(): Operation[] {
     list("/goals", "Goals", members.goal),
     change("/goals/{goal}", "Change a goal", members.changedGoal, members.goal),
     remove("/goals/{goal}", "Delete a goal", members.goal),
+    {
+      ...create(
+        "/segments",
+        "Save filters under a name, or a list of customers",
+        segments.newSegment,
+        segments.writtenSegment,
+      ),
+      errors: [404, 409, 413, 415, 422],
+    },
+    list("/segments", "Segments", segments.segment),
+    {
+      ...change(
+        "/segments/{segment}",
+        "Change a segment",
+        segments.changedSegment,
+        segments.writtenSegment,
+      ),
+      errors: [404, 409, 413, 415, 422],
+    },
+    remove("/segments/{segment}", "Delete a segment; frozen links still show it", segments.segment),
     read("/digests", "One's own digest, and what it lacks", digests.digests),
     {
       ...create(

@@ -7,7 +7,7 @@ import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { movementRows } from "../reading/movements.js";
 import { type Query, allOf, atSql } from "../reading/query.js";
 import {
-  type Providers,
+  type StartedPart,
   type Started,
   changesSql,
   isInMonths,
@@ -26,15 +26,18 @@ export interface FailedPaymentsRow {
 }
 
 /** Rows of each month. */
-export function failedPaymentsQuery(started: Started, provider: Providers): Query {
-  const ofProvider = provider !== undefined && "provider IN {provider:Array(String)}";
-  const moved = allOf(movementRows(started.asOf), ofProvider);
+export function failedPaymentsQuery(started: Started, part: StartedPart): Query {
+  const moved = allOf(
+    movementRows(started.asOf),
+    part.provider !== undefined && "provider IN {provider:Array(String)}",
+    part.accounts !== undefined && "account IN {accounts:Array(String)}",
+  );
   const churned = `SELECT toStartOfMonth(at) AS start, 'churned' AS what,
   toInt64(-sum(accounts)) AS count, toDecimal128(-sum(mrr), 6) AS mrr
 FROM ${moved} AND kind = 'churn' AND ${isInMonths("at")} GROUP BY start`;
   const reasons = `SELECT toStartOfMonth(found.1) AS start, found.2 AS what,
   toInt64(sum(found.3)) AS count, toDecimal128(sum(found.4), 6) AS mrr
-FROM (SELECT arrayConcat(failures, churns) AS each FROM (${reasonsSql(started, provider, moved)}))
+FROM (SELECT arrayConcat(failures, churns) AS each FROM (${reasonsSql(started, part, moved)}))
 ARRAY JOIN each AS found
 WHERE ${isInMonths("found.1")} AND what != 'unknown' GROUP BY start, what`;
   return {
@@ -43,7 +46,7 @@ SELECT * FROM ${eachShard(churned)}
 UNION ALL
 ${reasons}
 ) GROUP BY start, what`,
-    params: startedParams(started, provider),
+    params: startedParams(started, part),
   };
 }
 
@@ -56,10 +59,10 @@ ${reasons}
  * paid last which is not of an event that says it still fails. Of several changes of one moment the
  * last counts.
  */
-function reasonsSql(started: Started, provider: Providers, moved: string): string {
+function reasonsSql(started: Started, part: StartedPart, moved: string): string {
   const settled = `SELECT *,
   arrayMap(one -> arrayFirst(change -> change.1 > one.3, changes), failing) AS settled_by
-FROM (${bySubscription(started, provider, moved)})`;
+FROM (${bySubscription(started, part, moved)})`;
   const together = `SELECT *, arrayDistinct(settled_by) AS settlings,
   arrayMap(settling -> arrayFilter((one, by) -> by = settling, failing, settled_by), settlings)
     AS those
@@ -87,8 +90,8 @@ FROM (${fates})`;
 const never = "toDateTime64(0, 3, 'UTC')";
 
 /** What is known of each subscription that anything was said of, in lists. */
-function bySubscription(started: Started, provider: Providers, moved: string): string {
-  const known = knownSql(started, provider);
+function bySubscription(started: Started, part: StartedPart, moved: string): string {
+  const known = knownSql(started, part);
   // As `processors/book/subscriptions/standings.ts` writes it.
   const said = eachShard(`SELECT provider, steps[1].2[1].1 AS subscription, at,
   toString(standing) AS standing, steps[1].1 AS paid_from, event_id

@@ -9,7 +9,7 @@ import type { Postgres } from "../../stores/postgres/postgres.js";
  */
 export async function requireRoom(
   sql: Pick<Postgres, "query">,
-  table: "alerts" | "annotations" | "goals" | "proofs" | "webhook_endpoints",
+  table: "alerts" | "annotations" | "goals" | "proofs" | "segments" | "webhook_endpoints",
   workspace: string,
   rowsMax: number,
   condition = "true",

@@ -8,6 +8,7 @@ import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import { notFound } from "../../schemas/http/errors.js";
 import { createProviders } from "../../providers/index.js";
 import type { Service } from "../../service.js";
+import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { type Workspace, findWorkspace } from "../../workspaces/workspaces.js";
 import { createCursors } from "../reading/cursors.js";
 import { activityRoutes } from "./activity.js";
@@ -42,6 +43,7 @@ import { ratesRoutes } from "./rates.js";
 import { rejectRoutes } from "./rejects.js";
 import { savedViewRoutes } from "./saved-views.js";
 import { webhookRoutes } from "./webhooks/routes.js";
+import { segmentRoutes } from "../segments/manage.js";
 import { workspaceRoutes } from "./workspaces.js";
 
 export function manageRoutes(
@@ -49,6 +51,7 @@ export function manageRoutes(
   catalogues: CatalogueView,
   reads: Reads,
   proofs: Proofs,
+  hashAccount: HashAccount,
 ): Router {
   const router = new Router({ prefix: "/v1/manage", sensitive: true });
   const cursors = createCursors(service.vault);
@@ -77,6 +80,7 @@ export function manageRoutes(
   chatRoutes(service, workspace);
   annotationRoutes(service, workspace);
   goalRoutes(service, workspace);
+  segmentRoutes(service, workspace, hashAccount);
   digestRoutes(service, workspace, reads);
   webhookRoutes(service, workspace, cursors);
   proofManageRoutes(proofs, installation, workspace);

@@ -38,6 +38,9 @@ export async function askTool(
     );
   }
   const answer: unknown = JSON.parse(text);
+  // The revision that counted, which the link goes on showing.
+  const segment = response.headers.get("segment");
+  if (segment !== null) args.set("segment", segment);
   const other = args.get("definition") ?? "ours";
   const isOurs = other === "ours";
   // The screen of retention shows each definition; of MRR the one that holds both side by side.

@@ -27,16 +27,17 @@ export function movementsRoute(api: ReadApi): void {
     const days = { ...query, interval: series.interval };
     const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
     const catalogue = await asked.catalogue();
-    const cell = cellOf(query, catalogue);
+    const part = await asked.narrowed(query);
+    const cell = cellOf(part, catalogue);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
     const name = otherThanOurs(query.definition);
-    if (name !== null) checkDefined(query);
-    const { provider } = query;
+    if (name !== null) checkDefined(part);
+    const { provider, accounts } = part;
     const { baseCurrency: currency } = access;
     const readSums = async (of: Series, groups: MovementsTexts["groups"]): Promise<string> => {
       if (name !== null) {
         return textOfRows(
-          await definedMovements({ service, name, currency, clocks, provider }, of),
+          await definedMovements({ service, name, currency, clocks, provider, accounts }, of),
         );
       }
       return textOf(service, movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax));

@@ -2,6 +2,8 @@
  * What single events changed of the MRR as of a moment: the movements recorded under them. Over all
  * events between two readings they add up to the difference of the two.
  */
+import type { Cell } from "../reading/metric-filters.js";
+import { sumMovementsSql } from "../reading/movements.js";
 import type { KeyPosition, PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,
@@ -12,6 +14,7 @@ import {
   given,
   knownAtSql,
   momentSql,
+  sumSettingsSql,
   tenantSql,
 } from "../reading/query.js";
 import type { MrrChangeSort } from "./schema.js";
@@ -43,7 +46,8 @@ export function changeKey(row: MrrChangeRow, sort: MrrChangeSort): string {
 export interface MrrChangesWanted {
   /** ms since 1970: recorded later, up to `asOf.knownAt` */
   readonly from: number;
-  readonly provider: readonly string[] | undefined;
+  /** Of whole accounts. */
+  readonly cell: Pick<Cell, "condition" | "params">;
 }
 
 /**
@@ -80,6 +84,16 @@ LIMIT {rows_max:UInt32} OFFSET {shown:UInt32}`,
   };
 }
 
+/** MRR and active accounts of some accounts, by provider: rows as `mrrPairQuery` makes them. */
+export function mrrOfAccountsQuery(
+  asOf: PinnedAsOf,
+  { condition, params }: MrrChangesWanted["cell"],
+): Query {
+  const measures = ["mrr", "accounts"] as const;
+  const sums = sumMovementsSql(["provider"], "none", asOf, { condition, measures });
+  return { sql: `${sums} ${sumSettingsSql}`, params: { ...asOfParams(asOf), ...params } };
+}
+
 export function mrrChangesCountQuery(asOf: PinnedAsOf, wanted: MrrChangesWanted): Query {
   return {
     sql: `SELECT count() AS changes FROM (${changesSql(wanted, false, false)})`,
@@ -90,7 +104,7 @@ export function mrrChangesCountQuery(asOf: PinnedAsOf, wanted: MrrChangesWanted)
 const place = "provider, subscription, external_id, currency, country, at, kind, vintage";
 
 function changesSql(
-  { provider }: MrrChangesWanted,
+  { cell }: MrrChangesWanted,
   condition: string | false,
   having: string | false,
 ): string {
@@ -99,7 +113,7 @@ function changesSql(
     `recorded_at > ${fromSql}`,
     `recorded_at <= ${knownAtSql}`,
     `at <= ${atSql}`,
-    provider !== undefined && "provider IN {provider:Array(String)}",
+    cell.condition,
     condition,
   );
   return `SELECT recorded_at, event_id, account, ${place}, sum(mrr) AS m, sum(accounts) AS a
@@ -107,8 +121,8 @@ function changesSql(
   GROUP BY recorded_at, event_id, account, ${place} HAVING ${allOf("(m != 0 OR a != 0)", having)}`;
 }
 
-function paramsOf(asOf: PinnedAsOf, { from, provider }: MrrChangesWanted): Query["params"] {
-  return given({ ...asOfParams(asOf), from, provider });
+function paramsOf(asOf: PinnedAsOf, { from, cell }: MrrChangesWanted): Query["params"] {
+  return given({ ...asOfParams(asOf), ...cell.params, from });
 }
 
 function columnOf(sort: MrrChangeSort): "at" | "recorded_at" | "m" {

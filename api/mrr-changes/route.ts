@@ -4,11 +4,13 @@ import type { Service } from "../../service.js";
 import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
+import { type CellQuery, cellOf } from "../reading/metric-filters.js";
 import { type PinnedAsOf, keyPosition } from "../reading/pages.js";
+import { rowsOf } from "../reading/reading.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readMrr } from "../mrr/reading.js";
 import { countMrrChanges, readMrrChanges } from "./pages.js";
-import type { MrrChangeRow } from "./query.js";
+import { type MrrChangeRow, type MrrChangesWanted, mrrOfAccountsQuery } from "./query.js";
 import { type Reading, presentMrrChange, presentReadings } from "./presenter.js";
 import { type MrrChangesQuery, mrrChangesQueryParameters } from "./schema.js";
 
@@ -23,18 +25,19 @@ export function mrrChangesRoute(api: ReadApi): void {
     momentsOf,
   };
   listRoute(api, options, async ({ access, query, format, asOf, ...asked }) => {
-    const { from_known_at: from = asOf.knownAt, provider, sort = "-at" } = query;
-    const wanted = { from, provider };
+    const { from_known_at: from = asOf.knownAt, sort = "-at" } = query;
+    const part = await asked.narrowed(query);
     const { baseCurrency } = access;
     const catalogue = await asked.catalogue();
+    const wanted = { from, cell: cellOf(part, catalogue) };
     return {
       present: (row: MrrChangeRow) => presentMrrChange(row, catalogue, baseCurrency),
       async page(after, limit) {
         const page = readMrrChanges(service.clickhouse, asOf, wanted, sort, after, limit);
         if (format !== null) return page;
         const [before, now, changes, count] = await Promise.all([
-          read(service, { ...asOf, knownAt: from }, provider),
-          read(service, asOf, provider),
+          read(service, { ...asOf, knownAt: from }, part, wanted),
+          read(service, asOf, part, wanted),
           page,
           countMrrChanges(service.clickhouse, asOf, wanted),
         ]);
@@ -65,8 +68,12 @@ function momentsOf(query: MrrChangesQuery, clocks: Clocks): Moments {
 async function read(
   service: Pick<Service, "clickhouse">,
   asOf: PinnedAsOf,
-  provider: readonly string[] | undefined,
+  { provider, accounts }: CellQuery,
+  { cell }: MrrChangesWanted,
 ): Promise<Reading> {
+  if (accounts !== undefined) {
+    return { knownAt: asOf.knownAt, rows: await rowsOf(service, mrrOfAccountsQuery(asOf, cell)) };
+  }
   const rows = await readMrr(service.clickhouse, asOf);
   return {
     knownAt: asOf.knownAt,

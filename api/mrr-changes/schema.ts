@@ -26,6 +26,7 @@ export const mrrChangesQueryParameters = z.object({
     description: "With `-` descending; of equals the newest event first. Default: `-at`.",
   }),
   provider: cellQuery.provider,
+  segment: cellQuery.segment,
   ...pageQuery,
   ...formatQuery,
 });

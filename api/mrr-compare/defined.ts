@@ -15,6 +15,7 @@ import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import { type MovementSeriesRow, beforeAll } from "../movement-series/query.js";
 import type { MrrPairRow } from "../mrr/query.js";
 import type { AsOf, Clocks } from "../reading/as-of.js";
+import type { CellQuery } from "../reading/metric-filters.js";
 import { growthThen } from "../reading/calendar.js";
 import type { Series } from "../reading/series.js";
 import type { AccountsCompared } from "./query.js";
@@ -27,6 +28,7 @@ export interface Defined {
   readonly clocks: Clocks;
   /** Default: all. */
   readonly provider?: readonly string[] | undefined;
+  readonly accounts?: readonly string[] | undefined;
 }
 
 /** @returns null for ours, which sums of movements have */
@@ -38,8 +40,8 @@ export function otherThanOurs(name: DefinitionName | undefined): DefinitionName 
  * @param query what was asked for besides the definition
  * @throws ApiError 400 for parameters that need sums of recorded movements
  */
-export function checkDefined(query: Readonly<Record<string, unknown>>): void {
-  const parts = ["product", "currency", "country", "vintage", "plan_interval", "group_by"];
+export function checkDefined(query: CellQuery & { readonly group_by?: unknown }): void {
+  const parts = ["product", "currency", "country", "vintage", "plan_interval", "group_by"] as const;
   const part = parts.find((name) => query[name] !== undefined);
   if (part === undefined) return;
   throw malformed(
@@ -139,7 +141,7 @@ interface AccountMrr {
 
 /** Every account that ever had a subscription, at some moments. */
 export async function eachAccount(
-  { service, name, currency, clocks, provider }: Defined,
+  { service, name, currency, clocks, provider, accounts }: Defined,
   asOf: AsOf,
   moments: readonly number[],
   take: (account: AccountMrr) => void,
@@ -147,7 +149,7 @@ export async function eachAccount(
   const definition = definitions[name];
   // Pinned, because accounts are read in slices.
   const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
-  const of: AccountsCompared = { asOf: pinned, provider };
+  const of: AccountsCompared = { asOf: pinned, provider, accounts };
   await readAccounts(service, definition, of, moments, currency, (read) => {
     take({
       provider: read.provider,

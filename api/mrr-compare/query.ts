@@ -17,6 +17,7 @@ export interface AccountsCompared {
   readonly asOf: PinnedAsOf;
   /** Default: all. */
   readonly provider?: readonly string[] | undefined;
+  readonly accounts?: readonly string[] | undefined;
 }
 
 export interface ComparedChange extends StateChange {
@@ -59,13 +60,14 @@ WHERE ${allOf(changesSql(of), "account > {after:String}", isInSlice)}`,
   };
 }
 
-function changesSql({ provider }: AccountsCompared): string {
+function changesSql({ provider, accounts }: AccountsCompared): string {
   return allOf(
     tenantSql,
     "subscription != ''",
     `at < ${momentSql("until")}`,
     `recorded_at <= ${knownAtSql}`,
     provider !== undefined && "provider IN {provider:Array(String)}",
+    accounts !== undefined && "account IN {accounts:Array(String)}",
   );
 }
 
@@ -93,8 +95,8 @@ export function refundedQuery(of: AccountsCompared): Query {
   };
 }
 
-function paramsOf({ asOf, provider }: AccountsCompared): Query["params"] {
+function paramsOf({ asOf, provider, accounts }: AccountsCompared): Query["params"] {
   // To the end of the month, which a rule may look at.
   const until = startOfMonth(asOf.at, 1);
-  return given({ ...asOfParams(asOf), provider, until });
+  return given({ ...asOfParams(asOf), provider, accounts, until });
 }

@@ -16,10 +16,10 @@ export function mrrCompareRoute(api: ReadApi): void {
     table: tables.compared,
     accountOf: (row: ExportRow) => row["account"],
   };
-  listRoute(api, options, async ({ access, query, asOf }) => {
-    const { definition, provider } = query;
+  listRoute(api, options, async ({ access, query, asOf, ...asked }) => {
+    const { definition, provider, accounts: only } = await asked.narrowed(query);
     const { baseCurrency: currency } = access;
-    const of = { asOf, provider };
+    const of = { asOf, provider, accounts: only };
     const compared = await compareAccounts(api.service, definitions[definition], of, currency);
     const { accounts } = compared;
     return {

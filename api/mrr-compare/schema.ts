@@ -5,7 +5,7 @@ import { clocksQuery, completeAnswer } from "../../schemas/http/clocks.js";
 import { customerField } from "../../schemas/http/customers.js";
 import { formatQuery } from "../../schemas/http/formats.js";
 import { pageQuery, pagination } from "../../schemas/http/pages.js";
-import { cellQuery } from "../../schemas/http/series.js";
+import { cellQuery, segmentQuery } from "../../schemas/http/series.js";
 import { providerToken } from "../../schemas/http/transactions.js";
 
 const definitionName = z.enum(definitionNames);
@@ -26,6 +26,7 @@ export const mrrCompareQueryParameters = z.object({
     description: "What to hold ours beside. The rules of each, with sources: docs/definitions/.",
   }),
   provider: cellQuery.provider,
+  ...segmentQuery,
   ...clocksQuery,
   ...pageQuery,
   ...formatQuery,

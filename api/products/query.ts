@@ -1,6 +1,6 @@
 /** Revenue, sales, MRR and active subscriptions by SKU. */
 import type { AsOf } from "../reading/as-of.js";
-import { ledgerPartsSql } from "../reading/ledger.js";
+import { ledgerCondition, ledgerPartsSql } from "../reading/ledger.js";
 import { type Cell, skuSql } from "../reading/metric-filters.js";
 import { sumMovementsSql, wholesOf } from "../reading/movements.js";
 import { type Query, asOfParams, given, sumSettingsSql } from "../reading/query.js";
@@ -27,7 +27,8 @@ export function skuRevenueQuery(asOf: AsOf, since: number | null, cell: Cell): Q
   const parts = ledgerPartsSql(asOf, {
     columnsOf: () => skuColumns,
     measures: ["amount", "sales"],
-    condition: cell.condition,
+    condition: ledgerCondition(cell, asOf),
+    isOfRows: cell.hasAccounts,
     since: from === null ? "ever" : "day",
   });
   return {

@@ -32,18 +32,21 @@ export function productsRoute(api: ReadApi): void {
     const walk = openWalk({ ...asked, endpoint: path, parameters, clocks, cursors, position });
     const { asOf } = walk;
     const { period = "30d", category, sort = "-total_revenue" } = walk.query;
-    const { provider, currency: paidIn, country } = walk.query;
     const { compare, compare_known_at: knownAt = null } = walk.query;
     checkComparison(walk.query, clocks);
     const catalogue = await asked.catalogue();
-    const cell = cellOf({ provider, currency: paidIn, country }, catalogue);
+    const part = await asked.narrowed(walk.query);
+    const { provider, product: only } = part;
+    const cell = cellOf(part, catalogue);
     const read = async (time: ProductsTime) => {
       const [revenues, subscriptions] = await Promise.all([
         rowsOf<SkuRevenueRow>(service, skuRevenueQuery(time.asOf, time.since, cell)),
         rowsOf<SkuSubscriptionsRow>(service, skuSubscriptionsQuery(time.asOf, cell)),
       ]);
       return productFigures(catalogue, revenues, subscriptions, provider).filter(
-        ({ product }) => category?.includes(product.category) ?? true,
+        ({ product }) =>
+          (category?.includes(product.category) ?? true) &&
+          (only === undefined || only.values.includes(product.id) !== only.isNot),
       );
     };
     const time = timeOf(period, asOf);

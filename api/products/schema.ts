@@ -37,6 +37,8 @@ export const productsQueryParameters = z.object({
     }),
   category: severalOf(categories).optional().meta({ description: severalNote }),
   provider: cellQuery.provider.describe(`Only SKUs of these, and what they sold. ${severalNote}`),
+  product: cellQuery.product.describe(`Only these. ${severalNote}`),
+  segment: cellQuery.segment,
   currency: cellQuery.currency.describe(`${ofPart} ${severalNote}`),
   country: cellQuery.country.describe(`${ofPart} ${severalNote}`),
   sort: z

@@ -8,6 +8,7 @@ import { limits } from "../../config.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import { canonicalJson } from "../../schemas/canonical-json.js";
 import type { Service } from "../../service.js";
+import { durably } from "../../stores/postgres/rows.js";
 import { ownSecret } from "../../stores/vault/own-secrets.js";
 
 interface ProofKey {
@@ -56,7 +57,18 @@ export function openProofKeys({ postgres, vault }: Pick<Service, "postgres" | "v
     return key;
   }
 
+  /** What it signed can no longer be verified. @returns false when there is no such key */
+  async function revoke(kid: string): Promise<boolean> {
+    const found = (await read()).find((key) => key.kid === kid);
+    if (found === undefined) return false;
+    const name = prefix + new Date(found.madeAt).toISOString();
+    await durably(postgres, "DELETE FROM sealed_secrets WHERE name = $1", [name]);
+    listed.clear();
+    return true;
+  }
+
   return {
+    revoke,
     list: () => listed.get(""),
     make,
     async signing(): Promise<ProofKey> {

@@ -83,6 +83,16 @@ export function proofManageRoutes(
     return { id: kid, signs_from: new Date(madeAt + keyRestMs).toISOString() };
   });
 
+  const gone = { right: "operate", action: "proof_key.revoked" } as const;
+  installation.write("DELETE", "/proof-keys/:key", gone, async (ctx) => {
+    const kid = String(ctx.params.key);
+    if (!(await proofs.keys.revoke(kid))) {
+      throw notFound("proof_key_unknown", "There is no such key.");
+    }
+    proofs.forgetStatements();
+    return { id: kid };
+  });
+
   /** @throws ApiError 422 */
   async function given(ctx: Context, workspace: Workspace) {
     const asked = readJson(ctx, newProof);

@@ -81,6 +81,11 @@ export class Proofs {
     this.#records.clear();
   }
 
+  /** After a key was revoked: what it signed is made anew. */
+  forgetStatements(): void {
+    this.#statements.clear();
+  }
+
   async #state(id: string): Promise<Parts> {
     const { config, postgres } = this.service;
     const proof = await findProof(postgres, id);

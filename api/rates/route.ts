@@ -22,7 +22,7 @@ export function ratesRoute(api: ReadApi): void {
       query.from === undefined ? await firstRowOf(service, "mrr_movements", asOf) : null;
     const months = readMonths(query, asOf, first);
     const other = compare === undefined ? null : comparedMonths(months, compare, knownAt);
-    const cell = cellOf(query, await asked.catalogue());
+    const cell = cellOf(await asked.narrowed(query), await asked.catalogue());
     const of = { currency: access.baseCurrency, hasAccounts: cell.hasWholeAccounts };
     const read = async (some: Series) =>
       presentRates(await rowsOf<MovementSeriesRow>(service, ratesQuery(some, cell)), some, of);

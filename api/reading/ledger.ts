@@ -6,8 +6,9 @@
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "./as-of.js";
+import { type Cell, accountsSql } from "./metric-filters.js";
 import { additiveTable, fromDaySql } from "./parts.js";
-import { fromSql, knownAtSql } from "./query.js";
+import { allOf, fromSql, knownAtSql, tenantSql } from "./query.js";
 
 /** Minor units of base currency, but for sales. */
 type LedgerMeasure = "amount" | "tax" | "fee" | "sales";
@@ -17,7 +18,9 @@ interface LedgerSums {
   readonly columnsOf: (day: string) => readonly string[];
   readonly measures: readonly LedgerMeasure[];
   /** On the entries summed, on such columns too. */
-  readonly condition?: string;
+  readonly condition: string;
+  /** No projection knows what the condition is about: entries are read once, one by one. */
+  readonly isOfRows: boolean;
   /**
    * Where the sum begins: at the parameter `from`; the same, which begins a month, and
    * by_month_and_sku has all that is asked for; or with the first entry.
@@ -28,13 +31,18 @@ interface LedgerSums {
 /** What adds up to the sums, for each value of some columns. */
 export function ledgerPartsSql(
   asOf: AsOf,
-  { columnsOf, measures, condition, since }: LedgerSums,
+  { columnsOf, measures, condition, isOfRows, since }: LedgerSums,
 ): string {
   const { rows, time, upToAt } = ledger;
+  const begun = since === "ever" ? "" : ` AND ${time} >= ${fromSql}`;
+  if (isOfRows) {
+    const known = asOf.knownAt === null ? "" : ` AND recorded_at <= ${knownAtSql}`;
+    const all = { source: `${rows}${begun} AND ${upToAt}${known}`, values: "sum" } as const;
+    return eachShard(ledger.partsSql([all], columnsOf, measures, condition, wide));
+  }
   const months = () =>
     ledger.monthParts("by_month_and_sku", asOf, since === "month" ? fromDaySql : undefined);
   const stored = since === "day" ? ledger.dayParts(fromDaySql) : months();
-  const begun = since === "ever" ? "" : ` AND ${time} >= ${fromSql}`;
   const learned = `${rows} AND recorded_at > ${knownAtSql}${begun} AND ${upToAt}`;
   const parts =
     asOf.knownAt === null ? stored : [...stored, { source: learned, values: "-" } as const];
@@ -46,4 +54,21 @@ const ledger = additiveTable("ledger", "happened_at");
 /** As the projections have it: an amount is 64 bits, thousands of the largest are more. */
 function wide(measure: LedgerMeasure): string {
   return measure === "sales" ? measure : `toInt128(${measure})`;
+}
+
+/**
+ * Of the ledger, which knows payments and no accounts: those whose transaction names one of them,
+ * in the version that counts. What names no sale is of nobody.
+ */
+export function ledgerCondition(
+  { partCondition, hasAccounts }: Pick<Cell, "partCondition" | "hasAccounts">,
+  { knownAt }: Pick<AsOf, "knownAt">,
+): string {
+  if (!hasAccounts) return partCondition;
+  const known = allOf(tenantSql, knownAt !== null && `recorded_at <= ${knownAtSql}`);
+  return `${partCondition} AND payment IN (
+  SELECT concat(any(provider), ':', any(payment)) FROM transactions
+  WHERE ${known} AND id IN (SELECT id FROM transactions WHERE ${known} AND ${accountsSql})
+  GROUP BY timestamp, id
+  HAVING argMax(account, (recorded_at, fact_id, version)) IN {cell_accounts:Array(String)})`;
 }

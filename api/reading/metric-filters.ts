@@ -15,19 +15,24 @@ export interface CellQuery {
   /** Of movements, as the next: the ledger knows none. */
   readonly vintage?: Several | undefined;
   readonly plan_interval?: readonly string[] | undefined;
+  /** Of a segment: these only. */
+  readonly accounts?: readonly string[] | undefined;
 }
 
 export interface Cell {
-  /** SQL over columns all tables with figures have, in terms of `params`. */
+  /** SQL over columns of movements, in terms of `params`. */
   readonly condition: string;
+  /** The same without accounts, which the ledger does not know (`ledger.ts`). */
+  readonly partCondition: string;
+  readonly hasAccounts: boolean;
   readonly params: Readonly<Record<string, QueryParam>>;
   /** Nothing is left out, or nothing but vintages. */
   readonly isOfVintages: boolean;
   /** Some vintages are left out: only one projection knows them, and single rows. */
   readonly hasVintages: boolean;
-  /** Some plan intervals are left out: only single rows know them. */
-  readonly hasPlanIntervals: boolean;
-  /** Of whole SKUs: there is no filter by currency, country or plan interval. */
+  /** Some plan intervals or accounts are left out: only single rows know them. */
+  readonly isOfRows: boolean;
+  /** Of whole SKUs: there is no filter by currency, country, plan interval or account. */
   readonly isOfSkus: boolean;
   /**
    * Every account lies in the cell or outside it. What customers of one account pay may be of
@@ -42,6 +47,7 @@ export const skuSql = "concat(provider, ':', external_id)";
 /** @throws ApiError 422 when there is no such product */
 export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
   const { provider, product, currency, country, vintage, plan_interval: intervals } = query;
+  const { accounts } = query;
   const parts = {
     provider: provider && { isNot: false, values: provider },
     currency,
@@ -59,19 +65,25 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
     conditions.push(`${column} ${inSql(part)} {cell_${name}:Array(${type})}`);
     params[`cell_${name}`] = part.values;
   }
-  const hasPlanIntervals = intervals !== undefined;
-  const isOfSkus = currency === undefined && country === undefined && !hasPlanIntervals;
+  const isOfParts = [currency, country, intervals].some((filter) => filter !== undefined);
   const hasVintages = vintage !== undefined;
+  const hasAccounts = accounts !== undefined;
+  const partCondition = conditions.length === 0 ? "true" : conditions.join(" AND ");
   return {
-    condition: conditions.length === 0 ? "true" : conditions.join(" AND "),
-    params,
-    isOfVintages: conditions.length === (hasVintages ? 1 : 0),
+    condition: hasAccounts ? `${partCondition} AND ${accountsSql}` : partCondition,
+    partCondition,
+    hasAccounts,
+    params: hasAccounts ? { ...params, cell_accounts: accounts } : params,
+    isOfVintages: !hasAccounts && conditions.length === (hasVintages ? 1 : 0),
     hasVintages,
-    hasPlanIntervals,
-    isOfSkus,
-    hasWholeAccounts: isOfSkus && product === undefined,
+    isOfRows: intervals !== undefined || hasAccounts,
+    isOfSkus: !isOfParts && !hasAccounts,
+    hasWholeAccounts: !isOfParts && product === undefined,
   };
 }
+
+/** Of a table that has accounts. */
+export const accountsSql = "account IN {cell_accounts:Array(String)}";
 
 export function inSql({ isNot }: Pick<Several, "isNot">): "IN" | "NOT IN" {
   return isNot ? "NOT IN" : "IN";

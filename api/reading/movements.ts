@@ -13,7 +13,7 @@ import { fromSql, knownAtSql } from "./query.js";
 
 /**
  * The aggregate projection that has all columns the sum needs, the coarsest that has, or `none`:
- * single rows. They know no day and no plan interval; those by SKU no currency and no country.
+ * single rows. They know no day, plan interval or account; those by SKU no currency and no country.
  */
 type Wholes = MonthWholes | "by_vintage" | "none";
 
@@ -25,13 +25,13 @@ export function wholesOf(
     isOfSkus,
     isOfVintages,
     hasVintages,
-    hasPlanIntervals,
-  }: Omit<Cell, "condition" | "params" | "hasWholeAccounts">,
+    isOfRows,
+  }: Pick<Cell, "isOfSkus" | "isOfVintages" | "hasVintages" | "isOfRows">,
   by?: MovementGroup,
 ): Wholes {
   const hasPlaces = by === "currency" || by === "country";
   const hasGroups = by !== undefined && by !== "kind";
-  if (hasPlanIntervals || by === "plan_interval") return "none";
+  if (isOfRows || by === "plan_interval") return "none";
   if (hasVintages) return isOfVintages && !hasGroups ? "by_vintage" : "none";
   return isOfSkus && !hasPlaces ? "by_month_and_sku" : "by_month";
 }

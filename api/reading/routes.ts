@@ -10,6 +10,7 @@ import { accessOf } from "../../http/state.js";
 import type { Turns } from "../../http/turns.js";
 import type { Service } from "../../service.js";
 import type { ExportFormat } from "../../schemas/http/formats.js";
+import type { SegmentRef } from "../../schemas/http/series.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { Figures } from "../../stores/watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
@@ -27,7 +28,9 @@ import { type Format, formatOf, refusePages } from "../exports/formats.js";
 import { type Exports, type Presented, type Table, sendWritten } from "../exports/send.js";
 import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
 import type { Cursors } from "./cursors.js";
+import { type Narrowable, type Segments, textOf } from "../segments/resolve.js";
 import type { Reads } from "./in-process.js";
+import type { CellQuery } from "./metric-filters.js";
 import { type Page, type PinnedAsOf, type WalkQuery, openWalk } from "./pages.js";
 import { type Range, checkRange, clocksOf, completeText } from "./reading.js";
 
@@ -43,6 +46,7 @@ export interface ReadApi {
   readonly hashAccount: HashAccount;
   readonly customers: CustomerReader;
   readonly reads: Reads;
+  readonly segments: Segments;
 }
 
 /** One call. */
@@ -53,30 +57,50 @@ export interface Asked<Query> {
   /** What the answer is wanted as; null: JSON. */
   readonly format: Format | null;
   catalogue(): Promise<Catalogue>;
+  /** What is asked for, with what a segment adds. @throws ApiError 422 */
+  narrowed<Asked extends Narrowable>(query: Asked): Promise<Asked & Pick<CellQuery, "accounts">>;
 }
 
-type FormatQuery = { readonly format?: ExportFormat | "json" | undefined };
+interface FormatQuery {
+  readonly format?: ExportFormat | "json" | undefined;
+  readonly segment?: SegmentRef | undefined;
+}
 
 /** @param answer null: it is on its way already */
 export function readRoute<Query extends FormatQuery>(
-  { router, service, catalogues, turns, reads }: ReadApi,
+  { router, service, catalogues, turns, reads, segments }: ReadApi,
   path: string,
   parameters: Parameters<Query>,
   answer: (asked: Asked<Query>) => Promise<object | null>,
 ): void {
   const read = async (ctx: Context) => {
     const access = accessOf(ctx);
-    const query = readQuery(ctx, parameters);
+    const query = await pinnedQuery(ctx, access);
     const format = formatOf(ctx, query.format);
+    const narrowed: Asked<Query>["narrowed"] = (wanted) =>
+      segments.narrowed(access, wanted, parameters.shape);
     const catalogue = () => catalogues.of(access.workspace, access.environment);
     const body = await turns.run(access.keyId, async () => {
       // Who has gone meanwhile is not answered.
-      return ctx.res.destroyed ? null : answer({ ctx, access, query, format, catalogue });
+      if (ctx.res.destroyed) return null;
+      return answer({ ctx, access, query, format, catalogue, narrowed });
     });
     if (body !== null) ctx.body = { status: "success", ...body };
   };
   reads.set(path, read);
   router.get(path, requireKey(service, { scope: "read" }), read);
+
+  /** As if it named the revision of the segment: what is made of it, such as cursors, then does. */
+  async function pinnedQuery(ctx: Context, access: Access): Promise<Query> {
+    const query = readQuery(ctx, parameters);
+    if (query.segment === undefined) return query;
+    const text = textOf(await segments.pinned(access, query.segment));
+    ctx.set("Segment", text);
+    const params = new URLSearchParams(ctx.querystring);
+    params.set("segment", text);
+    ctx.querystring = params.toString();
+    return readQuery(ctx, parameters);
+  }
 }
 
 /**

@@ -27,7 +27,7 @@ export function recordedMovementsRoute(api: ReadApi): void {
     const catalogue = await asked.catalogue();
     const { sort = "-at" } = query;
     const currency = access.baseCurrency;
-    const wanted = { ...query, cell: cellOf(query, catalogue) };
+    const wanted = { ...query, cell: cellOf(await asked.narrowed(query), catalogue) };
     const totals = () => readRecordedTotals(clickhouse, asOf, wanted);
     return {
       present: (row: RecordedMovementRow) => presentRecordedMovement(row, catalogue, currency),

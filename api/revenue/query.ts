@@ -3,7 +3,7 @@ import type { CellGroup } from "../../schemas/http/series.js";
 import type { Cell } from "../reading/metric-filters.js";
 import { type Groups, groupParams, memberSql, placeSql } from "../reading/groups.js";
 import { type Series, intervalSql, isOfMonths } from "../reading/series.js";
-import { ledgerPartsSql } from "../reading/ledger.js";
+import { ledgerCondition, ledgerPartsSql } from "../reading/ledger.js";
 import { namesOf } from "../reading/parts.js";
 import {
   type Query,
@@ -38,7 +38,7 @@ export interface ReportedRow extends RevenueCell {
   readonly fee: string;
 }
 
-type Rows = Pick<Cell, "condition" | "params" | "isOfSkus">;
+type Rows = Pick<Cell, "condition" | "partCondition" | "hasAccounts" | "params" | "isOfSkus">;
 
 /** @param rowsMax one more is read, to see whether there are more */
 export function revenueQuery(
@@ -82,7 +82,8 @@ function revenueSql(
   const parts = ledgerPartsSql(asOf, {
     columnsOf,
     measures: ["amount", "tax", "fee", "sales"],
-    condition: cell.condition,
+    condition: ledgerCondition(cell, asOf),
+    isOfRows: cell.hasAccounts,
     since: isOfSkus && isOfMonths(series) ? "month" : "day",
   });
   return `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
@@ -106,6 +107,16 @@ function paramsOf({ asOf, from }: Series, cell: Rows): Query["params"] {
 export function reportedQuery(series: Series, cell: Rows, groups: Groups | undefined): Query {
   const { asOf, interval } = series;
   const places = groups === undefined ? [] : [placeSql(groups)];
+  const account = cell.hasAccounts ? ["account"] : [];
+  const shown = [
+    "provider",
+    "external_id",
+    "customer_country",
+    "original_currency",
+    "tax_amount IS NOT NULL",
+    "fee_amount IS NOT NULL",
+    ...account,
+  ];
   const condition = allOf(
     tenantSql,
     `timestamp >= ${fromSql}`,
@@ -118,10 +129,9 @@ export function reportedQuery(series: Series, cell: Rows, groups: Groups | undef
   countIf(has_tax) AS tax, countIf(has_fee) AS fee FROM (
   SELECT ${intervalSql(interval, "toDate(timestamp)")} AS start,
     newest.1 AS provider, newest.2 AS external_id, newest.3 AS country, newest.4 AS currency,
-    newest.5 AS has_tax, newest.6 AS has_fee
+    newest.5 AS has_tax, newest.6 AS has_fee${account.map((name) => `, newest.7 AS ${name}`).join()}
   FROM (
-    SELECT timestamp, argMax((provider, external_id, customer_country, original_currency,
-        tax_amount IS NOT NULL, fee_amount IS NOT NULL), (recorded_at, fact_id, version)) AS newest
+    SELECT timestamp, argMax((${shown.join(", ")}), (recorded_at, fact_id, version)) AS newest
     FROM transactions
     WHERE ${condition}
     GROUP BY workspace, environment, timestamp, id

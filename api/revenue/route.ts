@@ -19,7 +19,7 @@ export function revenueRoute(api: ReadApi): void {
     const series = readSeries(query, asOf, first);
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
     const catalogue = await asked.catalogue();
-    const cell = cellOf(query, catalogue);
+    const cell = cellOf(await asked.narrowed(query), catalogue);
     checkComparison(query, clocks);
     const { compare, compare_known_at: knownAt = null } = query;
     const period = periodOf(series, asOf.at);

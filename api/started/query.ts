@@ -1,6 +1,7 @@
 /** SQL of what is counted by the month in which it began, from the changes of subscriptions. */
 import { transferSuffix } from "../../schemas/movements.js";
 import type { AsOf } from "../reading/as-of.js";
+import type { CellQuery } from "../reading/metric-filters.js";
 import {
   type Query,
   allOf,
@@ -20,14 +21,16 @@ export interface Started {
   readonly asOf: AsOf;
 }
 
-export type Providers = readonly string[] | undefined;
+/** Of whole accounts. */
+export type StartedPart = Pick<CellQuery, "provider" | "accounts">;
 
-/** Condition: known then, and of these providers. */
-export function knownSql({ asOf }: Started, provider: Providers): string {
+/** Condition: known then, and of this part. */
+export function knownSql({ asOf }: Started, { provider, accounts }: StartedPart): string {
   return allOf(
     tenantSql,
     asOf.knownAt !== null && `recorded_at <= ${knownAtSql}`,
     provider !== undefined && "provider IN {provider:Array(String)}",
+    accounts !== undefined && "account IN {accounts:Array(String)}",
   );
 }
 
@@ -52,6 +55,10 @@ WHERE ${known} AND NOT endsWith(change_id, '${transferSuffix}')
 ORDER BY revision DESC LIMIT 1 BY provider, subscription, account, change_id`;
 }
 
-export function startedParams({ months, asOf }: Started, provider: Providers): Query["params"] {
-  return given({ ...asOfParams(asOf), from: months.from, until: months.asOf.at, provider });
+export function startedParams(
+  { months, asOf }: Started,
+  { provider, accounts }: StartedPart,
+): Query["params"] {
+  const until = months.asOf.at;
+  return given({ ...asOfParams(asOf), from: months.from, until, provider, accounts });
 }

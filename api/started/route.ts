@@ -9,11 +9,11 @@ import type { Query } from "../reading/query.js";
 import type { Series } from "../reading/series.js";
 import { comparedMonths, readMonths } from "../rates/months.js";
 import { checkComparison } from "../summary/period.js";
-import type { Providers, Started } from "./query.js";
+import type { Started, StartedPart } from "./query.js";
 import { startedQueryParameters } from "./schema.js";
 
 interface Figures<Row, OfMonths> {
-  readonly query: (started: Started, provider: Providers) => Query;
+  readonly query: (started: Started, part: StartedPart) => Query;
   readonly present: (rows: readonly Row[], started: Started, currency: string) => OfMonths;
   /** Whether any of it is money. */
   readonly hasMoney: boolean;
@@ -27,13 +27,14 @@ export function startedRoute<Row, OfMonths extends Months>(
 ): void {
   figuresRoute(api, path, startedQueryParameters, "all", async (asked) => {
     const { access, query, asOf, clocks } = asked;
-    const { compare, compare_known_at: knownAt = null, provider } = query;
+    const { compare, compare_known_at: knownAt = null } = query;
     const currency = access.baseCurrency;
     checkComparison(query, clocks);
     const months = readMonths(query, asOf);
+    const part = await asked.narrowed(query);
     const other = compare === undefined ? null : comparedMonths(months, compare, knownAt);
     const read = async (started: Started) =>
-      present(await rowsOf<Row>(api.service, queryOf(started, provider)), started, currency);
+      present(await rowsOf<Row>(api.service, queryOf(started, part)), started, currency);
     const [figures, compared] = await Promise.all([
       read({ months, asOf }),
       other &&

@@ -12,6 +12,7 @@ export const startedQueryParameters = z.object({
   from,
   to,
   provider: cellQuery.provider,
+  segment: cellQuery.segment,
   ...compareQuery,
   ...clocksQuery,
   ...formatQuery,

@@ -21,7 +21,7 @@ export function summaryRoute(api: ReadApi): void {
     const period = readPeriod(query, asOf, first);
     checkComparison(query, clocks);
     const other = compare === undefined ? null : comparedPeriod(period, query, compare, knownAt);
-    const cell = cellOf(query, await asked.catalogue());
+    const cell = cellOf(await asked.narrowed(query), await asked.catalogue());
     const of = { currency: access.baseCurrency, hasAccounts: cell.hasWholeAccounts };
     const read = (time: Period) => readSummary(service.clickhouse, time, query, cell);
     const [figures, compared] = await Promise.all([read(period), other && read(other)]);

@@ -12,6 +12,7 @@ import {
   momentSql,
   tenantSql,
 } from "../reading/query.js";
+import type { SegmentRef } from "../../schemas/http/series.js";
 import type { Several } from "../../schemas/http/several.js";
 import { listedColumns, type TransactionRow } from "./listed-row.js";
 import type { TransactionsQuery } from "./schema.js";
@@ -27,6 +28,9 @@ export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> 
   readonly ids?: readonly string[] | undefined;
   /** Each as `provider:external_id`. */
   readonly skus?: Several | undefined;
+  /** Of these accounts only, those of `segment`. */
+  readonly accounts?: ReadonlySet<string> | undefined;
+  readonly segment?: SegmentRef | undefined;
   /** The status is wanted as of `at`, not as of now: any version may have another one. */
   readonly isPast: boolean;
 }
@@ -97,7 +101,7 @@ export function pageParams(
   after: TransactionPosition | null,
   rowsMax: number,
 ): Query["params"] {
-  const { from, to, ids, account, skus } = wanted;
+  const { from, to, ids, account, accounts, skus } = wanted;
   const several = severalFilters.map((name) => {
     const value = wanted[name];
     return [name, value && severalIn(value).values] as const;
@@ -109,6 +113,7 @@ export function pageParams(
     to,
     ids,
     account,
+    accounts: accounts && [...accounts],
     skus: skus?.values,
     external_ids: skus?.values.map((sku) => sku.slice(sku.indexOf(":") + 1)),
     rows_max: rowsMax,
@@ -170,7 +175,8 @@ export function columnConditions(
   wanted: TransactionsWanted,
   sqlOf: (column: string) => string = (column) => column,
 ): string[] {
-  return columnFilters
+  const listed = wanted.accounts && `${sqlOf("account")} IN {accounts:Array(String)}`;
+  const others = columnFilters
     .map(([name, column]) => {
       const value = wanted[name];
       if (value === undefined) return "";
@@ -179,12 +185,14 @@ export function columnConditions(
         : `${sqlOf(column)} ${inSql(severalIn(value))} {${name}:Array(String)}`;
     })
     .filter((condition) => condition !== "");
+  return listed === undefined ? others : [...others, listed];
 }
 
 /** Whether the shown version, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
-  const { skus, ids } = wanted;
+  const { skus, ids, accounts } = wanted;
   return (
+    (accounts?.has(row.account) ?? true) &&
     columnFilters.every(([name, column]) => {
       const value = wanted[name];
       if (value === undefined) return true;
@@ -210,8 +218,8 @@ export function listKey(
   wanted: TransactionsWanted,
 ): string {
   const columns = columnFilters.map(([name]) => wanted[name]);
-  const { provider, skus, ids } = wanted;
-  return JSON.stringify([workspace, environment, provider, skus, ids, ...columns]);
+  const { provider, skus, ids, segment } = wanted;
+  return JSON.stringify([workspace, environment, provider, skus, ids, segment, ...columns]);
 }
 
 /**

@@ -32,10 +32,12 @@ export function transactionsRoute(api: ReadApi): void {
       at === undefined ? ("transactions" as const) : ("all" as const),
   };
   listRoute(api, options, async ({ query, asOf, ...asked }) => {
-    const { search, product } = query;
+    const part = await asked.narrowed(query);
+    const { search, product, accounts } = part;
     const catalogue = await asked.catalogue();
     const wanted = {
-      ...query,
+      ...part,
+      accounts: accounts && new Set(accounts),
       ids: search === undefined ? undefined : await transactionsNamed(clickhouse, asOf, search),
       skus: product === undefined ? undefined : skusOf(product, catalogue),
       // Later facts can be known only if `at` was asked for.

@@ -24,6 +24,7 @@ export function orderOf({ sort }: Pick<TransactionsQuery, "sort">): TransactionO
 
 export const transactionsQueryParameters = z.object({
   provider: cellQuery.provider,
+  segment: cellQuery.segment,
   status: severalOf(transactionStatuses).optional().meta({ description: severalNote }),
   type: severalOf(transactionTypes).optional().meta({ description: severalNote }),
   product: productIds.optional().meta({

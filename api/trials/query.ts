@@ -2,7 +2,7 @@
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { type Query, atSql } from "../reading/query.js";
 import {
-  type Providers,
+  type StartedPart,
   type Started,
   changesSql,
   isInMonths,
@@ -25,8 +25,8 @@ const never = "toDateTime64('2200-01-01', 3, 'UTC')";
  * One row for each month in which any began. Changes are ordered by `timeOf`, and a step comes true
  * only before the next change (`stepsOf`).
  */
-export function trialsQuery(started: Started, provider: Providers): Query {
-  const known = knownSql(started, provider);
+export function trialsQuery(started: Started, part: StartedPart): Query {
+  const known = knownSql(started, part);
   const onTrial = `SELECT DISTINCT provider, subscription FROM subscription_changes
 WHERE ${known} AND trial AND ${isInMonths("at")}`;
   const paid = `arrayMap(step -> step.1, arrayFilter(
@@ -45,6 +45,6 @@ FROM (${inOrder}) GROUP BY provider, subscription`;
     sql: `SELECT toStartOfMonth(began) AS start, count() AS started, countIf(is_paid) AS converted,
   countIf(is_over AND NOT is_paid) AS lost
 FROM (${trials}) WHERE ${isInMonths("began")} GROUP BY start`,
-    params: startedParams(started, provider),
+    params: startedParams(started, part),
   };
 }

@@ -44,7 +44,7 @@ export function startSending(service: Service): void {
     await running;
   });
   const forget = (): void => {
-    forgetOld(service.postgres).catch((err: unknown) => {
+    forgetOld(service.postgres, Date.now()).catch((err: unknown) => {
       service.logger.warn({ err }, "old deliveries could not be removed");
     });
   };
@@ -52,8 +52,9 @@ export function startSending(service: Service): void {
   service.releases.push("old deliveries", () => clearInterval(timer));
 }
 
-async function forgetOld(postgres: Service["postgres"]): Promise<void> {
-  const before = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
+/** @param now ms since 1970 */
+export async function forgetOld(postgres: Service["postgres"], now: number): Promise<void> {
+  const before = new Date(now - limits.webhookDeliveriesKeptMs);
   while ((await forgetDeliveries(postgres, before, forgottenAtOnce)) === forgottenAtOnce);
 }
 

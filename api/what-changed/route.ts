@@ -39,7 +39,7 @@ export function whatChangedRoute(api: ReadApi): void {
     // Pinned, so that what is booked between the two statements counts in neither.
     const asOf = { workspace, environment, at: to - 1, knownAt };
     const catalogue = await asked.catalogue();
-    const cell = cellOf(query, catalogue);
+    const cell = cellOf(await asked.narrowed(query), catalogue);
     const limit = rowsWanted(query);
     const time = { from, to };
     const [kinds, rows] = await Promise.all([

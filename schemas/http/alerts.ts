@@ -1,6 +1,7 @@
 /** Alerts: what is watched, when it fires, who is told, and what a test on history answers. */
 import { z } from "zod";
 import { timestamp } from "./manage.js";
+import { segmentText } from "./series.js";
 
 /** By the names of `/v1/metrics/summary` and `/v1/metrics/revenue`. */
 export const summaryNames = [
@@ -60,6 +61,7 @@ const alertRule = z.discriminatedUnion("on", [
         country: filter,
         plan_interval: filter,
         vintage: filter,
+        segment: segmentText.optional(),
       })
       .optional()
       .describe("As the calls about figures take them"),

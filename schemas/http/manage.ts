@@ -6,9 +6,9 @@ import { categories } from "../products.js";
 import { providerTokens } from "../provider-tokens.js";
 import { monthReport } from "../reconciliation.js";
 
-const manageEnvironment = z.enum(["Production", "Test"]);
+export const manageEnvironment = z.enum(["Production", "Test"]);
 /** What callers may write for it: the words of keys and figures, too. */
-const writtenEnvironment = z
+export const writtenEnvironment = z
   .enum(["Production", "Test", "live", "test"])
   .describe("`live` is `Production`, `test` is `Test`")
   .transform((written) => (written === "live" || written === "Production" ? "Production" : "Test"));

@@ -61,8 +61,36 @@ const vintages = several(
   "must be vintages: 2026-05, 2026-Q2 or 2026; several as 2026-05,2026-06 or -2026-05,-2026-06",
 );
 
+/** A segment, as a parameter names it. */
+export interface SegmentRef {
+  readonly id: string;
+  /** Null: the newest. */
+  readonly revision: number | null;
+}
+
+/** A revision of it, or it as it is now. */
+export const segmentText = z
+  .string()
+  .regex(/^seg_[0-9A-Za-z]{20}(\.[1-9]\d{0,4})?$/, "must be the id of a segment");
+
+export const segmentRef = segmentText.transform((text): SegmentRef => {
+  const [id = "", revision] = text.split(".");
+  return { id, revision: revision === undefined ? null : Number(revision) };
+});
+
+export const segmentQuery = {
+  segment: segmentRef
+    .optional()
+    .describe(
+      "Id of a segment: its filters, besides those that are given. With a number behind it, " +
+        "`seg_….2`, as that revision had them; the header `Segment` of an answer names the one " +
+        "that counted.",
+    ),
+};
+
 /** Which part of the figures is asked for. */
 export const cellQuery = {
+  ...segmentQuery,
   provider: severalOf(providerTokens).optional().describe(severalNote),
   product: productIds.optional().describe(`Ids of unified products. ${severalNote}`),
   currency: currencyCodes.optional().describe(`In which customers pay. ${severalNote}`),

@@ -44,6 +44,8 @@ export const postgresTables = [
   "alert_firings",
   "alert_messages",
   "annotations",
+  "segments",
+  "segment_revisions",
   "goals",
   "digests",
   "webhook_endpoints",

@@ -150,7 +150,7 @@ describe("Quiet hours", () => {
 });
 
 describe("What an alert says", () => {
-  const naming = { currency: "EUR", names: new Map([["int_1", "Shop"]]) };
+  const naming = { currency: "EUR", names: new Map([["int_1", "Shop"]]), segments: new Map() };
   const ofFigure = (
     figure: "mrr" | "revenue" | "customer_churn_rate_pct",
     condition: AlertCondition,

@@ -251,7 +251,7 @@ describe("GET /v1/metrics/trials", () => {
         knownAt: knownAt === undefined ? null : momentOf(knownAt),
       };
       const started = { months: readMonths({}, asOf), asOf };
-      const rows = await readRows<TrialsRow>(service, trialsQuery(started, undefined));
+      const rows = await readRows<TrialsRow>(service, trialsQuery(started, {}));
       const { series } = presentTrials(rows, started);
       const shown = series.flatMap((row) =>
         row.started === 0
@@ -293,7 +293,7 @@ describe("GET /v1/metrics/trials", () => {
     for (const knownAt of [null, momentOf("2026-07-01")]) {
       const asOf = { ...tenant, at: momentOf("2026-06-10"), knownAt };
       const months = readMonths({}, asOf);
-      const rows = await readRows<TrialsRow>(service, trialsQuery({ months, asOf }, undefined));
+      const rows = await readRows<TrialsRow>(service, trialsQuery({ months, asOf }, {}));
       const { series } = presentTrials(rows, { months });
       const known = changes.filter(({ recorded_at: at }) => {
         return knownAt === null || at <= clickhouseTime(knownAt);

@@ -94,6 +94,8 @@ describe("Digests", function suite() {
       "Revenue of the day was €30.00 from 1 sale, after €20.00 from 1 sale the day before.",
     );
     expect(text, "HTML").to.include("most of all in Atlas &lt;1&gt;.");
+    expect(text).to.match(/MRR day by day: €[\d.]+ on [\d-]+, €50.00 on [\d-]+, between /);
+    expect(text).to.include('<img src="cid:mrr"').and.include("Content-Type: image/png");
     const link = new URL(/^http\S+\/mrr\?\S+$/m.exec(text)?.[0] ?? "");
     expect(link.origin).to.equal(endpoints.base);
     const { at, known_at: knownAt } = Object.fromEntries(link.searchParams);
@@ -186,6 +188,7 @@ describe("Digests", function suite() {
     expect(json.data.subject).to.match(/^Endpoints, [\d-]+ to [\d-]+: MRR €/);
     expect(json.data.text).to.include("Revenue of the week was ");
     expect(json.data.html).to.include("<li><a href=");
+    expect(json.data.picture).to.match(/^data:image\/png;base64,iVBOR/);
   });
 
   it("should not be for members without an e-mail address, or who left", async () => {

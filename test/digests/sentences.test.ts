@@ -23,7 +23,7 @@ function figures(
 ) {
   const row = { difference: now - before, kinds: none, movements: 1 };
   return {
-    mrr: { current_mrr: now, currency: "EUR" },
+    mrr: { mrr: now, currency: "EUR" },
     whatChanged: {
       from: { at: "2026-11-01T00:00:00.000Z", mrr: before },
       difference: now - before,

@@ -322,6 +322,15 @@ describe("Proofs", function suite() {
     const next = (await endpoints.call(`${await publish({})}.json`)).json.jws;
     expect(next.split(".")[0]).to.equal(jws.split(".")[0]);
 
+    const signer = JSON.parse(Buffer.from(jws.split(".")[0], "base64url").toString()).kid;
+    const revoke = () => endpoints.manage("DELETE", `/proof-keys/${signer}`);
+    expect((await revoke()).status).to.equal(200);
+    expectError(await revoke(), "404 proof_key_unknown");
+    const left = (await endpoints.call("/.well-known/jwks.json")).json.keys;
+    expect(left.map((each: { kid: string }) => each.kid)).to.deep.equal([made.json.data.id]);
+    const anew = (await endpoints.call(`${address}.json`)).json.jws;
+    expect(await isSigned(anew)).to.equal(true);
+
     const key = (kid: string, madeAt: number) => ({ kid, madeAt });
     const both = [key("new", 1_000_000), key("old", 0)];
     expect(signingKeyOf(both, 1_119_999)?.kid).to.equal("old");

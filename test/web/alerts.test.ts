@@ -51,6 +51,16 @@ describe("The alerts of the settings", function () {
     await until(async () => server.messages.length === 2);
     await open("/settings/alerts");
     await page.getByText(/Chat \(127.*: sent/).waitFor();
+    await page.getByRole("button", { name: "Edit MRR" }).click();
+    const form = page.getByRole("region", { name: "Edit an alert" });
+    await form.getByLabel("Only provider custom").waitFor();
+    expect(await form.getByLabel("Condition").inputValue()).to.equal("above");
+    await form.getByLabel("Value").fill("25");
+    await form.getByLabel("Quiet hours").check();
+    await form.getByRole("textbox", { name: "From" }).fill("23:30");
+    await form.getByRole("button", { name: "Save the alert" }).click();
+    await page.getByRole("rowheader", { name: "above $25.00" }).waitFor();
+    await page.getByText("Quiet 23:30 to 07:00").waitFor();
     await looked.findNothingWrong(inWorkspace("/settings/alerts", workspace));
     await page.getByRole("link", { name: "MRR is $30.00, above $20.00." }).click();
     await page.getByText("$30.00").first().waitFor();

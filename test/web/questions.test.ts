@@ -334,6 +334,48 @@ describe("Questions", function () {
       looked.findNothingWrong(inWorkspace(path, workspace)));
   }
 
+  it("should save filters as a segment, show it, freeze it, and change it", async () => {
+    await open("/mrr?country=DE,FR");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByLabel("Save the filters as a segment").fill("Europe");
+    await page.getByRole("button", { name: "Save as segment" }).click();
+    await page.waitForURL(
+      (url) => url.searchParams.has("segment") && !url.searchParams.has("country"),
+    );
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$100.00");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Segment: Europe" }).click();
+    await page.getByText("Country: Germany, France").waitFor();
+    expect(await looked.findings()).to.deep.equal([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("link", { name: "Freeze" }).click();
+    await page.waitForURL(/segment=seg_\w+\.1/);
+    const frozen = page.url();
+
+    await open("/mrr?country=US");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByRole("link", { name: "Europe" }).waitFor();
+    await page.getByLabel("Save the filters as a segment").fill("Europe");
+    await page.getByRole("button", { name: "Change the segment" }).click();
+    await page.waitForURL(/segment=seg/);
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$40.00");
+    await page.goto(frozen);
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$100.00");
+
+    await open("/mrr");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByText("Of a list of customers").click();
+    await page.getByRole("textbox", { name: "Customers", exact: true }).fill("customer-a\nnobody");
+    await page.getByLabel("Save the filters as a segment").fill("Named");
+    await page.getByRole("button", { name: "Save as segment" }).click();
+    await page.getByText("1 line belongs to no customer").waitFor();
+    await looked.settle();
+    expect(await endOfMrr()).to.equal("$100.00");
+  });
+
   it("should leave nothing wrong with the menu of filters", async () => {
     await open("/mrr");
     await page.getByRole("button", { name: "Filter" }).click();

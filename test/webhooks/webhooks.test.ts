@@ -2,7 +2,9 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { announceSilence } from "../../api/webhooks/silence.js";
-import { announce } from "../../workspaces/webhooks/announce.js";
+import { forgetOld } from "../../api/webhooks/send.js";
+import { announce, putIn } from "../../workspaces/webhooks/announce.js";
+import { activeEndpoints } from "../../workspaces/webhooks/deliveries.js";
 import { deliveryNews } from "../../workspaces/webhooks/news.js";
 import { join } from "../../workspaces/members/memberships.js";
 import { createUser } from "../../workspaces/members/users.js";
@@ -369,6 +371,48 @@ describe("Outgoing webhooks", function suite() {
     const payloads = (await deliveries()).map(({ payload }) => JSON.parse(String(payload)));
     const ofIt = payloads.filter((payload) => payload.data.integration === integration);
     expect(ofIt).to.have.length(1);
+  });
+
+  /** Deliveries that are not due, each made a second before the one before. */
+  const waiting = `INSERT INTO webhook_deliveries
+      (id, endpoint, message, type, lane, seq, body, state, due_at, created_at)
+    SELECT $1 || ' ' || n, $1, 'message ' || n, 'test', 'lane', n, '{}', 'pending',
+      now() + interval '1 day', $2::timestamptz - n * interval '1 second'
+    FROM generate_series(1, $3::int) AS n`;
+
+  it("should forget deliveries after 30 days, however many there are", async () => {
+    const { postgres } = endpoints.service;
+    const { id } = await hook();
+    const now = Date.now();
+    const thirtyDays = 30 * 24 * 60 * 60 * 1000;
+    // Of 1,510 the last 1,500 are too old: more than are removed at a time.
+    await postgres.query(waiting, [id, new Date(now - thirtyDays + 10_500), 1_510]);
+    await forgetOld(postgres, now);
+    const left = await postgres.query<{ message: string }>(
+      "SELECT message FROM webhook_deliveries WHERE endpoint = $1 ORDER BY seq",
+      [id],
+    );
+    const kept = Array.from({ length: 10 }, (_, index) => `message ${index + 1}`);
+    expect(left.map(({ message }) => message)).to.deep.equal(kept);
+  });
+
+  it("should disable an endpoint for which too many deliveries wait, and keep them", async () => {
+    const { service, workspace } = endpoints;
+    const { id, shown } = await hook();
+    const pendingMax = 5;
+    await service.postgres.query(waiting, [id, new Date(), pendingMax - 1]);
+    const add = async (message: string) => {
+      const one = { endpoint: id, message, type: "test", lane: "lane", body: "{}" };
+      const to = await activeEndpoints(service.postgres, [workspace]);
+      await putIn(service, to, [one], pendingMax);
+    };
+    await add("the last there is room for");
+    expect(await shown()).to.include({ disabled_at: null, pending: pendingMax });
+    await add("one more");
+    expect(await shown()).to.include({ disabled_by: "too_many", pending: pendingMax + 1 });
+    const activity = (await endpoints.manage("GET", `${endpoints.path}/activity`)).json.data;
+    expect(activity[0]).to.include({ actor: "webhooks", action: "webhook.disabled", object: id });
+    await service.postgres.query("DELETE FROM webhook_deliveries WHERE endpoint = $1", [id]);
   });
 
   it("should refuse addresses and filters that mean nothing, and others' endpoints", async () => {

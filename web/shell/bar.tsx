@@ -23,6 +23,8 @@ interface Controls {
   readonly interval?: boolean;
   readonly compare?: boolean;
   readonly filters?: readonly FilterName[];
+  /** False: what comes in live is filtered here, which knows no segments. */
+  readonly hasSegments?: boolean;
 }
 
 const intervals = ["day", "week", "month", "quarter", "year"] as const;
@@ -67,7 +69,9 @@ function Row(props: Props) {
         )}
         {controls.interval === true ? <IntervalMenu /> : null}
         {controls.compare === true ? <CompareMenu /> : null}
-        {controls.filters === undefined ? null : <Filters names={controls.filters} />}
+        {controls.filters === undefined ? null : (
+          <Filters names={controls.filters} hasSegments={controls.hasSegments !== false} />
+        )}
         {props.children}
       </div>
       {hasFigures ? (

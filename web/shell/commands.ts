@@ -88,7 +88,7 @@ function lookups(view: View, text: string): readonly Command[] {
   return /^(cus|ctm)_|@/.test(text) ? [customers, payments] : [payments, customers];
 }
 
-const noFilters = Object.fromEntries(mrrFilterNames.map((name) => [name, null]));
+const noFilters = Object.fromEntries([...mrrFilterNames, "segment"].map((name) => [name, null]));
 
 function withoutFilters(view: View): string {
   return view.with(noFilters);

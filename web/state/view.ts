@@ -38,6 +38,7 @@ const carried = [
   "country",
   "vintage",
   "plan_interval",
+  "segment",
   "at",
   "known_at",
 ] as const;
@@ -47,7 +48,8 @@ export const filterNames = ["provider", "product", "currency", "country"] as con
 /** Of MRR, which knows when each account first had any, and how often plans are billed. */
 export const mrrFilterNames = [...filterNames, "plan_interval", "vintage"] as const;
 export type FilterName = (typeof mrrFilterNames)[number];
-export type Filters = Readonly<Partial<Record<FilterName, string>>>;
+/** What figures are asked with; a segment adds filters of its own. */
+export type Filters = Readonly<Partial<Record<FilterName | "segment", string>>>;
 
 const intervals: readonly Interval[] = ["day", "week", "month", "quarter", "year"];
 const comparisons: readonly Comparison[] = ["none", "previous", "year", "known"];
@@ -57,6 +59,9 @@ const comparisons: readonly Comparison[] = ["none", "previous", "year", "known"]
  * clock runs ahead of the reader's; as text, null where none does.
  */
 export const testClock = signal<string | null>(null);
+
+/** The segment of the address with the revision that figures are of; null until that is known. */
+export const segmentShown = signal<string | null>(null);
 
 export class View {
   readonly #params: URLSearchParams;
@@ -158,14 +163,14 @@ export class View {
   }
 
   get filters(): Filters {
-    return this.#filtersOf(filterNames);
+    return this.#filtersOf([...filterNames, "segment"]);
   }
 
   get mrrFilters(): Filters {
-    return this.#filtersOf(mrrFilterNames);
+    return this.#filtersOf([...mrrFilterNames, "segment"]);
   }
 
-  #filtersOf(names: readonly FilterName[]): Filters {
+  #filtersOf(names: readonly (keyof Filters)[]): Filters {
     return Object.fromEntries(
       names.flatMap((name) => {
         const value = this.get(name);

@@ -12,7 +12,7 @@ export function missingMailSettings(config: MailSettings): string[] {
 export async function sendEmail(
   config: MailSettings,
   to: string,
-  { subject, text, html, unsubscribeUrl }: Message,
+  { subject, text, html, picture, unsubscribeUrl }: Message,
 ): Promise<void> {
   const { SMTP_URL: url, MAIL_FROM: from } = config;
   if (url === undefined || from === undefined) {
@@ -39,7 +39,12 @@ export async function sendEmail(
     // As an object, because text that looks like a list of addresses would be read as one.
     const address = { name: "", address: to };
     const signal = AbortSignal.timeout(limits.deliveryMsMax);
-    await transport.sendMail({ from, to: address, subject, text, html, headers, signal });
+    const attachments =
+      picture === undefined
+        ? []
+        : [{ cid: picture.cid, filename: `${picture.cid}.png`, content: picture.png }];
+    const mail = { from, to: address, subject, text, html, attachments, headers };
+    await transport.sendMail({ ...mail, signal });
   } catch (error) {
     throw new NotDelivered(problemOf(error), { cause: error });
   } finally {

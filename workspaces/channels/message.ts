@@ -3,6 +3,8 @@ export interface Message {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** A PNG that `html` names by `cid:`. */
+  readonly picture?: { readonly cid: string; readonly png: Buffer };
   /** A POST there ends these messages (RFC 8058); only in e-mail. */
   readonly unsubscribeUrl?: string;
 }

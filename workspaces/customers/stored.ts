@@ -56,6 +56,31 @@ export async function accountsCalled(
   return rows.map(({ account }) => account);
 }
 
+/** The same of many texts, each with the accounts it finds. */
+export async function accountsCalledAny(
+  { postgres, hashAccount }: Pick<CustomerReader, "postgres" | "hashAccount">,
+  of: CustomerScope,
+  texts: readonly string[],
+): Promise<{ readonly account: string; readonly name: string }[]> {
+  const byId = new Map(texts.map((text) => [idHash(hashAccount, of, text), text]));
+  const byEmail = new Map(texts.map((text) => [emailHash(hashAccount, of, text), text]));
+  const rows = await postgres.query<{ account: string; hash: string; kind: "id" | "email" }>(
+    `SELECT account, id_hash AS hash, 'id' AS kind FROM customers
+     WHERE workspace = $1 AND id_hash = ANY($2::text[])
+     UNION ALL SELECT account, email_hash, 'email' FROM customers
+     WHERE workspace = $1 AND email_hash = ANY($3::text[])
+     LIMIT ${foundOfManyMax}`,
+    [of.workspace, [...byId.keys()], [...byEmail.keys()]],
+  );
+  return rows.flatMap(({ account, hash, kind }) => {
+    const name = (kind === "id" ? byId : byEmail).get(hash);
+    return name === undefined ? [] : [{ account, name }];
+  });
+}
+
+/** More than a list may have. */
+const foundOfManyMax = 100_000;
+
 /** Durable when it resolves. A mark stays, so that nothing is kept of the account again. */
 export async function eraseCustomer(
   postgres: Postgres,

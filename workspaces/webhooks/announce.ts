@@ -37,9 +37,10 @@ export async function putIn(
   service: Needs,
   endpoints: readonly Endpoint[],
   deliveries: readonly NewDelivery[],
+  pendingMax?: number,
 ): Promise<void> {
   const now = new Date();
-  const crowded = await addDeliveries(service.postgres, deliveries, now);
+  const crowded = await addDeliveries(service.postgres, deliveries, now, pendingMax);
   for (const { id: endpoint, workspace, url } of endpoints) {
     if (!crowded.includes(endpoint)) continue;
     if (!(await disableEndpoint(service.postgres, endpoint, "too_many", now))) continue;

@@ -56,11 +56,12 @@ export function activeEndpoints(sql: Sql, workspaces: readonly string[]): Promis
   );
 }
 
-/** @returns those of its endpoints with too many waiting deliveries */
+/** @returns those of its endpoints that have more waiting than `pendingMax` */
 export async function addDeliveries(
   postgres: Postgres,
   deliveries: readonly NewDelivery[],
   now: Date,
+  pendingMax: number = limits.webhookPendingMax,
 ): Promise<string[]> {
   if (deliveries.length === 0) return [];
   const rows = deliveries.map((one) => ({
@@ -86,7 +87,7 @@ export async function addDeliveries(
       `SELECT e AS id FROM unnest($1::text[]) AS e WHERE EXISTS (
          SELECT 1 FROM webhook_deliveries WHERE endpoint = e AND state = 'pending'
          ORDER BY seq OFFSET $2 LIMIT 1)`,
-      [endpoints, limits.webhookPendingMax],
+      [endpoints, pendingMax],
     );
   });
   deliveryNews.announce();

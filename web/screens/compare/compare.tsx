@@ -27,8 +27,8 @@ type Comparison = MrrCompareAnswer["comparison"];
 export default function Compare() {
   const view = useView();
   const definition = view.get("definition") ?? usual;
-  const { provider } = view.filters;
-  const params = { ...view.clocks, at: view.get("of") ?? view.at, definition, provider };
+  const { provider, segment } = view.filters;
+  const params = { ...view.clocks, at: view.get("of") ?? view.at, definition, provider, segment };
   const { answer, error, isStale } = useAnswer(path, params);
   const list = usePages<Account>(path, { ...view.tenant, ...params }, answer);
   const comparison = answer?.comparison;

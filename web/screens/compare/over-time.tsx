@@ -22,7 +22,8 @@ export function OverTime(props: {
 }) {
   const { definition, label, at } = props;
   const view = useView();
-  const params = { ...view.clocks, at, interval: "month", provider: view.filters.provider };
+  const { provider, segment } = view.filters;
+  const params = { ...view.clocks, at, interval: "month", provider, segment };
   const theirs = useAnswer(path, { ...params, definition });
   const ours = useAnswer(path, params);
   const error = theirs.error ?? ours.error;

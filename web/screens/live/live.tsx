@@ -28,7 +28,7 @@ export default function Live() {
   const state = liveState.value;
   return (
     <>
-      <Bar title="Live feed" controls={{ filters: filterNames }}>
+      <Bar title="Live feed" controls={{ filters: filterNames, hasSegments: false }}>
         <button
           type="button"
           class="button"

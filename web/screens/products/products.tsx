@@ -229,7 +229,7 @@ export default function Products() {
   );
 }
 
-const nothing = { category: null, provider: null, country: null, currency: null };
+const nothing = { category: null, provider: null, country: null, currency: null, segment: null };
 
 function daysText(since: string, until: string): string {
   return rangeText({ from: since.slice(0, 10), to: dayAfter(until.slice(0, 10)) });

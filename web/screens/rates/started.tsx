@@ -44,17 +44,18 @@ interface StartedProps<Field extends string> {
   readonly chosenBy: "trials" | "failed";
 }
 
-/** Of the filters only the provider applies. */
+/** Of the filters only the provider and a segment apply. */
 export function useStartedParams() {
   const view = useView();
-  return { ...view.asked, provider: view.mrrFilters.provider, ...compareParams(view) };
+  const { provider, segment } = view.mrrFilters;
+  return { ...view.asked, provider, segment, ...compareParams(view) };
 }
 
 export function Started<Field extends string>(props: StartedProps<Field>) {
   const { heading, path, params, kinds, data, isStale, currency, chosenBy } = props;
   const view = useView();
   const noteOf = useAnnotations();
-  const { provider: _, ...others } = view.mrrFilters;
+  const { provider: _, segment: _segment, ...others } = view.mrrFilters;
   const { series, compare: then } = data;
   const shown = kinds.find(({ name }) => name === view.get(chosenBy)) ?? kinds[0];
   const table = { heading, kinds, currency };

@@ -131,6 +131,7 @@ function Preview({ path, frequency }: { readonly path: string; readonly frequenc
   return (
     <section class="settings-section" aria-label="Preview">
       <h2>{answer.data.subject}</h2>
+      <img class="digest-picture" src={answer.data.picture} alt="MRR day by day" />
       <pre class="digest-preview">{answer.data.text}</pre>
     </section>
   );

@@ -34,9 +34,9 @@ export default function Why() {
   const moments = { from_known_at: from, to_known_at: view.knownAt };
   // The moment both readings are of: the end of the day before the first one, unless chosen.
   const at = view.get("of") ?? from;
-  const { provider } = view.filters;
+  const { provider, segment } = view.filters;
   const order = orderIn(view, sorts);
-  const params = { ...moments, at, provider, sort: order.sort };
+  const params = { ...moments, at, provider, segment, sort: order.sort };
   const { answer, error, isStale } = useAnswer(path, { ...params, known_at: null });
   const list = usePages<Change>(path, { ...view.tenant, ...params }, answer);
   const readings = answer?.readings;

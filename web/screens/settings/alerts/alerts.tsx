@@ -19,13 +19,14 @@ import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useList, useManagePath, useMayManage } from "../manage.js";
-import { NewAlert } from "./new-alert.js";
+import { AlertForm } from "./alert-form.js";
 
 export function Alerts() {
   const path = useManagePath();
   const isManager = useMayManage();
   const asked = useView().get("figure");
-  const [isNew, setNew] = useState(asked !== null);
+  /** What the form is of: an alert that is there, or a new one. */
+  const [written, write] = useState<AlertView | "new" | null>(asked === null ? null : "new");
   const alerts = useList<AlertView>(`${path}/alerts`);
   const firings = useList<AlertFiringView>(`${path}/alerts/firings`);
   const members = useList<Member>(`${path}/members`);
@@ -43,28 +44,38 @@ export function Alerts() {
           A message when a figure, events or a comparison become what you say. Each links to the
           screen that explains it.
         </p>
-        {isManager && !isNew ? (
-          <button type="button" class="button primary" onClick={() => setNew(true)}>
+        {isManager && written !== "new" ? (
+          <button type="button" class="button primary" onClick={() => write("new")}>
             New alert
           </button>
         ) : null}
       </div>
       {error === null ? null : <Failure error={error} />}
-      {isManager && isNew ? (
-        <section class="settings-section" aria-label="New alert">
-          <h2>New alert</h2>
-          <NewAlert chatHost={host} onMade={() => setNew(false)} />
-        </section>
+      {isManager && written !== null ? (
+        <Written
+          key={written === "new" ? "new" : written.id}
+          chatHost={host}
+          of={written}
+          write={write}
+        />
       ) : null}
       {alerts.isLoading ? <SkeletonTable rows={3} columns={5} /> : null}
-      {!alerts.isLoading && alerts.rows.length === 0 && alerts.error === null && !isNew ? (
+      {!alerts.isLoading &&
+      alerts.rows.length === 0 &&
+      alerts.error === null &&
+      written === null ? (
         <Empty title="No alerts yet">
           Each is tested on the last 90 days before it is saved, so that it is neither loud nor
           silent.
         </Empty>
       ) : null}
       {alerts.rows.length === 0 ? null : (
-        <List of={alerts.rows} path={`${path}/alerts`} nameOf={nameOf} isManager={isManager} />
+        <List
+          of={alerts.rows}
+          path={`${path}/alerts`}
+          nameOf={nameOf}
+          edit={isManager ? write : null}
+        />
       )}
       <More of={alerts.rest} />
       {firings.rows.length === 0 ? null : <Firings of={firings.rows} nameOf={nameOf} />}
@@ -74,15 +85,35 @@ export function Alerts() {
   );
 }
 
+function Written(props: {
+  readonly chatHost: string | null;
+  readonly of: AlertView | "new";
+  readonly write: (next: null) => void;
+}) {
+  const { of, chatHost } = props;
+  const title = of === "new" ? "New alert" : `Edit “${of.title}”`;
+  return (
+    <section class="settings-section" aria-label={of === "new" ? title : "Edit an alert"}>
+      <h2>{title}</h2>
+      <AlertForm
+        chatHost={chatHost}
+        of={of === "new" ? null : of}
+        onDone={() => props.write(null)}
+      />
+    </section>
+  );
+}
+
 type NameOf = (channel: AlertChannel) => string;
 
 function List(props: {
   readonly of: readonly AlertView[];
   readonly path: string;
   readonly nameOf: NameOf;
-  readonly isManager: boolean;
+  /** Null: the reader may not. */
+  readonly edit: ((alert: AlertView) => void) | null;
 }) {
-  const { path, nameOf } = props;
+  const { path, nameOf, edit } = props;
   const action = useAction();
   return (
     <>
@@ -120,9 +151,13 @@ function List(props: {
             key: "changes",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
-            cell: ({ id, title, paused }) =>
-              props.isManager ? (
+            cell: (row) => {
+              const { id, title, paused } = row;
+              return edit === null ? null : (
                 <span class="row-form">
+                  <button type="button" class="button" onClick={() => edit(row)}>
+                    Edit<span class="unseen"> {title}</span>
+                  </button>
                   <button
                     type="button"
                     class="button"
@@ -145,7 +180,8 @@ function List(props: {
                     Its firings go with it, and messages that are not sent yet.
                   </Confirm>
                 </span>
-              ) : null,
+              );
+            },
           },
         ]}
       />

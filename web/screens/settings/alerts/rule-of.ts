@@ -1,6 +1,10 @@
 /** The fields of the form as the rule they mean; null while something is missing. Pure. */
-import type { AlertCondition, AlertFigure, AlertRule } from "../../../../schemas/http/alerts.js";
-import type { Filters } from "../../../state/view.js";
+import type {
+  AlertCondition,
+  AlertFigure,
+  AlertRule,
+  FigureRule,
+} from "../../../../schemas/http/alerts.js";
 
 export const figureNames = {
   mrr: "MRR",
@@ -61,6 +65,22 @@ export const firstFields: Fields = {
   integration: "",
 };
 
+/** The same the other way round: what the form of an alert begins with. */
+export function fieldsOf(rule: AlertRule): Fields {
+  if (rule.on !== "figure") {
+    const integration = "integration" in rule ? (rule.integration ?? "") : "";
+    const of = { ...firstFields, on: rule.on, integration };
+    if (rule.on === "silence") return { ...of, hours: String(rule.hours) };
+    return { ...of, count: String(rule.above) };
+  }
+  const { figure, interval, condition } = rule;
+  const of = { ...firstFields, on: figure, interval, is: condition.is };
+  if (condition.is === "unusual") return { ...of, deviations: String(condition.deviations) };
+  if (condition.is !== "change") return { ...of, value: String(condition.value) };
+  const { way, unit, by, over } = condition;
+  return { ...of, way, unit, value: String(by), over: String(over) };
+}
+
 /** Weeks of the same day, or weeks or months before, that say what is usual. */
 const periods = 8;
 
@@ -68,7 +88,9 @@ export function isFigure(on: Fields["on"]): on is AlertFigure {
   return Object.hasOwn(figureNames, on);
 }
 
-export function ruleOf(fields: Fields, filters: Filters): AlertRule | null {
+type PartOf = NonNullable<FigureRule["filters"]>;
+
+export function ruleOf(fields: Fields, filters: PartOf): AlertRule | null {
   const { on } = fields;
   const integration = fields.integration === "" ? {} : { integration: fields.integration };
   const count = numberOf(fields.count);

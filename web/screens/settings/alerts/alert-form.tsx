@@ -5,6 +5,7 @@ import type {
   AlertFigure,
   AlertRule,
   AlertTest,
+  AlertView,
   QuietHours,
 } from "../../../../schemas/http/alerts.js";
 import { CallError, call } from "../../../api/client.js";
@@ -20,6 +21,7 @@ import { useList, useManagePath } from "../manage.js";
 import {
   type Fields,
   conditionNames,
+  fieldsOf,
   figureNames,
   firstFields,
   intervalNames,
@@ -34,18 +36,29 @@ const others = {
   differences: "Payments that differ from the provider's list",
 } as const;
 
-export function NewAlert(props: { readonly chatHost: string | null; readonly onMade: () => void }) {
+export function AlertForm(props: {
+  readonly chatHost: string | null;
+  /** One that is there; null: a new one. */
+  readonly of: AlertView | null;
+  readonly onDone: () => void;
+}) {
+  const { of } = props;
   const view = useView();
   const path = useManagePath();
   const action = useAction();
   const asked = view.get("figure");
   const on = figureNamed(asked) ?? firstFields.on;
-  const [fields, setFields] = useState<Fields>({ ...firstFields, on });
+  const [fields, setFields] = useState<Fields>(
+    of === null ? { ...firstFields, on } : fieldsOf(of.rule),
+  );
   const [isPart, setPart] = useState(true);
   const set = (change: Partial<Fields>): void => setFields({ ...fields, ...change });
-  const filters = view.mrrFilters;
-  const filterText = Object.entries(filters).map(([name, value]) => `${name} ${value}`);
+  const filters = of?.rule.on === "figure" ? (of.rule.filters ?? {}) : view.mrrFilters;
+  const filterText = Object.entries(filters).map(([name, value]) =>
+    name === "segment" ? "the segment" : `${name} ${value}`,
+  );
   const rule = ruleOf(fields, isPart ? filters : {});
+  const [ruleBefore] = useState(JSON.stringify(rule));
   return (
     <form
       class="stack"
@@ -53,9 +66,15 @@ export function NewAlert(props: { readonly chatHost: string | null; readonly onM
         event.preventDefault();
         const { currentTarget: form } = event;
         action.run(async () => {
-          const body = { rule, channels: channelsOf(form), quiet: quietOf(form) };
-          await call("POST", `${path}/alerts`, { body });
-          props.onMade();
+          const body = { channels: channelsOf(form), quiet: quietOf(form) };
+          // The same rule is not watched anew, so that what fired does not fire again.
+          const isOther = JSON.stringify(rule) !== ruleBefore;
+          if (of === null) await call("POST", `${path}/alerts`, { body: { rule, ...body } });
+          else {
+            const change = isOther ? { rule, ...body } : body;
+            await call("PATCH", `${path}/alerts/${of.id}`, { body: change });
+          }
+          props.onDone();
         });
       }}
     >
@@ -84,11 +103,14 @@ export function NewAlert(props: { readonly chatHost: string | null; readonly onM
         </label>
       ) : null}
       <Tested rule={rule} path={`${path}/alerts/test`} />
-      <Receivers chatHost={props.chatHost} path={`${path}/members`} />
-      <Quiet />
+      <Receivers chatHost={props.chatHost} path={`${path}/members`} of={of?.channels ?? null} />
+      <Quiet of={of?.quiet ?? null} />
       <p>
         <button type="submit" class="button primary" disabled={rule === null || action.isBusy}>
           Save the alert
+        </button>{" "}
+        <button type="button" class="button" onClick={props.onDone}>
+          Cancel
         </button>
       </p>
     </form>
@@ -244,22 +266,34 @@ function Tested({ rule, path }: { readonly rule: AlertRule | null; readonly path
 
 const shownMax = 5;
 
-function Receivers(props: { readonly chatHost: string | null; readonly path: string }) {
+function Receivers(props: {
+  readonly chatHost: string | null;
+  readonly path: string;
+  /** Null: nobody was chosen yet. */
+  readonly of: readonly AlertChannel[] | null;
+}) {
   const list = useList<Member>(props.path);
   const now = session.value;
   const ownId = now.is === "in" ? now.session.user.id : "";
+  const { of } = props;
+  const isChosen = (member: string): boolean =>
+    of === null
+      ? member === ownId
+      : of.some((channel) => channel.by === "email" && channel.member === member);
+  const hasChat = of?.some(({ by }) => by === "chat") ?? true;
   const reachable = list.rows.filter(({ email }) => email !== null);
   return (
     <fieldset>
       <legend>Send it to</legend>
       {props.chatHost === null ? null : (
         <label class="check">
-          <input type="checkbox" name="chat" defaultChecked /> the chat channel ({props.chatHost})
+          <input type="checkbox" name="chat" defaultChecked={hasChat} /> the chat channel (
+          {props.chatHost})
         </label>
       )}
       {reachable.map(({ id, name, email }) => (
         <label class="check" key={id}>
-          <input type="checkbox" name="member" value={id} defaultChecked={id === ownId} />
+          <input type="checkbox" name="member" value={id} defaultChecked={isChosen(id)} />
           {name}
           <span class="soft">{email}</span>
         </label>
@@ -271,8 +305,8 @@ function Receivers(props: { readonly chatHost: string | null; readonly path: str
   );
 }
 
-function Quiet() {
-  const [isQuiet, setQuiet] = useState(false);
+function Quiet({ of }: { readonly of: QuietHours }) {
+  const [isQuiet, setQuiet] = useState(of !== null);
   return (
     <>
       <label class="check">
@@ -288,12 +322,12 @@ function Quiet() {
           <label>
             From
             <br />
-            <input type="time" name="quiet-from" defaultValue="22:00" required />
+            <input type="time" name="quiet-from" defaultValue={of?.from ?? "22:00"} required />
           </label>
           <label>
             To
             <br />
-            <input type="time" name="quiet-to" defaultValue="07:00" required />
+            <input type="time" name="quiet-to" defaultValue={of?.to ?? "07:00"} required />
           </label>
           <label>
             Time zone
@@ -301,7 +335,7 @@ function Quiet() {
             <input
               type="text"
               name="quiet-zone"
-              defaultValue={new Intl.DateTimeFormat().resolvedOptions().timeZone}
+              defaultValue={of?.time_zone ?? new Intl.DateTimeFormat().resolvedOptions().timeZone}
               required
             />
           </label>
