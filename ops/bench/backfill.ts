@@ -6,14 +6,15 @@ import assert from "node:assert";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { textOf } from "../../providers/fields.js";
 import { backfill as backfillShape } from "../../schemas/http/manage.js";
-import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/stripe-money.js";
 import type { JsonObject } from "../payloads/stripe.js";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
-import { connectionsMax, openSocket, Run } from "./latency-run.js";
+import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
+import { StripeSales } from "./stripe-sales.js";
 import { nodeCommand, type RunningService, withService } from "./service.js";
 import { createTenant, manage, type Tenant } from "./tenant.js";
 
@@ -39,7 +40,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
         async (service) => {
           const tenant = await createTenant(service, apiKey);
           const other = await createTenant(service);
-          const pool = new ConnectionPool(service.base, connectionsMax);
+          const pool = new ConnectionPool(service.base);
           const socket = await openSocket(service.base, other);
           const sides = { webhooks: pool, readers: pool, tenant: other };
           const run = new Run(sides, othersPerSecond, "other");
@@ -102,12 +103,17 @@ async function readHistory(service: RunningService, { integrationPath }: Tenant,
 /** Lists as Stripe's API has them: newest first, a page after the id that is given. */
 async function serveHistory(payments: number, from: number, to: number) {
   let calls = 0;
-  const lists: Readonly<Record<string, (index: number) => JsonObject>> = {
-    "/v1/charges": (index) => chargeOf(index, atOf(index)),
-    "/v1/invoices": (index) => invoiceOf(index, atOf(index)),
-    "/v1/invoice_payments": (index) => linkOf(index, atOf(index)),
+  const sales = new StripeSales("history");
+  const lists: Readonly<Record<string, JsonObject[]>> = {
+    "/v1/charges": [],
+    "/v1/invoices": [],
+    "/v1/invoice_payments": [],
   };
-  const atOf = (index: number): number => from + Math.floor(((to - from) * index) / payments);
+  for (let index = 0; index < payments; index += 1) {
+    for (const { object } of sales.next(from + Math.floor(((to - from) * index) / payments))) {
+      lists[`/v1/${textOf(object.object)}s`]?.push(withFee(object));
+    }
+  }
   const server = createServer((request, response) => {
     calls += 1;
     const { pathname, searchParams } = new URL(request.url ?? "", "http://stripe.bench");
@@ -115,15 +121,12 @@ async function serveHistory(payments: number, from: number, to: number) {
       response.writeHead(404).end("{}");
       return;
     }
-    const make = lists[pathname];
+    const objects = lists[pathname] ?? [];
     const after = searchParams.get("starting_after");
-    const last = after === null ? payments : Number(after.split("_").at(-1));
+    const last = after === null ? objects.length : Number(after.split("_").at(-1));
     const first = Math.max(0, last - pageObjects);
-    const data =
-      make === undefined
-        ? []
-        : Array.from({ length: last - first }, (_, index) => make(last - 1 - index));
-    const page = { object: "list", data, has_more: make !== undefined && first > 0 };
+    const data = objects.slice(first, last).reverse();
+    const page = { object: "list", data, has_more: first > 0 };
     response.setHeader("content-type", "application/json").end(JSON.stringify(page));
   });
   server.listen(0, "127.0.0.1");
@@ -137,63 +140,21 @@ async function serveHistory(payments: number, from: number, to: number) {
   };
 }
 
-const customers = 1_000;
-const product = "prod_bench";
 const feeMinor = 30;
 
-/** With its fee, as the list has it when asked to expand it. */
-function chargeOf(index: number, at: number): JsonObject {
-  const charge = chargeObject({
-    id: `ch_${index}`,
-    paymentIntent: `pi_${index}`,
-    customer: customerOf(index),
-    amount: amountOf(index),
-    currency: "eur",
-    country: "DE",
-    createdAt: at,
-    version: "2025-09-30.clover",
-  });
-  const amount = Number(amountOf(index));
+/** A charge has its fee, as the list has it when asked to expand it. */
+function withFee(object: JsonObject): JsonObject {
+  if (object.object !== "charge") return object;
+  const amount = Number(object.amount);
   const fee = {
-    id: `txn_${index}`,
+    id: `txn_${textOf(object.id)}`,
     object: "balance_transaction",
     amount,
-    currency: "eur",
+    currency: object.currency ?? null,
     exchange_rate: null,
     fee: feeMinor,
     fee_details: [],
     net: amount - feeMinor,
   };
-  return { ...charge, balance_transaction: fee };
-}
-
-function invoiceOf(index: number, at: number): JsonObject {
-  return invoiceObject({
-    id: `in_${index}`,
-    customer: customerOf(index),
-    currency: "eur",
-    createdAt: at,
-    paidAt: at,
-    lines: [{ id: `il_${index}`, product, price: "price_bench", amount: amountOf(index) }],
-    version: "2025-09-30.clover",
-  });
-}
-
-function linkOf(index: number, at: number): JsonObject {
-  return invoicePaymentObject({
-    id: `inpay_${index}`,
-    invoice: `in_${index}`,
-    payment: `pi_${index}`,
-    amount: amountOf(index),
-    currency: "eur",
-    paidAt: at,
-  });
-}
-
-function customerOf(index: number): string {
-  return `cus_${index % customers}`;
-}
-
-function amountOf(index: number): bigint {
-  return 900n + BigInt(index % 90);
+  return { ...object, balance_transaction: fee };
 }

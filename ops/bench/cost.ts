@@ -6,7 +6,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
-import { connectionsMax, openSocket, Run } from "./latency-run.js";
+import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
@@ -27,7 +27,7 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
   return withFolder((folder) =>
     withService(folder, nodeCommand(profileFolder), async (service) => {
       const tenant = await createTenant(service);
-      const pool = new ConnectionPool(service.base, connectionsMax);
+      const pool = new ConnectionPool(service.base);
       const sides = { webhooks: pool, readers: pool, tenant };
       const socket = await openSocket(service.base, tenant);
       const usedMs = async (during: () => Promise<unknown>): Promise<number> => {

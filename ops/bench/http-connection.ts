@@ -86,15 +86,15 @@ export class HttpConnection {
   }
 }
 
+/** Calls under way; with more the service has stood still for seconds. */
+const connectionsMax = 4_000;
+
 /** Connections for calls that overlap: as many as are in flight, up to a maximum. */
 export class ConnectionPool {
   readonly #idle: HttpConnection[] = [];
   readonly #all: HttpConnection[] = [];
 
-  constructor(
-    private readonly base: URL,
-    private readonly connectionsMax: number,
-  ) {}
+  constructor(private readonly base: URL) {}
 
   /** @throws when as many calls as there may be connections are under way */
   async send(request: Buffer): Promise<Answer> {
@@ -111,8 +111,8 @@ export class ConnectionPool {
   }
 
   async #open(): Promise<HttpConnection> {
-    if (this.#all.filter(({ isOpen }) => isOpen).length >= this.connectionsMax) {
-      throw new Error(`more than ${this.connectionsMax} calls under way: it does not keep up`);
+    if (this.#all.filter(({ isOpen }) => isOpen).length >= connectionsMax) {
+      throw new Error(`more than ${connectionsMax} calls under way: it does not keep up`);
     }
     const connection = await HttpConnection.open(this.base);
     this.#all.push(connection);

@@ -9,8 +9,6 @@ import { sendEvenly } from "./load.js";
 import { type SaleEvent, StripeSales } from "./stripe-sales.js";
 import { type Tenant, settled, webhookRequest } from "./tenant.js";
 
-/** Calls under way; with more the service has stood still for seconds. */
-export const connectionsMax = 4_000;
 /** From the end of booking until the last message is here. */
 const lastMessageMs = 2_000;
 
@@ -51,14 +49,13 @@ export interface Durations {
 export class Run {
   readonly #sales: StripeSales;
   readonly #queue: SaleEvent[];
-  readonly #answered: number[] = [];
+  readonly #answered: Promise<number>[] = [];
   /** Payments to look for in the list, and how long that took. */
   readonly #probed = new Set<string>();
   readonly #readable: Promise<number>[] = [];
   #probing = 0;
   /** When the charge of each payment was answered, on the clock of `performance`. */
   readonly #charged = new Map<string, number>();
-  #failure: unknown = null;
   #payments = 0;
 
   constructor(
@@ -73,7 +70,19 @@ export class Run {
 
   async send(seconds: number): Promise<void> {
     await sendEvenly(this.perSecond, this.perSecond * seconds, () => {
-      this.#sendOne().catch((error: unknown) => (this.#failure ??= error));
+      const answer = this.#sendOne();
+      // It is looked at when all were sent.
+      answer.catch(() => undefined);
+      this.#answered.push(answer);
+    });
+  }
+
+  /** ms from sending each to its 2xx. @throws what went wrong while sending */
+  async answered(): Promise<readonly number[]> {
+    const ended = await Promise.allSettled(this.#answered);
+    return ended.map((one) => {
+      if (one.status === "rejected") throw one.reason;
+      return one.value;
     });
   }
 
@@ -86,25 +95,26 @@ export class Run {
     await settled({ base }, this.sides.tenant);
     await pause(lastMessageMs);
     const readable = await Promise.all(this.#readable);
-    if (this.#failure !== null) throw this.#failure;
+    const answered = await this.answered();
     // A message may be here before the answer to its webhook has been read.
     const since = (from: number, to = Number.POSITIVE_INFINITY) => Math.max(0, to - from);
     return {
-      answered: this.#answered,
+      answered,
       reported: [...this.#charged].map(([id, at]) => since(at, arrivals.get(id))),
       readable,
     };
   }
 
-  async #sendOne(): Promise<void> {
+  /** ms until its 2xx. */
+  async #sendOne(): Promise<number> {
     const event = this.#queue.shift() ?? this.#nextSale();
     const sentAt = performance.now();
     const request = webhookRequest(this.sides.tenant.webhookPath, event.body);
     const { status, body } = await this.sides.webhooks.send(request);
     if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
     const answeredAt = performance.now();
-    this.#answered.push(answeredAt - sentAt);
-    if (event.payment === null || event.type !== "charge.succeeded") return;
+    const tookMs = answeredAt - sentAt;
+    if (event.payment === null || event.type !== "charge.succeeded") return tookMs;
     const id = transactionId(this.sides.tenant.workspace, "live", "stripe", event.payment);
     this.#charged.set(id, answeredAt);
     if (this.#probed.has(event.payment) && this.#probing < (this.options.probes ?? probesMax)) {
@@ -112,6 +122,7 @@ export class Run {
       const ended = () => void (this.#probing -= 1);
       this.#readable.push(this.#probe(id, answeredAt).finally(ended));
     }
+    return tookMs;
   }
 
   get #paymentsPerProbe(): number {

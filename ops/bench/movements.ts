@@ -11,9 +11,10 @@ import { readConfig } from "../../config.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { merged } from "./fill.js";
 import { type Figure, median, spread } from "./figures.js";
-import { HttpConnection, requestBytes } from "./http-connection.js";
+import { HttpConnection } from "./http-connection.js";
 import type { Options } from "./options.js";
 import { report, withChild, withFolder } from "./processes.js";
+import { timesOf } from "./queries.js";
 import { nodeCommand, runCommand, withService } from "./service.js";
 import { createTenant } from "./tenant.js";
 
@@ -21,7 +22,6 @@ const changesPerAccount = 5;
 const dayMs = 24 * 60 * 60 * 1000;
 const yearsMs = 2 * 365 * dayMs;
 const insertRows = 1_000_000;
-const calls = 20;
 
 export function movements({ rows }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
@@ -54,14 +54,7 @@ export function movements({ rows }: Options): Promise<Figure[]> {
         ["/v1/metrics/mrr", null],
         [`/v1/metrics/mrr?known_at=${weekAgo}`, 40],
       ] as const) {
-        const request = requestBytes("GET", question, { Authorization: tenant.authorization });
-        const valuesMs: number[] = [];
-        for (let call = 0; call < calls; call += 1) {
-          const startedAt = performance.now();
-          const { status, body } = await connection.send(request);
-          if (status !== 200) throw new Error(`${question}: ${status} ${body.toString()}`);
-          valuesMs.push(performance.now() - startedAt);
-        }
+        const { valuesMs } = await timesOf(connection, question, tenant);
         console.log(`  ${question.slice(0, 38).padEnd(38)}  ${spread(valuesMs)}`);
         figures.push({
           name: `GET ${question.slice(0, 38)}, ${name}`,

@@ -1,11 +1,8 @@
 /** Sales at an even pace through the webhook endpoint. */
 import { ConnectionPool } from "./http-connection.js";
-import { sendEvenly } from "./load.js";
+import { Run } from "./latency-run.js";
 import type { RunningService } from "./service.js";
-import { StripeSales } from "./stripe-sales.js";
-import { createTenant, settled, type Tenant, webhookRequest } from "./tenant.js";
-
-const connectionsMax = 256;
+import { createTenant, settled, type Tenant } from "./tenant.js";
 
 /** Enough that every SKU has a product in the catalogue. */
 const firstSales = 200;
@@ -25,32 +22,16 @@ export async function tenantWithSales(service: RunningService): Promise<Tenant> 
  * @throws when one is not, or answers do not keep up
  */
 export async function sendSales(
-  service: Pick<RunningService, "base">,
+  { base }: Pick<RunningService, "base">,
   tenant: Tenant,
   perSecond: number,
   count: number,
   name = "sales",
-): Promise<number[]> {
-  const sales = new StripeSales(name);
-  const queue = sales.products(Date.now());
-  const pool = new ConnectionPool(service.base, connectionsMax);
-  const call = async (request: Buffer): Promise<number> => {
-    const sentAt = performance.now();
-    const { status } = await pool.send(request);
-    if (status !== 200) throw new Error(`refused: ${status}`);
-    return performance.now() - sentAt;
-  };
-  const calls: Promise<number>[] = [];
-  await sendEvenly(perSecond, count, () => {
-    if (queue.length === 0) queue.push(...sales.next(Date.now()));
-    const event = queue.shift();
-    if (event === undefined) throw new Error("a sale is reported by several events");
-    calls.push(call(webhookRequest(tenant.webhookPath, event.body)));
-  });
-  const ended = await Promise.allSettled(calls);
+): Promise<readonly number[]> {
+  const pool = new ConnectionPool(base);
+  const run = new Run({ webhooks: pool, readers: pool, tenant }, perSecond, name, { probes: 0 });
+  await run.send(count / perSecond);
+  const answered = await run.answered();
   pool.close();
-  return ended.map((one) => {
-    if (one.status === "rejected") throw one.reason;
-    return one.value;
-  });
+  return answered;
 }

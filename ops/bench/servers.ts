@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { withInstallation } from "./installation.js";
-import { type Durations, connectionsMax, openSocket, Run } from "./latency-run.js";
+import { type Durations, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { processorSeconds } from "./processor-time.js";
 import { createTenant } from "./tenant.js";
@@ -24,8 +24,8 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
   return withInstallation(profileFolder, async (installation) => {
     const { ingest, api, adminToken } = installation;
     const tenant = await createTenant({ base: api, adminToken });
-    const webhooks = new ConnectionPool(ingest, connectionsMax);
-    const readers = new ConnectionPool(api, connectionsMax);
+    const webhooks = new ConnectionPool(ingest);
+    const readers = new ConnectionPool(api);
     const sides = { webhooks, readers, tenant };
     const socket = await openSocket(api, tenant);
     const measure = async (run: Run, forSeconds: number): Promise<Durations> => {

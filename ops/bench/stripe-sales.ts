@@ -15,6 +15,8 @@ import { chargeObject, invoiceObject, invoicePaymentObject } from "../payloads/s
 
 export interface SaleEvent {
   readonly body: Buffer;
+  /** What it reports. */
+  readonly object: JsonObject;
   /** pi_…; null for events that report nothing of a payment. */
   readonly payment: string | null;
   readonly type: string;
@@ -131,7 +133,7 @@ export class StripeSales {
   #event(type: string, atMs: number, object: JsonObject, payment: string | null): SaleEvent {
     const id = `evt_${this.name}_${this.#events++}`;
     const event = stripeEvent({ id, type, at: atMs, object, version });
-    return { body: eventBody(event), payment, type };
+    return { body: eventBody(event), object, payment, type };
   }
 }
 

@@ -1,32 +1,11 @@
-/** Delivers events as their providers do: signed, over HTTP, again while the endpoint says 503. */
+/** Delivers an event as its providers do: signed, over HTTP, again while the endpoint says 503. */
 import { setTimeout as pause } from "node:timers/promises";
 import { signed } from "./integrations.js";
 import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
-/** Calls under way at once. */
-const sendersMax = 32;
 const attemptsMax = 8;
 const pauseMs = 250;
-
-/** As fast as the endpoint takes them, nearly in this order. @throws when one is refused */
-export async function deliverAll(
-  merchant: Merchant,
-  deliveries: readonly Reported[],
-  options: { readonly signal?: AbortSignal; readonly onTaken?: (count: number) => void } = {},
-): Promise<void> {
-  let next = 0;
-  let taken = 0;
-  const send = async (): Promise<void> => {
-    for (let reported = deliveries[next]; reported !== undefined; reported = deliveries[next]) {
-      next += 1;
-      await deliver(merchant, reported, options.signal);
-      taken += 1;
-      options.onTaken?.(taken);
-    }
-  };
-  await Promise.all(Array.from({ length: sendersMax }, send));
-}
 
 /** @throws when it is refused, or the service stays unavailable */
 export async function deliver(

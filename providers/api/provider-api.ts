@@ -46,6 +46,9 @@ const usualPatience: Patience = {
   halfOpenAfterMs: 15_000,
 };
 
+/** A pause is no longer than so many calls take of an API that takes hundreds a second. */
+const pauseCalls = 50;
+
 export function openProviderApis(
   config: Config,
   options: { readonly metrics?: Pick<Metrics, "questions">; readonly patience?: Patience } = {},
@@ -70,7 +73,9 @@ export function openProviderApis(
     const requestsPerSecond = config.PROVIDER_CALLS_PER_SECOND ?? api.requestsPerSecond;
     const pace = addressPaces.get(token) ?? new Pace({ requestsPerSecond });
     if (api.limitsAddress === true) addressPaces.set(token, pace);
-    const line = new ApiLine(api, credentials, apiUrl(config, token), patience, pace);
+    const pauseMs = Math.min(patience.pauseMs, (pauseCalls * 1_000) / requestsPerSecond);
+    const calmly = { ...patience, pauseMs };
+    const line = new ApiLine(api, credentials, apiUrl(config, token), calmly, pace);
     lines.set(id, line);
     return line;
   }

@@ -76,6 +76,11 @@ describe("Migrations", () => {
   it("should apply what is new, in order, and all or nothing", async () => {
     await placeDatabase(folder);
     const postgres = await openPglite(join(folder, "postgres"));
+    // As it was before a first start.
+    await postgres.transaction(async (sql) => {
+      await sql.query("DROP SCHEMA public CASCADE");
+      await sql.query("CREATE SCHEMA public");
+    });
     const migrations = join(folder);
     const file = (name: string, sql: string) => writeFile(join(migrations, name), sql);
     await file(

@@ -1,4 +1,5 @@
 /** Booking by hand, for tests that begin with facts. */
+import { randomUUID } from "node:crypto";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
 import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
@@ -7,7 +8,38 @@ import { Bookkeeper, type BookingService } from "../../processors/book/bookkeepe
 import type { Fact } from "../../schemas/records/records.js";
 import { Fenced, type State } from "../../stores/state/state.js";
 import { recordsOf } from "./facts.js";
-import { testLogger } from "./stores.js";
+import { openTestClickHouse, openTestLog, testLogger } from "./stores.js";
+
+interface SuiteBooking {
+  readonly clickhouse: ClickHouse;
+  readonly log: LmdbLog;
+  readonly booking: Booking;
+  /** Of the test that runs. */
+  readonly workspace: string;
+  /** By a process that knows nothing but its stores. */
+  book(...facts: Fact[]): Promise<void>;
+  /** Of a statement about `{workspace:String}`. */
+  rows<Row extends object>(sql: string): Promise<Row[]>;
+}
+
+/** Of the suite in which it is called, over a log of its own: opened before its tests. */
+export function suiteBooking(name: string): SuiteBooking {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- whole before anything reads it
+  const suite = {} as SuiteBooking;
+  before(async () => {
+    const clickhouse = await openTestClickHouse();
+    const log = openTestLog(name);
+    Object.assign(suite, {
+      clickhouse,
+      log,
+      booking: bookingOver(clickhouse, log),
+      book: (...facts: Fact[]) => bookingOver(clickhouse, log).book(facts),
+      rows: (sql: string) => clickhouse.rows(sql, { workspace: suite.workspace }),
+    });
+  });
+  beforeEach(() => void Object.assign(suite, { workspace: `ws_${randomUUID()}` }));
+  return suite;
+}
 
 /** By state: where the next facts lie on the topic. */
 const ends = new WeakMap<State, bigint>();

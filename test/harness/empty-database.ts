@@ -1,12 +1,14 @@
 /**
- * The embedded database as its first opening leaves it, which takes a processor some seconds: made
- * once in a run, and copied to where tests begin with it. First starts that do without are those of
- * main.test.ts and of the restore in backup.test.ts.
+ * The embedded database as a first start leaves it, with its tables, which takes a processor some
+ * seconds: made once in a run, and copied to where tests begin with it. First starts that do
+ * without are those of main.test.ts and of the restore in backup.test.ts.
  */
 import { constants, existsSync } from "node:fs";
 import { cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { openPglite } from "../../stores/postgres/pglite.js";
+import { createLogger } from "../../runtime/logger.js";
+import { migratePostgres } from "../../stores/migrations.js";
+import { openPostgres } from "../../stores/postgres/open.js";
 import { runFolder } from "./run.js";
 
 const kept = join(runFolder, "empty-database");
@@ -14,7 +16,9 @@ let isKept: Promise<void> | undefined;
 
 /** Called by mocha in the leader, before there are workers: no test's time is spent on it. */
 export async function mochaGlobalSetup(): Promise<void> {
-  const database = await openPglite(kept);
+  const logger = createLogger("silent");
+  const database = await openPostgres({ path: kept }, logger);
+  await migratePostgres(database, logger);
   await database.close();
 }
 

@@ -1,5 +1,6 @@
 /** Reading the App Store's history, from a real HTTP server that answers as Apple does. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -19,17 +20,11 @@ import type { Signed } from "../../providers/provider.js";
 import type { AppStore } from "../apis/app-store.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs, midnight } from "../harness/days.js";
-import {
-  type Endpoints,
-  expectError,
-  openEndpoints,
-  suiteEndpoints,
-} from "../harness/endpoints.js";
-import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
+import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
+import { backfilled, figuresOf } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 
 const apple = createApple();
-/** Of orders in which webhooks come. */
-const seeds = [1, 2];
 const weekMs = 7 * dayMs;
 /** Within the half year of which Apple lists notifications. */
 const from = midnight(176);
@@ -214,36 +209,36 @@ const early = (customer: Customer): void => {
   customer.buy(null, null, { purchasedAt: onDay(-3), ...before });
 };
 
-describe("A backfill of the App Store", function suite() {
+describe("A backfill of the App Store", function () {
   this.timeout(200_000);
-  const endpoints = suiteEndpoints();
   let store: AppStore;
   let calls: Signed[];
   let uploaded: string[];
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-  let payments: number;
-
-  before(async () => {
-    ({ appStore: store } = endpoints);
-    const stories = [...acts, early].map((act) => {
-      const customer = new Customer(store);
-      act(customer);
-      return customer.story;
-    });
-    store.customers.push(...stories.map(({ customer }) => customer));
-    uploaded = stories.map(({ id }) => id);
-    calls = stories.flatMap(({ notifications }) =>
-      notifications.map((one) => apple.sign(notificationBody(one), store.signer, Date.now())),
-    );
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, calls);
-    alone = await figuresOf(webhooks, moments);
-    payments = alone.transactions.length;
-    integration = (await connect(endpoints)).integration;
+  const suite = new HistorySuite({
+    provider: "apple",
+    from: dayText(0),
+    ids: () => uploaded,
+    api: ({ appStore }) => appStore,
+    credentials: ({ appStore }) => appStore.credentials,
+    prepare({ appStore }) {
+      store = appStore;
+      const stories = [...acts, early].map((act) => {
+        const customer = new Customer(store);
+        act(customer);
+        return customer.story;
+      });
+      store.customers.push(...stories.map(({ customer }) => customer));
+      uploaded = stories.map(({ id }) => id);
+      calls = stories.flatMap(({ notifications }) =>
+        notifications.map((one) => apple.sign(notificationBody(one), store.signer, Date.now())),
+      );
+    },
+    reported: () => calls,
+    sign: (call) => call,
+    figures: (of) => figuresOf(of, moments),
   });
+  const { endpoints } = suite;
   afterEach(() => {
-    store.misbehave = null;
     store.notifications.length = 0;
   });
   after(() => {
@@ -251,44 +246,39 @@ describe("A backfill of the App Store", function suite() {
   });
 
   it("should have something to compare with", () => {
-    expect(payments).to.be.above(80);
+    const { alone } = suite;
+    expect(alone.transactions.length).to.be.above(80);
     expect(alone.transactions.join("\n")).to.match(/refunded/i);
     expect(new Set(alone.mrr).size).to.be.above(3);
   });
 
   it("should read all of customers that are named, though the API fails now and then", async () => {
-    let asked = 0;
-    store.misbehave = (_request, response) => {
-      asked += 1;
-      if (asked % 4 !== 0) return false;
-      if (asked % 12 === 0) response.destroy();
-      else if (asked % 8 === 0) send(response, 500, {});
-      // Apple looks again: the customer is not passed over.
-      else if (asked % 20 === 0) send(response, 404, { errorCode: 4040006 });
-      // A moment, not a number of seconds.
-      else send(response, 429, {}, { "retry-after": `${Date.now() + 20}` });
-      return true;
-    };
     // One of another app, one that is none.
     const ids = [...uploaded, "999", "no-id"];
-    const done = await backfilled(endpoints, integration, dayText(0), ids);
-    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    const ways: ((response: ServerResponse) => void)[] = [
+      // A moment, not a number of seconds.
+      (response) => send(response, 429, {}, { "retry-after": `${Date.now() + 20}` }),
+      (response) => send(response, 500, {}),
+      (response) => void response.destroy(),
+      // Apple looks again: the customer is not passed over.
+      (response) => send(response, 404, { errorCode: 4040006 }),
+    ];
+    const done = await suite.readThroughFailures(4, { ids, ways });
     expect(done.counts).to.include({ notifications: 0, refunds: 3, subscriptions: 9 });
     const listed = done.comparison.map((month) => month.listed);
-    expect(listed.reduce((sum, { count }) => sum + count, 0)).to.equal(payments);
+    expect(listed.reduce((sum, { count }) => sum + count, 0)).to.equal(
+      suite.alone.transactions.length,
+    );
     expect(listed.reduce((sum, { refunded }) => sum + refunded, 0)).to.equal(3.5 + 7 + 7);
     expect(done.comparison.every(({ same }) => same)).to.equal(true);
     expect(done.missing.join()).to.include("lists no customers");
-    expect(await coverage(endpoints, integration)).to.match(/^none( api)+ none$/);
+    expect(await coverage(endpoints, suite.integration)).to.match(/^none( api)+ none$/);
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
-  });
+  suite.itComesToTheSame();
 
   it("should read the customers of a file by the command, and refuse a wrong file", async () => {
-    const other = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(other);
+    const { of: other, id } = await suite.fresh();
     const folder = mkdtempSync(join(tmpdir(), "ids-"));
     const file = join(folder, "ids.txt");
     const lines: string[] = [];
@@ -310,25 +300,23 @@ describe("A backfill of the App Store", function suite() {
     } finally {
       rmSync(folder, { recursive: true });
     }
-    expect(await figuresOf(other, moments)).to.deep.equal(alone);
+    expect(await figuresOf(other, moments)).to.deep.equal(suite.alone);
   });
 
   it("should book what Apple notified of, and then know whom to ask about", async () => {
-    const other = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(other);
+    const { of: other, id } = await suite.fresh();
     list(calls);
     const done = await backfilled(other, id, dayText(0));
     expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
     expect(done.counts).to.include({ notifications: calls.length });
-    expect(done.counts["transactions"]).to.be.above(payments);
-    expect(await figuresOf(other, moments)).to.deep.equal(alone);
+    expect(done.counts["transactions"]).to.be.above(suite.alone.transactions.length);
+    expect(await figuresOf(other, moments)).to.deep.equal(suite.alone);
     expect(await other.rejects()).to.deep.equal([]);
     expect(await coverage(other, id)).to.match(/^none( api)+ none$/);
   });
 
   it("should call no month covered of which Apple lists no notifications", async () => {
-    const other = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(other);
+    const { of: other, id } = await suite.fresh();
     expect(await backfilled(other, id, dayText(-60))).to.include({ state: "done" });
     // It was asked for eight months; the first and the last one are not over in whole.
     const months = await coverage(other, id);
@@ -336,48 +324,25 @@ describe("A backfill of the App Store", function suite() {
     expect(months.split(" ").length).to.be.below(8);
   });
 
-  for (const seed of seeds) {
-    it(`should change nothing when it reads again, or webhooks overlap (${seed})`, async () => {
-      const both = await openEndpoints({ hasStripe: false });
-      const { integration: id, webhook } = await connect(both);
-      // Some of them were attempted, of all the customers have transactions.
-      list(calls.filter((_call, index) => index % 3 === seed % 3));
-      await backfilledBetween(both, {
-        id,
-        from: dayText(0),
-        ids: uploaded,
-        reported: calls,
-        seed,
-        deliver: (some) => deliver(both, webhook, some),
-      });
-      expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
-    });
-  }
+  // Some of them were attempted, of all the customers have transactions.
+  suite.itChangesNothing([1, 2], (seed) =>
+    list(calls.filter((_call, index) => index % 3 === seed % 3)),
+  );
 
-  it("should report a difference, and not call it done", async () => {
-    let reads = 0;
-    const [id = ""] = uploaded;
-    const late = new Customer(store);
-    late.buy(null, null, { purchasedAt: onDay(90) });
-    const bought = late.story.customer.transactions.map((one) => ({
-      ...one,
-      originalTransactionId: id,
-    }));
-    const [first] = store.customers;
-    store.misbehave = (request) => {
-      if (!request.url?.startsWith(`/inApps/v2/history/${id}?inApp`)) return false;
-      reads += 1;
-      // It appears between the reading and the comparison.
-      if (reads === 2 && first !== undefined) {
-        const all = [...first.transactions, ...bought];
-        store.customers.splice(0, 1, { ...first, transactions: all });
-      }
-      return false;
-    };
-    const different = await backfilled(endpoints, integration, dayText(0), uploaded);
-    if (first !== undefined) store.customers.splice(0, 1, first);
-    expect(different).to.include({ state: "different" });
-    expect(monthsOf(different).filter((month) => month.endsWith("other"))).to.have.lengthOf(1);
+  suite.itReportsADifference({
+    isRead: ({ pathname, search }) =>
+      pathname === `/inApps/v2/history/${uploaded[0]}` && search.startsWith("?inApp"),
+    readings: 2,
+    change() {
+      const late = new Customer(store);
+      late.buy(null, null, { purchasedAt: onDay(90) });
+      const { transactions: listed } = late.story.customer;
+      const bought = listed.map((one) => ({ ...one, originalTransactionId: uploaded[0] ?? "" }));
+      const [first = { transactions: [], statuses: {} }] = store.customers;
+      const all = [...first.transactions, ...bought];
+      store.customers.splice(0, 1, { ...first, transactions: all });
+      return () => void store.customers.splice(0, 1, first);
+    },
   });
 
   it("should fail rather than pass over what Apple would not understand", async () => {
@@ -386,7 +351,7 @@ describe("A backfill of the App Store", function suite() {
       send(response, 400, { errorCode: 4000005, errorMessage: "Invalid request revision." });
       return true;
     };
-    const failed = await backfilled(endpoints, integration, dayText(0), uploaded);
+    const failed = await suite.read();
     expect(failed).to.include({ state: "failed" });
     expect(failed.problem).to.include("refused transactions: answered 400");
   });
@@ -398,8 +363,8 @@ describe("A backfill of the App Store", function suite() {
     const keyless = await backfilled(other, id, dayText(0));
     expect(keyless).to.include({ state: "failed" });
     expect(keyless.problem).to.include("no key");
-    const wrong = await connect(other, { key_id: "ANOTHER" });
-    const refused = await backfilled(other, wrong.integration, dayText(0));
+    const wrong = await suite.connect(other, { key_id: "ANOTHER" });
+    const refused = await backfilled(other, wrong.id, dayText(0));
     expect(refused).to.include({ state: "failed" });
     expect(refused.problem).to.include("answered 401");
   });
@@ -411,10 +376,10 @@ describe("A backfill of the App Store", function suite() {
         ids,
       });
     expectError(
-      await start(integration, Array.from({ length: 4_001 }, String)),
+      await start(suite.integration, Array.from({ length: 4_001 }, String)),
       "422 field_invalid ids",
     );
-    expectError(await start(integration, ["two ids"]), "422 field_invalid ids.0");
+    expectError(await start(suite.integration, ["two ids"]), "422 field_invalid ids.0");
     const seller = { seller_id: "c2VsbGVy", access_token: "none" };
     const { id } = await endpoints.integrate("gumroad", seller);
     expectError(await start(id, ["1"]), "422 ids_unsupported ids");
@@ -439,17 +404,5 @@ describe("A backfill of the App Store", function suite() {
     const { months } = (await of.manage("GET", path)).json.data;
     const known: { known_by: string }[] = months;
     return known.map(({ known_by: by }) => by).join(" ");
-  }
-
-  async function connect(to: Endpoints, more: object = {}) {
-    const made = await to.integrate("apple", { ...store.credentials, ...more });
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, all: readonly Signed[]) {
-    for (const call of all) {
-      const answer = await to.post(webhook, call);
-      expect(answer.status, answer.text).to.equal(200);
-    }
   }
 });

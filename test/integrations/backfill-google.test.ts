@@ -22,16 +22,14 @@ import {
   subscriptionProductPath,
 } from "../../providers/google/paths.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
-import { send } from "../apis/stripe-api.js";
 import { dayMs, midnight } from "../harness/days.js";
-import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import { backfilled, backfilledBetween, figuresOf, monthsOf } from "../harness/histories.js";
+import type { Endpoints } from "../harness/endpoints.js";
+import { backfilled, figuresOf } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 import { until } from "../harness/promises.js";
 
 const google = createGoogle();
 const signer = makeSigner("of-the-history");
-/** Of orders in which webhooks come. */
-const seeds = [1, 2];
 const from = midnight(160);
 const onDay = (day: number): number => from + day * dayMs;
 const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
@@ -42,22 +40,29 @@ const uploaded = ["h-stays", "h-ended", "h-old", "h-new", "h-back", "h-paused", 
 
 type Push = readonly [notification: JsonObject, at: number];
 
-describe("A backfill of Google Play", function suite() {
+describe("A backfill of Google Play", function () {
   this.timeout(200_000);
-  const endpoints = suiteEndpoints();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
   const pushes: Push[] = [];
-
-  before(async () => {
-    emitWorld();
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, pushes);
-    alone = await figures(webhooks);
-    integration = (await connect(endpoints)).integration;
+  const suite = new HistorySuite<Push, Awaited<ReturnType<typeof figuresOf>>>({
+    provider: "google",
+    from: dayText(0),
+    ids: () => uploaded,
+    api: ({ play }) => play,
+    credentials: ({ play }) => ({
+      ...credentialsOf(signer),
+      service_account_key: play.serviceAccountKey,
+    }),
+    prepare: emitWorld,
+    reported: () => pushes,
+    sign([notification, at]) {
+      const messageId = `${at}${JSON.stringify(notification)}`;
+      const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
+      return google.sign(body, signer, Date.now());
+    },
+    figures,
   });
+  const { endpoints } = suite;
   afterEach(() => {
-    endpoints.play.misbehave = null;
     endpoints.play.voided.length = 0;
   });
 
@@ -160,49 +165,42 @@ describe("A backfill of Google Play", function suite() {
   }
 
   it("should have something to compare with", () => {
+    const { alone } = suite;
     expect(alone.transactions).to.have.lengthOf(19 + 5 + 2 + 4 + 5 + 3 + 1);
     expect(new Set(alone.mrr).size).to.be.above(3);
     expect(alone.products.join("\n")).to.match(/History Weekly.*History Coins/s);
   });
 
   it("should read all of purchases that are named, though the API fails now and then", async () => {
-    let asked = 0;
-    endpoints.play.misbehave = (_request, response) => {
-      asked += 1;
-      if (asked % 5 !== 0) return false;
-      if (asked % 15 === 0) response.destroy();
-      else if (asked % 10 === 0) send(response, 503, {});
-      else send(response, 429, {}, { "retry-after": "0" });
-      return true;
-    };
-    const done = await backfilled(endpoints, integration, dayText(0), [...uploaded, "none"]);
-    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    const done = await suite.readThroughFailures(5, { ids: [...uploaded, "none"] });
     expect(done.counts).to.deep.equal({
       voided_purchases: 0,
       subscriptions: 6,
       one_time_purchases: 1,
     });
     const listed = done.comparison.map((month) => month.listed);
-    expect(listed.reduce((sum, { count }) => sum + count, 0)).to.equal(alone.transactions.length);
+    expect(listed.reduce((sum, { count }) => sum + count, 0)).to.equal(
+      suite.alone.transactions.length,
+    );
     // The chargeback is a dispute.
     expect(listed.reduce((sum, { refunded }) => sum + refunded, 0)).to.equal(7 + 5);
     expect(done.missing.join()).to.include("lists no customers");
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figures(endpoints)).to.deep.equal(alone);
+  suite.itComesToTheSame();
+
+  it("should have rejected nothing", async () => {
     expect(await endpoints.rejects()).to.deep.equal([]);
   });
 
   it("should read what was voided, of purchases nobody named, and ask about them", async () => {
-    const other = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(other);
+    const { of: other, id } = await suite.fresh();
     listVoided();
     const done = await backfilled(other, id, dayText(0));
     expect(done, done.problem ?? "").to.include({ state: "done" });
     expect(done.counts).to.include({ voided_purchases: 3, subscriptions: 1 });
     const { transactions } = await figures(other);
-    const own = alone.transactions.filter((row) =>
+    const own = suite.alone.transactions.filter((row) =>
       transactions.some((one) => one.split(" ")[0] === row.split(" ")[0]),
     );
     expect(transactions).to.have.lengthOf(6);
@@ -214,41 +212,19 @@ describe("A backfill of Google Play", function suite() {
     expect(months.map(({ known_by: by }) => by)).not.to.include("api");
   });
 
-  for (const seed of seeds) {
-    it(`should change nothing when it reads again, or webhooks overlap (${seed})`, async () => {
-      const both = await openEndpoints({ hasStripe: false });
-      const { integration: id, webhook } = await connect(both);
-      listVoided();
-      await backfilledBetween(both, {
-        id,
-        from: dayText(0),
-        ids: uploaded,
-        reported: pushes,
-        seed,
-        deliver: (some) => deliver(both, webhook, some),
-      });
-      expect(await figures(both), `seed ${seed}`).to.deep.equal(alone);
-    });
-  }
+  suite.itChangesNothing([1, 2], listVoided);
 
-  it("should report a difference, and not call it done", async () => {
-    const path = subscriptionPath(packageName, "h-stays");
-    let reads = 0;
-    const kept = endpoints.play.orders.get("GPA.h-stays..18");
-    endpoints.play.misbehave = (request) => {
-      if (request.url !== path) return false;
-      reads += 1;
-      // The event of the reading before has its answers: it is read once more, and compared.
-      if (reads === 2) {
-        const changed = JSON.stringify(kept).replaceAll('"units":"7"', '"units":"8"');
-        endpoints.play.orders.set("GPA.h-stays..18", JSON.parse(changed));
-      }
-      return false;
-    };
-    const different = await backfilled(endpoints, integration, dayText(0), uploaded);
-    if (kept !== undefined) endpoints.play.orders.set("GPA.h-stays..18", kept);
-    expect(different).to.include({ state: "different" });
-    expect(monthsOf(different).filter((month) => month.endsWith("other"))).to.have.lengthOf(1);
+  suite.itReportsADifference({
+    isRead: ({ pathname }) => pathname === subscriptionPath(packageName, "h-stays"),
+    // The event of the reading before has its answers: it is read once more, and compared.
+    readings: 2,
+    change() {
+      const { orders } = endpoints.play;
+      const kept = orders.get("GPA.h-stays..18") ?? {};
+      const changed = JSON.stringify(kept).replaceAll('"units":"7"', '"units":"8"');
+      orders.set("GPA.h-stays..18", JSON.parse(changed));
+      return () => void orders.set("GPA.h-stays..18", kept);
+    },
   });
 
   /** Names are optional: they follow what is booked. */
@@ -259,22 +235,5 @@ describe("A backfill of Google Play", function suite() {
       return found.products.every((row) => row.startsWith("History "));
     });
     return found;
-  }
-
-  async function connect(to: Endpoints) {
-    const made = await to.integrate("google", {
-      ...credentialsOf(signer),
-      service_account_key: endpoints.play.serviceAccountKey,
-    });
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, all: readonly Push[]) {
-    for (const [notification, at] of all) {
-      const messageId = `${at}${JSON.stringify(notification)}`;
-      const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
-      const answer = await to.post(webhook, google.sign(body, signer, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
   }
 });

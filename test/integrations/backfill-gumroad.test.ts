@@ -9,22 +9,12 @@ import {
   subscriberAnswer,
 } from "../../ops/payloads/gumroad.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
-import { send } from "../apis/stripe-api.js";
 import { dayMs, midnight } from "../harness/days.js";
-import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import {
-  backfilled,
-  backfilledBetween,
-  expectAgreement,
-  figuresOf,
-  monthsOf,
-  reconciled,
-} from "../harness/histories.js";
+import { expectAgreement, figuresOf, reconciled } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 
 const gumroad = createGumroad();
 const seller = { seller_id: "c2VsbGVyLW9mLWhpc3Rvcnk=" };
-/** Of orders in which webhooks come. */
-const seeds = [1, 2, 3];
 /** Few weeks are few calls. */
 const from = midnight(50);
 const onDay = (day: number): number => from + day * dayMs;
@@ -82,44 +72,31 @@ const pings: Buffer[] = [
   ),
 ];
 
-describe("A backfill of Gumroad", function suite() {
+describe("A backfill of Gumroad", function () {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-
-  before(async () => {
-    const { gumroadApi: api } = endpoints;
-    for (const sale of sales) api.report(sale);
-    api.listed.push(...[old, given, ...sales].map(listedSale));
-    const end = subscriberAnswer("ended==", { cancelledAt: onDay(34) });
-    api.subscribers.set(pathOfSubscriber("ended=="), end);
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, pings);
-    alone = await figuresOf(webhooks, moments);
-    integration = (await connect(endpoints)).integration;
-  });
-  afterEach(() => {
-    endpoints.gumroadApi.misbehave = null;
+  const suite = new HistorySuite({
+    provider: "gumroad",
+    from: dayText(0),
+    api: ({ gumroadApi }) => gumroadApi,
+    credentials: ({ gumroadApi }) => ({ ...seller, access_token: gumroadApi.accessToken }),
+    prepare({ gumroadApi: api }) {
+      for (const sale of sales) api.report(sale);
+      api.listed.push(...[old, given, ...sales].map(listedSale));
+      const end = subscriberAnswer("ended==", { cancelledAt: onDay(34) });
+      api.subscribers.set(pathOfSubscriber("ended=="), end);
+    },
+    reported: () => pings,
+    sign: (ping) => gumroad.sign(ping, seller, Date.now()),
+    figures: (of) => figuresOf(of, moments),
   });
   after(() => {
-    endpoints.gumroadApi.listed.length = 0;
+    suite.endpoints.gumroadApi.listed.length = 0;
   });
 
   it("should read all, though its API fails now and then, and find it as listed", async () => {
-    const { gumroadApi: api } = endpoints;
+    const { gumroadApi: api } = suite.endpoints;
     const called = api.calls.length;
-    let calls = 0;
-    api.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls % 4 !== 0) return false;
-      if (calls % 12 === 0) response.destroy();
-      else if (calls % 8 === 0) send(response, 500, {});
-      else send(response, 429, {}, { "retry-after": "0" });
-      return true;
-    };
-    const done = await backfilled(endpoints, integration, dayText(0));
-    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    const done = await suite.readThroughFailures(4);
     expect(done.counts).to.deep.equal({ sales: sales.length + 1 });
     const listed = done.comparison.map((month) => month.listed);
     expect(sumOf(listed, "count")).to.equal(sales.length - 1);
@@ -130,17 +107,19 @@ describe("A backfill of Gumroad", function suite() {
     expect(looked).to.deep.equal([]);
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
-    expect(alone.transactions).to.have.lengthOf(sales.length - 1);
-    const [early = 0, middle = 0, late = 0] = alone.mrr;
+  suite.itComesToTheSame();
+
+  it("should have something to compare with", () => {
+    expect(suite.alone.transactions).to.have.lengthOf(sales.length - 1);
+    const [early = 0, middle = 0, late = 0] = suite.alone.mrr;
     // Two members, then one more, then one less.
     expect(middle / early).to.be.within(1.4, 1.6);
     expect(late / middle).to.be.within(0.6, 0.7);
   });
 
   it("should agree with its list to the cent, month by month", async () => {
-    const agreed = await reconciled(endpoints, integration, { from: dayText(0).slice(0, 7) });
+    const months = { from: dayText(0).slice(0, 7) };
+    const agreed = await reconciled(suite.endpoints, suite.integration, months);
     // Of the first month, a part was not read: what is old is listed, too.
     const [, ...later] = agreed.months;
     expectAgreement({ ...agreed, months: later, score_pct: 100 });
@@ -150,54 +129,20 @@ describe("A backfill of Gumroad", function suite() {
     expect(differing.every(({ reason }) => reason === "before_connection")).to.equal(true);
   });
 
-  it("should change nothing when it reads again, or webhooks report the same", async () => {
-    await Promise.all(seeds.map((seed) => overlap(seed)));
-  });
+  suite.itChangesNothing([1, 2, 3]);
 
-  async function overlap(seed: number): Promise<void> {
-    const both = await openEndpoints({ hasStripe: false });
-    const { integration: id, webhook } = await connect(both);
-    await backfilledBetween(both, {
-      id,
-      from: dayText(0),
-      reported: pings,
-      seed,
-      deliver: (some) => deliver(both, webhook, some),
-    });
-    expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
-  }
-
-  it("should report a difference, and not call it done", async () => {
-    const { gumroadApi: api } = endpoints;
-    const late = once(60, { sale: "late==", cents: 900n });
-    let reads = 0;
-    api.misbehave = (request) => {
-      // It appears between the reading and the comparison.
-      if (request.url?.startsWith(`/v2/sales?after=${dayText(0)}&`) !== true) return false;
-      reads += 1;
-      if (reads === 3) api.listed.push(listedSale(late));
-      return false;
-    };
-    const different = await backfilled(endpoints, integration, dayText(0));
-    api.listed.pop();
-    expect(different).to.include({ state: "different" });
-    expect(monthsOf(different).filter((month) => month.endsWith("other"))).to.have.lengthOf(1);
+  suite.itReportsADifference({
+    isRead: ({ pathname, searchParams }) =>
+      pathname === "/v2/sales" && searchParams.get("after") === dayText(0),
+    readings: 3,
+    change() {
+      const { listed } = suite.endpoints.gumroadApi;
+      listed.push(listedSale(once(60, { sale: "late==", cents: 900n })));
+      return () => void listed.pop();
+    },
   });
 
   function sumOf(all: readonly { count: number; refunded: number }[], field: "count" | "refunded") {
     return all.reduce((sum, one) => sum + one[field], 0);
-  }
-
-  async function connect(to: Endpoints) {
-    const { accessToken: access_token } = endpoints.gumroadApi;
-    const made = await to.integrate("gumroad", { ...seller, access_token });
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, all: readonly Buffer[]) {
-    for (const ping of all) {
-      const answer = await to.post(webhook, gumroad.sign(ping, seller, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
   }
 });

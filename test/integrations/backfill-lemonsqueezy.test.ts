@@ -15,21 +15,11 @@ import {
 } from "../../ops/payloads/lemonsqueezy.js";
 import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import { lemonSqueezyApi } from "../apis/lemonsqueezy-api.js";
-import { send } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
-import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import {
-  backfilled,
-  backfilledBetween,
-  expectAgreement,
-  figuresOf,
-  monthsOf,
-  reconciled,
-} from "../harness/histories.js";
+import { expectAgreement, figuresOf, monthsOf, reconciled } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 
 const lemon = createLemonSqueezy();
-/** Of orders in which webhooks come. */
-const seeds = [1, 2, 3];
 const from = Date.UTC(2026, 0, 1);
 const onDay = (day: number): number => from + day * dayMs;
 const credentials = {
@@ -128,48 +118,36 @@ const reported: JsonObject[] = [
   }),
 ];
 
-describe("A backfill of Lemon Squeezy", function suite() {
+describe("A backfill of Lemon Squeezy", function () {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
   const api = lemonSqueezyApi();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-
-  before(async () => {
-    endpoints.answersApi.speakers.set(credentials.api_key, api.answer);
-    const ofSubscriptions = subscriptions.map(({ order }) => order);
-    const all = orders.map((order) => (order === firstOrder ? refunded : order));
-    const other = { ...elsewhere, attributes: { ...elsewhere.attributes, store_id: 2 } };
-    api.lists.set("/v1/orders", [old, other, ...all, ...ofSubscriptions]);
-    api.lists.set(
-      "/v1/subscriptions",
-      subscriptions.map(({ now }) => now),
-    );
-    api.lists.set("/v1/subscription-invoices", invoices);
-    const price = priceAttributes({ unitPrice: 1000n });
-    api.answers.set("/v1/prices/4", answerOf("prices", 4, price));
-    api.answers.set("/v1/stores/1", answerOf("stores", 1, { currency: "USD" }));
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, reported);
-    alone = await figuresOf(webhooks, moments);
-    integration = (await connect(endpoints)).integration;
-  });
-  afterEach(() => {
-    api.misbehave = null;
+  const suite = new HistorySuite({
+    provider: "lemonsqueezy",
+    from: "2026-01-01",
+    api: () => api,
+    credentials: () => credentials,
+    prepare({ answersApi }) {
+      answersApi.speakers.set(credentials.api_key, api.answer);
+      const ofSubscriptions = subscriptions.map(({ order }) => order);
+      const all = orders.map((order) => (order === firstOrder ? refunded : order));
+      const other = { ...elsewhere, attributes: { ...elsewhere.attributes, store_id: 2 } };
+      api.lists.set("/v1/orders", [old, other, ...all, ...ofSubscriptions]);
+      api.lists.set(
+        "/v1/subscriptions",
+        subscriptions.map(({ now }) => now),
+      );
+      api.lists.set("/v1/subscription-invoices", invoices);
+      const price = priceAttributes({ unitPrice: 1000n });
+      api.answers.set("/v1/prices/4", answerOf("prices", 4, price));
+      api.answers.set("/v1/stores/1", answerOf("stores", 1, { currency: "USD" }));
+    },
+    reported: () => reported,
+    sign: (event) => lemon.sign(eventBody(event), credentials, Date.now()),
+    figures: (of) => figuresOf(of, moments),
   });
 
   it("should read all, though its API fails now and then, and find it as listed", async () => {
-    let calls = 0;
-    api.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls % 3 !== 0) return false;
-      if (calls % 9 === 0) response.destroy();
-      else if (calls % 6 === 0) send(response, 500, {});
-      else send(response, 429, {}, { "retry-after": "0" });
-      return true;
-    };
-    const done = await backfilled(endpoints, integration, "2026-01-01");
-    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    const done = await suite.readThroughFailures(3);
     expect(done.counts).to.deep.equal({
       orders: onceSold + subscriptions.length,
       subscriptions: subscriptions.length,
@@ -181,15 +159,16 @@ describe("A backfill of Lemon Squeezy", function suite() {
     ]);
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
-    expect(alone.transactions).to.have.lengthOf(110);
-    expect(alone.mrr.every((worth) => worth > 0)).to.equal(true);
+  suite.itComesToTheSame();
+
+  it("should have something to compare with", () => {
+    expect(suite.alone.transactions).to.have.lengthOf(110);
+    expect(suite.alone.mrr.every((worth) => worth > 0)).to.equal(true);
   });
 
   it("should agree with its lists to the cent, month by month", async () => {
     const months = { from: "2026-01", to: "2026-02" };
-    const agreed = await reconciled(endpoints, integration, months);
+    const agreed = await reconciled(suite.endpoints, suite.integration, months);
     expectAgreement(agreed);
     const sums = agreed.months.map(({ report }) => report?.currencies.map(({ listed }) => listed));
     const undisputed = { disputed_minor: 0, reinstated_minor: 0 };
@@ -199,49 +178,18 @@ describe("A backfill of Lemon Squeezy", function suite() {
     ]);
   });
 
-  it("should change nothing when it reads again, or webhooks report the same", async () => {
-    await Promise.all(seeds.map((seed) => overlap(seed)));
+  suite.itChangesNothing([1, 2, 3]);
+
+  suite.itReportsADifference({
+    isRead: ({ pathname, searchParams }) =>
+      pathname === "/v1/orders" && searchParams.get("page[number]") === "1",
+    readings: 2,
+    change() {
+      const before = api.lists.get("/v1/orders") ?? [];
+      const late = orderObject({ ...shared, id: 5000, total: 900n, createdAt: onDay(70) });
+      api.lists.set("/v1/orders", [...before, late]);
+      return () => void api.lists.set("/v1/orders", before);
+    },
+    look: (different) => expect(monthsOf(different)).to.include("2026-03 USD 1 9 0 other"),
   });
-
-  async function overlap(seed: number): Promise<void> {
-    const both = await openEndpoints({ hasStripe: false });
-    const { integration: id, webhook } = await connect(both);
-    await backfilledBetween(both, {
-      id,
-      from: "2026-01-01",
-      reported,
-      seed,
-      deliver: (some) => deliver(both, webhook, some),
-    });
-    expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
-  }
-
-  it("should report a difference, and not call it done", async () => {
-    const before = api.lists.get("/v1/orders") ?? [];
-    const late = orderObject({ ...shared, id: 5000, total: 900n, createdAt: onDay(70) });
-    let reads = 0;
-    api.misbehave = (request) => {
-      // It appears between the reading and the comparison.
-      if (request.url?.startsWith("/v1/orders?page%5Bnumber%5D=1&") !== true) return false;
-      reads += 1;
-      if (reads === 2) api.lists.set("/v1/orders", [...before, late]);
-      return false;
-    };
-    const different = await backfilled(endpoints, integration, "2026-01-01");
-    api.lists.set("/v1/orders", before);
-    expect(different).to.include({ state: "different" });
-    expect(monthsOf(different)).to.include("2026-03 USD 1 9 0 other");
-  });
-
-  async function connect(to: Endpoints) {
-    const made = await to.integrate("lemonsqueezy", credentials);
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, events: readonly JsonObject[]) {
-    for (const event of events) {
-      const answer = await to.post(webhook, lemon.sign(eventBody(event), credentials, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
-  }
 });

@@ -2,6 +2,7 @@
  * Reading Paddle's history, from a real HTTP server that lists it as Paddle does: the figures are
  * those that its webhooks alone give, whichever of them come as well, and when.
  */
+import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { Chance } from "../../ops/demo/chance.js";
 import {
@@ -20,20 +21,19 @@ import {
 } from "../../ops/payloads/paddle-money.js";
 import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
-import { paddleKey, type PaddleApi } from "../apis/paddle-api.js";
+import { paddleKey } from "../apis/paddle-api.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import type { Endpoints } from "../harness/endpoints.js";
 import {
   backfilled,
   endedBackfill,
   expectAgreement,
   reconciled,
-  type ShownBackfill,
-  type ShownReconciliation,
   shownBackfill,
   startBackfill,
 } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 import { until } from "../harness/promises.js";
 
 const from = Date.UTC(2026, 0, 1);
@@ -152,79 +152,67 @@ function returnsOf(number: number, month: number, transaction: string): Happened
 
 const all = Array.from({ length: customers }, (_, number) => customerHistory(number)).flat();
 
-describe("A backfill of Paddle", function suite() {
+describe("A backfill of Paddle", function () {
   this.timeout(200_000);
-  let api: PaddleApi;
-  let webhooksAlone: Figures;
-
-  before(async () => {
-    ({ paddleApi: api } = await openEndpoints());
-    for (const path of ["/discounts", "/customers"]) api.lists.set(path, []);
-    api.lists.set("/products", [product]);
-    for (const path of ["/subscriptions", "/transactions", "/adjustments"]) {
-      const objects = new Map(
-        all.flatMap(({ list, object }) => (list === path ? [[idOf(object), object]] : [])),
-      );
-      api.lists.set(path, [...objects.values()]);
-    }
-    for (let number = 0; number < customers; number += 1) {
-      const [customer, id] = [`ctm_h${number}`, `add_h${number}`];
-      const country = chance.happens(50) ? "DE" : "FR";
-      const address = addressData({ id, customer, country });
-      api.objects.set(`/customers/${customer}/addresses/${id}`, address);
-    }
-    // Neither a page's length nor the number of pages is what was asked for.
-    api.perPageMax = 7;
+  const suite = new HistorySuite<Happened, Awaited<ReturnType<typeof figures>>>({
+    provider: "paddle",
+    from: "2026-01-01",
+    api: ({ paddleApi }) => paddleApi,
+    credentials: () => ({ signing_secret: secret, api_key: paddleKey }),
+    prepare({ paddleApi: api }) {
+      for (const path of ["/discounts", "/customers"]) api.lists.set(path, []);
+      api.lists.set("/products", [product]);
+      for (const path of ["/subscriptions", "/transactions", "/adjustments"]) {
+        const objects = new Map(
+          all.flatMap(({ list, object }) => (list === path ? [[idOf(object), object]] : [])),
+        );
+        api.lists.set(path, [...objects.values()]);
+      }
+      for (let number = 0; number < customers; number += 1) {
+        const [customer, id] = [`ctm_h${number}`, `add_h${number}`];
+        const country = chance.happens(50) ? "DE" : "FR";
+        const address = addressData({ id, customer, country });
+        api.objects.set(`/customers/${customer}/addresses/${id}`, address);
+      }
+      // Neither a page's length nor the number of pages is what was asked for.
+      api.perPageMax = 7;
+    },
+    reported: () => all,
+    sign: ({ event }) => paddle.sign(eventBody(event), { signing_secret: secret }, Date.now()),
+    figures,
   });
+  const { endpoints } = suite;
 
-  afterEach(() => {
-    api.misbehave = null;
-  });
-
-  it("should have something to compare with: the figures of webhooks alone", async () => {
-    const tenant = await Tenant.open();
-    await tenant.deliver(all);
-    await tenant.whenBooked();
-    webhooksAlone = await tenant.figures();
-    expect(webhooksAlone.transactions.length).to.be.above(customers);
-    expect(webhooksAlone.mrr).to.include.members([customers * 10]);
-    const refunded = webhooksAlone.transactions.filter(
-      ({ refunded_amount: amount }) => Number(amount) > 0,
-    );
+  it("should have something to compare with: the figures of webhooks alone", () => {
+    const { mrr, transactions } = suite.alone;
+    expect(transactions.length).to.be.above(customers);
+    expect(mrr).to.include.members([customers * 10]);
+    const refunded = transactions.filter(({ refunded_amount: amount }) => Number(amount) > 0);
     expect(refunded).not.to.deep.equal([]);
   });
 
-  it("should give the same alone, while the API fails now and then", async () => {
-    const tenant = await Tenant.open();
-    let calls = 0;
-    api.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls % 3 !== 0) return false;
-      const failures = [
-        () => response.destroy(),
-        () => send(response, 500, {}),
-        () => send(response, 429, {}, { "retry-after": "0" }),
-        () => {
-          response.writeHead(200, { "content-length": "1000" });
-          response.write("{");
-          setTimeout(() => response.destroy(), 10);
-        },
-      ];
-      failures[(calls / 3) % failures.length]?.();
-      return true;
-    };
-    const done = await tenant.backfill();
-    expect(done, done.problem ?? "").to.include({ state: "done" });
+  it("should read all, though its API fails now and then, and find it as listed", async () => {
+    const ways: ((response: ServerResponse) => void)[] = [
+      (response) => void response.destroy(),
+      (response) => send(response, 500, {}),
+      (response) => send(response, 429, {}, { "retry-after": "0" }),
+      (response) => {
+        response.writeHead(200, { "content-length": "1000" });
+        response.write("{");
+        setTimeout(() => response.destroy(), 10);
+      },
+    ];
+    const done = await suite.readThroughFailures(3, { ways });
     expect(done.missing.join()).to.include("earlier prices");
     expect(done.progress).to.equal(null);
-    const transactions = api.lists.get("/transactions") ?? [];
+    const transactions = endpoints.paddleApi.lists.get("/transactions") ?? [];
     expect(done.counts).to.include({ products: 1, transactions: transactions.length });
     expect(done.comparison.every(({ same }) => same)).to.equal(true);
     expect(done.comparison.reduce((sum, { listed }) => sum + listed.refunded, 0)).to.be.above(0);
-    await tenant.whenBooked();
-    expect(await tenant.figures()).to.deep.equal(webhooksAlone);
+    expect(await figures(endpoints)).to.deep.equal(suite.alone);
     // The API goes on failing while the lists are compared.
-    const agreed = await tenant.reconciled();
+    const months = { from: "2026-01", to: "2026-07" };
+    const agreed = await reconciled(endpoints, suite.integration, months);
     expectAgreement(agreed);
     const listed = agreed.months.flatMap(({ report }) => report?.currencies ?? []);
     for (const name of ["disputed_minor", "reinstated_minor"] as const) {
@@ -234,52 +222,53 @@ describe("A backfill of Paddle", function suite() {
       ).to.be.above(0);
     }
     // The list of transactions has the countries; only subscriptions ask for them.
-    expect(await tenant.coverage()).to.include({ "2026-01": "api", "2026-02": "api" });
+    const path = `${endpoints.path}/integrations/${suite.integration}/coverage`;
+    const known: { month: string; known_by: string }[] = (await endpoints.manage("GET", path)).json
+      .data.months;
+    const coverage = Object.fromEntries(known.map(({ month, known_by: by }) => [month, by]));
+    expect(coverage).to.include({ "2026-01": "api", "2026-02": "api" });
   });
 
   for (const order of ["before", "after", "around"] as const) {
     it(`should give the same with webhooks ${order} it, and read again`, async () => {
-      const tenant = await Tenant.open();
+      const { of, id, webhook } = await suite.fresh();
+      const read = async () =>
+        expect(await backfilled(of, id, "2026-01-01")).to.include({ state: "done" });
       const shuffled = all
         .map((one) => ({ one, place: chance.unit() }))
         .sort((one, other) => one.place - other.place)
         .map(({ one }) => one);
       const share = order === "before" ? 0.7 : order === "after" ? 0 : 0.4;
       const first = shuffled.slice(0, shuffled.length * share);
-      await tenant.deliver(first);
-      expect(await tenant.backfill()).to.include({ state: "done" });
-      await tenant.deliver(order === "before" ? [] : shuffled.slice(first.length / 2));
-      await tenant.whenBooked();
-      expect(await tenant.figures()).to.deep.equal(webhooksAlone);
-      expect(await tenant.backfill()).to.include({ state: "done" });
-      await tenant.whenBooked();
-      expect(await tenant.figures()).to.deep.equal(webhooksAlone);
+      await suite.deliver(of, webhook, first);
+      await read();
+      const others = order === "before" ? [] : shuffled.slice(first.length / 2);
+      await suite.deliver(of, webhook, others);
+      expect(await figures(of)).to.deep.equal(suite.alone);
+      await read();
+      expect(await figures(of)).to.deep.equal(suite.alone);
     });
   }
 
-  it("should report a difference, and not call it done", async () => {
-    const tenant = await Tenant.open();
-    const transactions = api.lists.get("/transactions") ?? [];
-    let reads = 0;
-    api.misbehave = (request) => {
-      const { pathname, searchParams } = new URL(request.url ?? "", api.url);
-      if (pathname === "/transactions" && !searchParams.has("after")) reads += 1;
-      if (reads === 2) {
-        // It appears between the reading and the comparison.
-        const late = { ...transactions[0], id: "txn_h_late" };
-        api.lists.set("/transactions", [...transactions, late]);
-      }
-      return false;
-    };
-    const different = await tenant.backfill();
-    api.lists.set("/transactions", transactions);
-    expect(different).to.include({ state: "different" });
-    const wrong = different.comparison.filter(({ same }) => !same);
-    expect(wrong.map(({ listed, booked }) => listed.count - booked.count)).to.deep.equal([1]);
+  suite.itReportsADifference({
+    isRead: ({ pathname, searchParams }) =>
+      pathname === "/transactions" && !searchParams.has("after"),
+    readings: 2,
+    change() {
+      const { lists } = endpoints.paddleApi;
+      const transactions = lists.get("/transactions") ?? [];
+      lists.set("/transactions", [...transactions, { ...transactions[0], id: "txn_h_late" }]);
+      return () => void lists.set("/transactions", transactions);
+    },
+    look({ comparison }) {
+      const wrong = comparison.filter(({ same }) => !same);
+      expect(wrong.map(({ listed, booked }) => listed.count - booked.count)).to.deep.equal([1]);
+    },
   });
 
   it("should say how far it is in a list with dates, and that others cannot tell", async () => {
-    const tenant = await Tenant.open();
+    const { of, id } = await suite.fresh();
+    const api = endpoints.paddleApi;
     let stopped: string | null = "/subscriptions";
     api.misbehave = (request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? "", api.url);
@@ -287,13 +276,13 @@ describe("A backfill of Paddle", function suite() {
       send(response, 503, {});
       return true;
     };
-    await tenant.start();
+    await startBackfill(of, id, "2026-01-01");
     const waiting = async (list: string) => {
       await until(async () => {
-        const shown = await tenant.shown();
+        const shown = await shownBackfill(of, id);
         return shown.list === list && shown.problem !== null;
       });
-      return (await tenant.shown()).progress;
+      return (await shownBackfill(of, id)).progress;
     };
     expect(await waiting("subscriptions")).to.include({
       months_done: null,
@@ -309,7 +298,7 @@ describe("A backfill of Paddle", function suite() {
     expect(done).to.be.within(1, months - 1);
     expect(left).to.be.a("number");
     stopped = null;
-    expect(await tenant.whenEnded()).to.include({ state: "done" });
+    expect(await endedBackfill(of, id)).to.include({ state: "done" });
   });
 
   function must<T>(value: T | null): T {
@@ -317,90 +306,22 @@ describe("A backfill of Paddle", function suite() {
     return value;
   }
 
-  interface Figures {
-    readonly mrr: readonly number[];
-    readonly transactions: readonly Record<string, unknown>[];
-    readonly products: unknown;
-  }
-
-  /** A workspace of its own with a Paddle integration. */
-  class Tenant {
-    private constructor(
-      private readonly endpoints: Endpoints,
-      private readonly webhook: string,
-      private readonly integration: string,
-    ) {}
-
-    static async open(): Promise<Tenant> {
-      const endpoints = await openEndpoints({ hasStripe: false });
-      const credentials = { signing_secret: secret, api_key: paddleKey };
-      const { id, webhook_path: webhook } = await endpoints.integrate("paddle", credentials);
-      return new Tenant(endpoints, webhook, id);
+  /** Countries that webhooks leave out are asked for, and come later than the payments. */
+  async function figures(of: Endpoints) {
+    const read = async (path: string) => (await of.get(path)).json.data;
+    let transactions: Record<string, unknown>[] = [];
+    await of.booked();
+    await until(async () => {
+      transactions = await read("/v1/transactions?limit=200");
+      return transactions.every(({ customer_country: country }) => country !== "ZZ");
+    });
+    const mrr: number[] = [];
+    for (let at = from + 15 * dayMs; at < from + 240 * dayMs; at += 15 * dayMs) {
+      const figure = await read(`/v1/metrics/mrr?at=${new Date(at).toISOString()}`);
+      mrr.push(Number(figure.current_mrr));
     }
-
-    async deliver(what: readonly Happened[]): Promise<void> {
-      for (const { event } of what) {
-        const body = eventBody(event);
-        const signed = paddle.sign(body, { signing_secret: secret }, Date.now());
-        const answer = await this.endpoints.post(this.webhook, signed);
-        expect(answer.status, answer.text).to.equal(200);
-      }
-    }
-
-    start(): Promise<void> {
-      return startBackfill(this.endpoints, this.integration, "2026-01-01");
-    }
-
-    backfill(): Promise<ShownBackfill> {
-      return backfilled(this.endpoints, this.integration, "2026-01-01");
-    }
-
-    reconciled(): Promise<ShownReconciliation> {
-      const months = { from: "2026-01", to: "2026-07" };
-      return reconciled(this.endpoints, this.integration, months);
-    }
-
-    shown(): Promise<ShownBackfill> {
-      return shownBackfill(this.endpoints, this.integration);
-    }
-
-    whenEnded(): Promise<ShownBackfill> {
-      return endedBackfill(this.endpoints, this.integration);
-    }
-
-    async coverage(): Promise<Record<string, string>> {
-      const path = `${this.endpoints.path}/integrations/${this.integration}/coverage`;
-      const { months } = (await this.endpoints.manage("GET", path)).json.data;
-      const known: { month: string; known_by: string }[] = months;
-      return Object.fromEntries(known.map(({ month, known_by: by }) => [month, by]));
-    }
-
-    /** Countries that webhooks leave out are asked for, and come later than the payments. */
-    async whenBooked(): Promise<void> {
-      await this.endpoints.booked();
-      await until(async () =>
-        (await this.transactions()).every(({ customer_country: of }) => of !== "ZZ"),
-      );
-    }
-
-    async transactions(): Promise<Record<string, unknown>[]> {
-      return (await this.endpoints.get("/v1/transactions?limit=200")).json.data;
-    }
-
-    async figures(): Promise<Figures> {
-      const read = async (path: string) => (await this.endpoints.get(path)).json.data;
-      const mrr: number[] = [];
-      for (let at = from + 15 * dayMs; at < from + 240 * dayMs; at += 15 * dayMs) {
-        const figure = await read(`/v1/metrics/mrr?at=${new Date(at).toISOString()}`);
-        mrr.push(Number(figure.current_mrr));
-      }
-      const products = await read("/v1/products?period=lifetime");
-      return {
-        mrr,
-        transactions: (await this.transactions()).map(shownOf),
-        products: products.map(shownOf),
-      };
-    }
+    const products: Record<string, unknown>[] = await read("/v1/products?period=lifetime");
+    return { mrr, transactions: transactions.map(shownOf), products: products.map(shownOf) };
   }
 
   /** Ids are of the workspace; versions say how often a row was written. */

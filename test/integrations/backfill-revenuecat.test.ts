@@ -12,14 +12,11 @@ import {
   type PurchaseType,
 } from "../../ops/payloads/revenuecat.js";
 import { createRevenueCat } from "../../providers/revenuecat/index.js";
-import {
-  type Endpoints,
-  expectError,
-  openEndpoints,
-  suiteEndpoints,
-} from "../harness/endpoints.js";
+import { type Endpoints, expectError } from "../harness/endpoints.js";
 import { endedBackfill, figuresOf, inHalves, monthsOf } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 import { parquetOf } from "../harness/parquet.js";
+import { until } from "../harness/promises.js";
 
 const revenuecat = createRevenueCat({ toleranceSeconds: 300 });
 const authorization = "Bearer of the export tests";
@@ -122,24 +119,23 @@ const webhooks: Buffer[] = bought.flatMap((one) => {
   ];
 });
 
-describe("RevenueCat's export", function suite() {
+describe("RevenueCat's export", function () {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-  const newer = exportFile([...bought, ...others], asOf.newer);
-
-  before(async () => {
-    const reported = await openEndpoints({ hasStripe: false });
-    await deliver(reported, (await connect(reported)).webhook, webhooks);
-    alone = await figuresOf(reported, moments);
-    integration = (await connect(endpoints)).integration;
+  const suite = new HistorySuite({
+    provider: "revenuecat",
+    from: dayText(0),
+    credentials: () => ({ authorization }),
+    reported: () => webhooks,
+    sign: (body) => revenuecat.sign(body, { authorization }, Date.now()),
+    figures: (of) => figuresOf(of, moments),
   });
+  const { endpoints } = suite;
+  const newer = exportFile([...bought, ...others], asOf.newer);
 
   it("should say what it would book and what it leaves out, and book nothing", async () => {
     const before = await endpoints.taken();
     for (const file of [newer, gzipSync(newer)]) {
-      const { status, json, text } = await send(endpoints, integration, file, "/check");
+      const { status, json, text } = await send(endpoints, suite.integration, file, "/check");
       expect(status, text).to.equal(200);
       expect(json.data).to.deep.include({
         lines: bought.length + others.length,
@@ -160,25 +156,25 @@ describe("RevenueCat's export", function suite() {
     }
     expect(await endpoints.taken()).to.equal(before);
     expect(
-      (await endpoints.manage("GET", pathOf(endpoints, integration, "backfill"))).status,
+      (await endpoints.manage("GET", pathOf(endpoints, suite.integration, "backfill"))).status,
     ).to.equal(404);
   });
 
   it("should book what webhooks alone book, and find it as listed", async () => {
-    const done = await read(endpoints, integration, newer);
+    const done = await read(endpoints, suite.integration, newer);
     expect(done.counts).to.deep.equal({ transactions: bought.length });
     expect(done.comparison.every(({ same }) => same)).to.equal(true);
     expect(monthsOf(done).length).to.be.greaterThan(4);
     expect(done.missing.join(" ")).to.include("Sandbox purchases");
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
-    expect(alone.transactions).to.have.lengthOf(bought.length - 1);
-    expect(new Set(alone.mrr).size).to.be.greaterThan(3);
+    expect(await figuresOf(endpoints, moments)).to.deep.equal(suite.alone);
+    expect(suite.alone.transactions).to.have.lengthOf(bought.length - 1);
+    expect(new Set(suite.alone.mrr).size).to.be.greaterThan(3);
     expect(await endpoints.rejects()).to.deep.equal([]);
   });
 
   it("should come to the same where it is Parquet, in parts of any size", async () => {
     const linesOf = async (file: Buffer) => {
-      const { status, json, text } = await send(endpoints, integration, file, "/check");
+      const { status, json, text } = await send(endpoints, suite.integration, file, "/check");
       expect(status, text).to.equal(200);
       const leftOut: { why: string; lines: number }[] = json.data.left_out;
       return { ...json.data, left_out: leftOut.map(({ why, lines }) => [why, lines]) };
@@ -187,14 +183,13 @@ describe("RevenueCat's export", function suite() {
     for (const rowGroupSize of [1, 7, 1_000]) {
       expect(await linesOf(parquetOf(newer, rowGroupSize))).to.deep.equal(asCsv);
     }
-    const fresh = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(fresh);
+    const { of: fresh, id } = await suite.fresh();
     await read(fresh, id, parquetOf(newer, 10));
-    expect(await figuresOf(fresh, moments)).to.deep.equal(alone);
+    expect(await figuresOf(fresh, moments)).to.deep.equal(suite.alone);
   });
 
   it("should cover its months, to the day on which it was written", async () => {
-    const path = pathOf(endpoints, integration, "coverage");
+    const path = pathOf(endpoints, suite.integration, "coverage");
     const months: { known_by: string }[] = (await endpoints.manage("GET", path)).json.data.months;
     const known = months.map(({ known_by: by }) => by);
     expect(known.slice(1, -2)).to.deep.equal(known.slice(1, -2).map(() => "export"));
@@ -208,18 +203,17 @@ describe("RevenueCat's export", function suite() {
 
   /** Half of what webhooks report comes before one file, half between it and the next. */
   async function overlap(seed: number): Promise<void> {
-    const both = await openEndpoints({ hasStripe: false });
-    const { integration: id, webhook } = await connect(both);
+    const { of: both, id, webhook } = await suite.fresh();
     // Of what both report, the webhook's reading stays.
     const elsewhere = bought.map((one) => ({ ...one, country: "FR" }));
     const older = exportFile(elsewhere, asOf.older);
     const files = seed % 2 === 0 ? [older, newer] : [newer, older];
     for (const [index, half] of inHalves(webhooks, seed).entries()) {
-      await deliver(both, webhook, half);
+      await suite.deliver(both, webhook, half);
       await read(both, id, files[index] ?? newer);
     }
     await read(both, id, newer);
-    expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(alone);
+    expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(suite.alone);
   }
 
   it("should come to the same whichever of two files is read first, without webhooks", async () => {
@@ -227,16 +221,14 @@ describe("RevenueCat's export", function suite() {
       [exportFile(bought, asOf.older), newer],
       [newer, exportFile(bought, asOf.older)],
     ]) {
-      const fresh = await openEndpoints({ hasStripe: false });
-      const { integration: id } = await connect(fresh);
+      const { of: fresh, id } = await suite.fresh();
       for (const file of files) await read(fresh, id, file);
-      expect(await figuresOf(fresh, moments)).to.deep.equal(alone);
+      expect(await figuresOf(fresh, moments)).to.deep.equal(suite.alone);
     }
   });
 
   it("should book the part that a store refunded, and only once", async () => {
-    const shop = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(shop);
+    const { of: shop, id } = await suite.fresh();
     const parts = purchase("parts", 10, { refundedAt: onDay(20), refunded: 333n });
     const file = exportFile([parts], asOf.newer);
     await read(shop, id, file);
@@ -249,8 +241,7 @@ describe("RevenueCat's export", function suite() {
 
   for (const order of ["before", "after"]) {
     it(`should refund once what webhooks ${order} the file refunded in dollars`, async () => {
-      const shop = await openEndpoints({ hasStripe: false });
-      const { integration: id, webhook } = await connect(shop);
+      const { of: shop, id, webhook } = await suite.fresh();
       const euros = purchase("dollars", 10, { currency: "EUR", refundedAt: onDay(20) });
       const inDollars = (type: PurchaseType, at: number, usdCents: bigint, more = {}) =>
         purchaseBody(type, {
@@ -271,9 +262,9 @@ describe("RevenueCat's export", function suite() {
         inDollars("INITIAL_PURCHASE", euros.start, 1100n),
         inDollars("CANCELLATION", onDay(20), -1100n, { cancel_reason: "CUSTOMER_SUPPORT" }),
       ];
-      if (order === "before") await deliver(shop, webhook, inOrder);
+      if (order === "before") await suite.deliver(shop, webhook, inOrder);
       await read(shop, id, exportFile([euros], asOf.newer));
-      if (order === "after") await deliver(shop, webhook, inOrder);
+      if (order === "after") await suite.deliver(shop, webhook, inOrder);
       await shop.booked();
       const { json } = await shop.get("/v1/transactions");
       expect(json.data).to.have.lengthOf(1);
@@ -284,8 +275,7 @@ describe("RevenueCat's export", function suite() {
   }
 
   it("should read a folder by a command, and say first what it would book", async () => {
-    const shop = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(shop);
+    const { of: shop, id } = await suite.fresh();
     // More than two pages of them.
     const many = Array.from({ length: 240 }, (_, index) => {
       const more = { original: `buyer${index}-10`, end: null, amount: 100n };
@@ -320,16 +310,17 @@ describe("RevenueCat's export", function suite() {
     } finally {
       rmSync(folder, { recursive: true });
     }
-    const left = await shop.service.postgres.query("SELECT 1 FROM backfill_lines LIMIT 1");
-    expect(left, "lines stay in Postgres").to.deep.equal([]);
+    // They go when it has ended.
+    const { postgres } = shop.service;
+    const lines = () => postgres.query("SELECT 1 FROM backfill_lines LIMIT 1");
+    await until(async () => (await lines()).length === 0);
     const { mrr, transactions } = await figuresOf(shop, moments);
-    expect(mrr).to.deep.equal(alone.mrr);
+    expect(mrr).to.deep.equal(suite.alone.mrr);
     expect(transactions).to.have.lengthOf(200);
   });
 
   it("should leave out what a store reports that is connected itself", async () => {
-    const shop = await openEndpoints({ hasStripe: false });
-    const { integration: id } = await connect(shop);
+    const { of: shop, id } = await suite.fresh();
     await shop.integrate("apple", { bundle_id: "com.example.export" });
     const file = exportFile(
       [purchase("apple", 1), purchase("amazon", 1, { store: "amazon" })],
@@ -352,16 +343,16 @@ describe("RevenueCat's export", function suite() {
       [parquetOf(Buffer.from("a,b\n1,2\n"), 1), /lacks these columns: rc_original_app_user_id/],
     ];
     for (const [file, why] of cases) {
-      const answer = await send(endpoints, integration, file, `?from=${dayText(0)}`);
+      const answer = await send(endpoints, suite.integration, file, `?from=${dayText(0)}`);
       expectError(answer, "422 export_unreadable");
       expect(answer.json.error.message).to.match(why);
     }
     const nothing = exportFile(others, asOf.newer);
     expectError(
-      await send(endpoints, integration, nothing, `?from=${dayText(0)}`),
+      await send(endpoints, suite.integration, nothing, `?from=${dayText(0)}`),
       "422 export_unreadable",
     );
-    expectError(await send(endpoints, integration, newer, ""), "400 parameter_invalid from");
+    expectError(await send(endpoints, suite.integration, newer, ""), "400 parameter_invalid from");
     const stripe = await endpoints.integrate("stripe", { signing_secret: "whsec_of_exports" });
     expectError(await send(endpoints, stripe.id, newer, "/check"), "422 export_unsupported");
   });
@@ -384,17 +375,5 @@ describe("RevenueCat's export", function suite() {
 
   function pathOf({ path }: Endpoints, id: string, what: string): string {
     return `${path}/integrations/${id}/${what}`;
-  }
-
-  async function connect(to: Endpoints) {
-    const made = await to.integrate("revenuecat", { authorization });
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, all: readonly Buffer[]) {
-    for (const body of all) {
-      const answer = await to.post(webhook, revenuecat.sign(body, { authorization }, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
   }
 });

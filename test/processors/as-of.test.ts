@@ -1,43 +1,28 @@
 /** Figures as known earlier, and what the public topic gets, where events are booked together. */
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { rowsOf } from "../../api/reading/reading.js";
 import { sumMovementsSql } from "../../api/reading/movements.js";
 import { readMrr } from "../../api/mrr/reading.js";
 import { asOfParams } from "../../api/reading/query.js";
 import { areAllRight } from "../../processors/audit/movements.js";
-import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { movementCodec, topics, type Fact, type FactBody } from "../../schemas/records/records.js";
-import { type Booking, bookingOver } from "../harness/booking.js";
+import { suiteBooking } from "../harness/booking.js";
 import { factOf } from "../harness/facts.js";
 import { quoteOf, subscription } from "../harness/fact-bodies.js";
-import { openTestClickHouse, openTestLog } from "../harness/stores.js";
 
 /** Of what happened, and of what was received later. */
 const happened = Date.parse("2026-03-10T12:00:00Z");
 const received = Date.parse("2026-03-20T12:00:00Z");
 
 describe("MRR as it was known", () => {
-  let clickhouse: ClickHouse;
-  let log: LmdbLog;
-  let booking: Booking;
-  let workspace: string;
-  before(async () => {
-    clickhouse = await openTestClickHouse();
-    log = openTestLog("as-of");
-    booking = bookingOver(clickhouse, log);
-  });
-  beforeEach(() => {
-    workspace = `ws_${randomUUID()}`;
-  });
+  const here = suiteBooking("as-of");
 
   /** @param order of receipt, in seconds */
   function reported(order: number, body: FactBody): Fact {
     return factOf(body, {
       fact_id: `f${order}`,
       event_id: `e${order}`,
-      workspace,
+      workspace: here.workspace,
       provider: "custom",
       native_type: "subscription.churn",
       received_at: received + order * 1000,
@@ -58,16 +43,20 @@ describe("MRR as it was known", () => {
   }
 
   async function book(...batches: readonly Fact[][]): Promise<void> {
-    for (const batch of batches) await booking.book(batch);
+    for (const batch of batches) await here.booking.book(batch);
   }
 
   /** As of a second, as known after each of so many events. */
   async function readings(second: number, events: number): Promise<number[]> {
     const read: number[] = [];
     for (let order = 1; order <= events; order += 1) {
-      const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
+      const asOf = {
+        workspace: here.workspace,
+        environment: "live",
+        at: happened + second * 1000,
+      } as const;
       const knownAt = received + order * 1000;
-      const rows = await readMrr(clickhouse, { ...asOf, knownAt });
+      const rows = await readMrr(here.clickhouse, { ...asOf, knownAt });
       read.push(rows.reduce((sum, { mrr }) => sum + Number(mrr), 0));
     }
     return read;
@@ -127,10 +116,14 @@ describe("MRR as it was known", () => {
     async function countries(second: number, events: number): Promise<string[]> {
       const read: string[] = [];
       for (let order = 1; order <= events; order += 1) {
-        const asOf = { workspace, environment: "live", at: happened + second * 1000 } as const;
+        const asOf = {
+          workspace: here.workspace,
+          environment: "live",
+          at: happened + second * 1000,
+        } as const;
         const moment = { ...asOf, knownAt: received + order * 1000 };
         const rows = await rowsOf<{ country: string; mrr: string }>(
-          { clickhouse },
+          { clickhouse: here.clickhouse },
           {
             sql: sumMovementsSql(["country"], "by_month", moment, { measures: ["mrr"] }),
             params: asOfParams(moment),
@@ -174,9 +167,11 @@ describe("MRR as it was known", () => {
           const all = facts();
           await book(...batches(all));
           expect(await countries(9, all.length)).to.deep.equal(read);
-          expect(await areAllRight(clickhouse, [{ workspace, environment: "live" }])).to.equal(
-            true,
-          );
+          expect(
+            await areAllRight(here.clickhouse, [
+              { workspace: here.workspace, environment: "live" },
+            ]),
+          ).to.equal(true);
         });
       }
     }
@@ -187,10 +182,9 @@ describe("MRR as it was known", () => {
         [located(3, 70, "US"), located(4, 80, "DE")],
         [located(5, 50, "JP"), located(6, 55, "US")],
       );
-      const stored = await clickhouse.rows<{ country: string }>(
+      const stored = await here.rows<{ country: string }>(
         `SELECT country FROM subscription_changes
          WHERE workspace = {workspace:String} AND subscription = '' ORDER BY recorded_at`,
-        { workspace },
       );
       expect(stored.map(({ country }) => country)).to.deep.equal(["DE", "JP"]);
     });
@@ -202,10 +196,10 @@ describe("MRR as it was known", () => {
     // What a later event says again is booked beside another delivery of the first that said it.
     const again = { ...raised, received_at: received + 5000, offset: 1n };
     await book([priced(4, 5, 30n), again]);
-    const records = await log.read(topics.movements, 0, 0n, 1000);
+    const records = await here.log.read(topics.movements, 0, 0n, 1000);
     const movements = records
       .map(({ value }) => movementCodec.decode(value))
-      .filter((movement) => movement.workspace === workspace);
+      .filter((movement) => movement.workspace === here.workspace);
     expect(movements.map(({ mrr }) => Number(mrr))).to.deep.equal([10, 20, -20, 20]);
     expect(new Set(movements.map(({ id }) => id))).to.have.property("size", 4);
   });

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
-import { bookEvents, openWorkspace, type OpenWorkspace } from "./workspace.js";
+import { bookEvents, eventOf, openWorkspace, type OpenWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -30,20 +30,14 @@ describe("Definitions of MRR", function () {
   });
   after(() => context?.close());
 
-  const started = (id: string, amount: number, interval: string): object => ({
-    provider: "stripe",
-    event_type: "subscription.new",
-    event_id: `new-${id}`,
-    amount,
-    interval,
-    currency: "USD",
-    subscription_id: id,
-    customer_id: `customer-${id}`,
-    customer_country: "DE",
-    product_id: `plan-${id}`,
-    product_name: `Plan ${id}`,
-    occurred_at: new Date(Date.now() - 40 * dayMs).toISOString(),
-  });
+  const started = (id: string, amount: number, interval: string): object =>
+    eventOf("subscription.new", id, amount, new Date(Date.now() - 40 * dayMs).toISOString(), {
+      interval,
+      customer_id: `customer-${id}`,
+      customer_country: "DE",
+      product_id: `plan-${id}`,
+      product_name: `Plan ${id}`,
+    });
 
   const sentence = (text: string) => page.locator("main .answer").getByText(text, { exact: true });
 

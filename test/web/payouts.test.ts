@@ -1,14 +1,13 @@
 /** The payouts of an integration: the list, and one of them to the cent. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
+import type { Page } from "playwright-core";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { apiKey } from "../apis/stripe-api.js";
-import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
+import { type Endpoints, stripe } from "../harness/endpoints.js";
 import { balanceTransaction, payoutObject, putPayout } from "../harness/stripe-payouts.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { createWorkspace } from "./workspace.js";
+import type { LookedAt } from "./browser.js";
+import { openWorkspace } from "./workspace.js";
 
 const day = 24 * 60 * 60 * 1000;
 const today = Math.floor(Date.now() / day) * day;
@@ -17,22 +16,16 @@ const secret = "whsec_of_the_payouts";
 describe("Payouts to the bank, in the dashboard", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
   let page: Page;
   let looked: LookedAt;
   let url = "";
 
   before(async function () {
-    const browser = await openBrowser(this);
-    endpoints = await openEndpoints();
-    const { base, service, stripeApi: api } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
+    const opened = await openWorkspace(this, "Paid out", {}, "EUR");
+    ({ endpoints, looked, page } = opened);
     page.setDefaultTimeout(30_000);
-    looked = new LookedAt(page);
-    const workspace = await createWorkspace(context, endpoints, "Paid out", "EUR");
+    const { workspace } = opened;
+    const { base, stripeApi: api } = endpoints;
     const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
       provider: "stripe",
       environment: "Production",
@@ -71,7 +64,7 @@ describe("Payouts to the bank, in the dashboard", function () {
     ]);
     url = `${base}/settings/integrations/${id}?workspace=${workspace}`;
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   it("should list them, those under way too", async () => {
     await page.goto(url);

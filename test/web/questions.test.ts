@@ -3,7 +3,13 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
-import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
+import {
+  type OpenWorkspace,
+  bookEvents,
+  eventOf,
+  inWorkspace,
+  openWorkspace,
+} from "./workspace.js";
 
 const now = new Date();
 /** The tenth day of a month so many before this one. */
@@ -29,25 +35,12 @@ describe("Questions", function () {
   });
   after(() => page?.context().close());
 
-  const event = (
-    type: string,
-    id: string,
-    amount: number,
-    at: string,
-    country: string,
-  ): object => ({
-    provider: id === "c" ? "custom" : "stripe",
-    event_type: type,
-    event_id: `${type}-${id}`,
-    amount,
-    currency: "USD",
-    subscription_id: id,
-    customer_id: `customer-${id}`,
-    customer_country: country,
-    product_id: "plan",
-    product_name: "Plan",
-    occurred_at: at,
-  });
+  const event = (type: string, id: string, amount: number, at: string, country: string): object =>
+    eventOf(type, id, amount, at, {
+      provider: id === "c" ? "custom" : "stripe",
+      subscription_id: id,
+      customer_country: country,
+    });
   const endOfMrr = () => page.locator(".side-facts dd.number strong").innerText();
   const chips = () => page.locator(".chip").allInnerTexts();
   const shares = async (title: string): Promise<string[]> => {

@@ -6,7 +6,13 @@ import { type Change, trialPrice } from "../../schemas/subscriptions/change.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
-import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
+import {
+  type OpenWorkspace,
+  bookEvents,
+  eventOf,
+  inWorkspace,
+  openWorkspace,
+} from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const now = new Date();
@@ -31,26 +37,14 @@ describe("Rates and comparisons", function () {
   before(async function () {
     ({ endpoints, looked, open, page, workspace } = await openWorkspace(this, "Churning"));
     await bookEvents(endpoints, workspace, "Production", [
-      event("subscription.new", "a", 100, tenth(3)),
-      event("subscription.new", "b", 50, tenth(3)),
-      event("subscription.new", "c", 50, tenth(3)),
-      event("subscription.churn", "c", 50, tenth(1)),
+      eventOf("subscription.new", "a", 100, tenth(3)),
+      eventOf("subscription.new", "b", 50, tenth(3)),
+      eventOf("subscription.new", "c", 50, tenth(3)),
+      eventOf("subscription.churn", "c", 50, tenth(1)),
     ]);
   });
   after(() => page?.context().close());
 
-  const event = (type: string, id: string, amount: number, at: string): object => ({
-    provider: "stripe",
-    event_type: type,
-    event_id: `${type}-${id}`,
-    amount,
-    currency: "USD",
-    subscription_id: id,
-    customer_id: `customer-${id}`,
-    product_id: "plan",
-    product_name: "Plan",
-    occurred_at: at,
-  });
   const changeOf = (
     subscription: string,
     at: number,
@@ -238,7 +232,7 @@ describe("Rates and comparisons", function () {
     const heading = page.getByRole("heading", { name: "Failed payments", exact: true });
     expect(await heading.count()).to.equal(0);
     const { clickhouse } = endpoints.service;
-    await insertChanges(clickhouse, [failing("c", tenth(2)), failing("a", tenth(1))]);
+    await insertChanges(clickhouse, [failing("sub_c", tenth(2)), failing("sub_a", tenth(1))]);
     await open("/rates?range=3m");
     const cards = ["Payments failed", "Payments lost", "Payments open", "MRR at risk"];
     const shown = await Promise.all([...cards, "Involuntary churn"].map(card));

@@ -1,14 +1,13 @@
 /** An integration's page beside its provider's list: what differs, and fetching what is missing. */
 import { expect } from "chai";
-import type { BrowserContext, Page } from "playwright-core";
-import { openDashboard } from "../../ops/chromium.js";
+import type { Page } from "playwright-core";
 import { chargeObject, disputeObject } from "../../ops/payloads/stripe-money.js";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
 import { apiKey, disputesMoney } from "../apis/stripe-api.js";
-import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
+import type { Endpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
-import { LookedAt, openBrowser } from "./browser.js";
-import { createWorkspace } from "./workspace.js";
+import type { LookedAt } from "./browser.js";
+import { openWorkspace } from "./workspace.js";
 
 const now = new Date();
 /** The tenth day of the month before last. */
@@ -36,22 +35,16 @@ function charge(name: string, amount: bigint): JsonObject {
 describe("A month beside the provider's list, in the dashboard", function () {
   this.timeout(180_000);
   let endpoints: Endpoints;
-  let context: BrowserContext;
   let page: Page;
   let looked: LookedAt;
   let url = "";
 
   before(async function () {
-    const browser = await openBrowser(this);
-    endpoints = await openEndpoints();
-    const { base, service, stripeApi: api } = endpoints;
-    context = await openDashboard(browser, base, service.config.DATA_DIR, {
-      reducedMotion: "reduce",
-    });
-    page = await context.newPage();
+    const opened = await openWorkspace(this, "Beside the list", {}, "EUR");
+    ({ endpoints, looked, page } = opened);
     page.setDefaultTimeout(30_000);
-    looked = new LookedAt(page);
-    const workspace = await createWorkspace(context, endpoints, "Beside the list", "EUR");
+    const { workspace } = opened;
+    const { base, stripeApi: api } = endpoints;
     const path = `/workspaces/${workspace}`;
     for (const list of [
       "products",
@@ -95,7 +88,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
     api.lists.set("/v1/balance_transactions", disputesMoney([disputed]));
     url = `${base}/settings/integrations/${integration}?workspace=${workspace}`;
   });
-  after(() => context?.close());
+  after(() => page?.context().close());
 
   it("should compare the months, and name each payment that differs", async () => {
     await page.goto(url);

@@ -118,10 +118,12 @@ describe("Around the screens", function () {
   });
 
   it("should say that the session cannot be read, and read it when it can", async () => {
+    await page.clock.install();
     await page.route("**/v1/session", (route) => route.abort());
     await page.goto(at("/overview"));
     await page.getByText("The service cannot be reached.").waitFor();
     await page.unroute("**/v1/session");
+    await page.clock.fastForward(10_000);
     await heading("Overview").waitFor();
   });
 

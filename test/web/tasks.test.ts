@@ -5,7 +5,7 @@ import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { LookedAt } from "./browser.js";
-import { type OpenWorkspace, bookEvents, openWorkspace } from "./workspace.js";
+import { type OpenWorkspace, bookEvents, eventOf, openWorkspace } from "./workspace.js";
 
 const clicksMax = 3;
 
@@ -40,22 +40,13 @@ describe("Tasks from the overview", function () {
   });
   after(() => page?.context().close());
 
-  const event = (type: string, id: string, amount: number, at: string, country: string) => ({
-    provider: "stripe",
-    event_type: type,
-    event_id: `${type}-${id}`,
-    amount,
-    currency: "USD",
-    subscription_id: `sub-${id}`,
-    customer_id: `cus_${id}`,
-    customer_name: id,
-    customer_email: `${id}@example.com`,
-    customer_country: country,
-    transaction_id: `pay_${id}`,
-    product_id: "plan",
-    product_name: "Plan",
-    occurred_at: at,
-  });
+  const event = (type: string, id: string, amount: number, at: string, country: string) =>
+    eventOf(type, id, amount, at, {
+      customer_name: id,
+      customer_email: `${id}@example.com`,
+      customer_country: country,
+      transaction_id: `pay_${id}`,
+    });
 
   async function click(what: Locator): Promise<void> {
     clicks += 1;

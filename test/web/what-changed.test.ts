@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Locator, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
-import { type OpenWorkspace, bookEvents, openWorkspace } from "./workspace.js";
+import { type OpenWorkspace, bookEvents, eventOf, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const now = new Date();
@@ -41,19 +41,13 @@ describe("What changed", function () {
   });
   after(() => page?.context().close());
 
-  const event = (type: string, id: string, amount: number, at: string): object => ({
-    provider: "stripe",
-    event_type: type,
-    event_id: `${type}-${id}-${amount}`,
-    amount,
-    currency: "USD",
-    subscription_id: id,
-    customer_id: `customer-${id}`,
-    customer_country: "DE",
-    product_id: `plan-${id}`,
-    product_name: `Plan ${id}`,
-    occurred_at: at,
-  });
+  const event = (type: string, id: string, amount: number, at: string): object =>
+    eventOf(type, id, amount, at, {
+      customer_id: `customer-${id}`,
+      customer_country: "DE",
+      product_id: `plan-${id}`,
+      product_name: `Plan ${id}`,
+    });
   const started = (id: string, amount: number, at: string): object =>
     event("subscription.new", id, amount, at);
   const ended = (id: string, amount: number): object =>

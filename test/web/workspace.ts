@@ -20,6 +20,7 @@ export async function openWorkspace(
   suite: Mocha.Context,
   name: string,
   options: BrowserContextOptions = {},
+  currency = "USD",
 ): Promise<OpenWorkspace> {
   const browser = await openBrowser(suite);
   const endpoints = await openEndpoints();
@@ -29,7 +30,7 @@ export async function openWorkspace(
   const page = await context.newPage();
   page.setDefaultTimeout(15_000);
   const looked = new LookedAt(page);
-  const workspace = await createWorkspace(context, endpoints, name);
+  const workspace = await createWorkspace(context, endpoints, name, currency);
   const open = async (path: string): Promise<void> => {
     await page.goto(inWorkspace(path, workspace));
     await looked.settle();
@@ -45,7 +46,7 @@ export async function createWorkspace(
   context: BrowserContext,
   { base }: Endpoints,
   name: string,
-  currency = "USD",
+  currency: string,
 ): Promise<string> {
   const answer = await context.request.post("/v1/manage/workspaces", {
     headers: { origin: base },
@@ -53,6 +54,23 @@ export async function createWorkspace(
   });
   expect(answer.status(), await answer.text()).to.equal(201);
   return (await answer.json()).data.id;
+}
+
+/** Of a customer with one subscription: `cus_<id>`, `sub_<id>`. */
+export function eventOf(type: string, id: string, amount: number, at: string, more: object = {}) {
+  return {
+    provider: "stripe",
+    event_type: type,
+    event_id: `${type}-${id}-${amount}`,
+    amount,
+    currency: "USD",
+    subscription_id: `sub_${id}`,
+    customer_id: `cus_${id}`,
+    product_id: "plan",
+    product_name: "Plan",
+    occurred_at: at,
+    ...more,
+  };
 }
 
 /** Resolves when they are booked. @returns the key they were sent with */

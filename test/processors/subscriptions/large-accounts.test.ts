@@ -1,32 +1,17 @@
 /** Accounts with more changes than anybody expects: they end, and hold up nobody else. */
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
-import type { LmdbLog } from "../../../stores/log/lmdb/lmdb-log.js";
 import { listRejects } from "../../../workspaces/rejects/rejects.js";
 import { limits } from "../../../config.js";
 import type { Fact, FactBody } from "../../../schemas/records/records.js";
-import { bookingOver } from "../../harness/booking.js";
+import { suiteBooking } from "../../harness/booking.js";
 import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
-import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 const itemsPerChange = 500;
 const changesMax = limits.accountSizeMax / itemsPerChange;
 
 describe("Booking changes of a large account", () => {
-  let clickhouse: ClickHouse;
-  let log: LmdbLog;
-  let workspace: string;
-  before(async () => {
-    clickhouse = await openTestClickHouse();
-    log = openTestLog("large-accounts");
-  });
-  beforeEach(() => {
-    workspace = `ws_${randomUUID()}`;
-  });
-
-  const book = (...facts: Fact[]) => bookingOver(clickhouse, log).book(facts);
+  const here = suiteBooking("large-accounts");
 
   /**
    * Subscriptions of one account that cost nothing.
@@ -44,14 +29,14 @@ describe("Booking changes of a large account", () => {
       const over = { ...body.Subscription, steps: [...steps, { at: at + 1, items: [] }] };
       return reported(event, 0, ends ? { Subscription: over } : body);
     });
-    await book(...facts);
+    await here.book(...facts);
   }
 
   function reported(event: string, second: number, body: FactBody): Fact {
     return factOf(body, {
       fact_id: `${event}:${"Unidentified" in body ? 1 : 0}`,
       event_id: event,
-      workspace,
+      workspace: here.workspace,
       provider: "custom",
       offset: BigInt(second),
       native_type: "subscription.new",
@@ -79,17 +64,21 @@ describe("Booking changes of a large account", () => {
   }
 
   async function rejects(): Promise<unknown[]> {
-    const found = await listRejects(clickhouse, { workspace, state: "open" }, null, 10);
+    const found = await listRejects(
+      here.clickhouse,
+      { workspace: here.workspace, state: "open" },
+      null,
+      10,
+    );
     return found
       .filter(({ reason }) => reason !== "no_open_subscription")
       .map(({ event_id, step, reason, offset }) => `${offset} ${event_id} ${step} ${reason}`);
   }
 
   function mrr(): Promise<unknown[]> {
-    return clickhouse.rows(
+    return here.rows(
       `SELECT account, sum(mrr) AS mrr FROM mrr_movements
        WHERE workspace = {workspace:String} GROUP BY account ORDER BY account`,
-      { workspace },
     );
   }
 
@@ -97,33 +86,33 @@ describe("Booking changes of a large account", () => {
     await fill("full", changesMax);
     const batch = [started("full", "late", 1), started("other", "another", 2)];
     for (const _ of ["once", "again"]) {
-      await book(...batch);
+      await here.book(...batch);
       expect(await rejects()).to.eql(["1 late book account_too_large"]);
       expect(await mrr()).to.eql([{ account: "other", mrr: "10" }]);
     }
   });
 
   it("should end what counts in a full account, as long as there is room for ends", async () => {
-    await book(started("shop", "one", 1), started("shop", "two", 1));
+    await here.book(started("shop", "one", 1), started("shop", "two", 1));
     await fill("shop", changesMax);
-    await book(ended("shop", "end of one", 2, "one"));
-    await book(started("shop", "another", 3));
+    await here.book(ended("shop", "end of one", 2, "one"));
+    await here.book(started("shop", "another", 3));
     expect(await rejects()).to.eql(["3 another book account_too_large"]);
     expect(await mrr()).to.eql([{ account: "shop", mrr: "10" }]);
     await fill("shop", limits.accountEndsMax / itemsPerChange, true);
-    await book(ended("shop", "end of two", 4, "two"));
+    await here.book(ended("shop", "end of two", 4, "two"));
     expect(await rejects()).to.include("4 end of two book account_too_large");
   });
 
   it("should reject an unidentified churn whose end has no room", async () => {
-    await book(started("shop", "begun", 1), side("shop", "begun", 1, "start"));
+    await here.book(started("shop", "begun", 1), side("shop", "begun", 1, "start"));
     await fill("shop", changesMax);
     await fill("shop", limits.accountEndsMax / itemsPerChange, true);
-    await book(side("shop", "churned", 2, "churn"));
+    await here.book(side("shop", "churned", 2, "churn"));
     expect(await rejects()).to.eql(["2 churned book account_too_large"]);
     // Others of the pool try that end again, and are not to blame for it.
     for (const which of ["start", "churn"] as const) {
-      await book(side("other", `other ${which}`, 3, which));
+      await here.book(side("other", `other ${which}`, 3, which));
     }
     expect(await rejects()).to.eql(["2 churned book account_too_large"]);
     expect(await mrr()).to.eql([{ account: "shop", mrr: "10" }]);

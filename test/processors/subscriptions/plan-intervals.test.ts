@@ -1,5 +1,4 @@
 /** Plan intervals of what a version before booked, which knew none. */
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { differenceOf } from "../../../processors/book/account/recorded.js";
 import { bookedTables } from "../../../processors/book/booked.js";
@@ -7,27 +6,13 @@ import { readRows, writeRows } from "../../../processors/book/table-writer.js";
 import { viewOf } from "../../../processors/book/subscriptions/movements.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import type { PlanInterval } from "../../../schemas/money/plan-intervals.js";
-import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { tabSeparated } from "../../../stores/clickhouse/tab-separated.js";
-import type { LmdbLog } from "../../../stores/log/lmdb/lmdb-log.js";
-import { bookingOver } from "../../harness/booking.js";
+import { suiteBooking } from "../../harness/booking.js";
 import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
-import { openTestClickHouse, openTestLog } from "../../harness/stores.js";
 
 describe("Plan intervals", () => {
-  let clickhouse: ClickHouse;
-  let log: LmdbLog;
-  let workspace: string;
-  before(async () => {
-    clickhouse = await openTestClickHouse();
-    log = openTestLog("plan-intervals");
-  });
-  beforeEach(() => {
-    workspace = `ws_${randomUUID()}`;
-  });
-
-  const book = (...facts: Fact[]) => bookingOver(clickhouse, log).book(facts);
+  const here = suiteBooking("plan-intervals");
 
   /** @param interval undefined: the fact is of a version before */
   function reported(second: number, cents: bigint, interval?: PlanInterval): Fact {
@@ -46,7 +31,7 @@ describe("Plan intervals", () => {
       {
         fact_id: `e${second}:0`,
         event_id: `e${second}`,
-        workspace,
+        workspace: here.workspace,
         received_at: at,
         quote: quoteOf(),
       },
@@ -54,36 +39,34 @@ describe("Plan intervals", () => {
   }
 
   const sums = async () => {
-    const rows = await clickhouse.rows<{ what: string }>(
+    const rows = await here.rows<{ what: string }>(
       `SELECT concat(event_id, ' ', kind, ' ', plan_interval, ' ', toString(sum(mrr))) AS what
        FROM mrr_movements WHERE workspace = {workspace:String}
        GROUP BY event_id, kind, plan_interval HAVING sum(mrr) != 0
        ORDER BY event_id, kind, plan_interval`,
-      { workspace },
     );
     return rows.map(({ what }) => what);
   };
   const rowCount = async () => {
-    const [row] = await clickhouse.rows<{ n: string }>(
+    const [row] = await here.rows<{ n: string }>(
       "SELECT count() AS n FROM mrr_movements WHERE workspace = {workspace:String}",
-      { workspace },
     );
     return Number(row?.n);
   };
   async function expectAudited(): Promise<void> {
-    const view = await viewOf(clickhouse, `workspace = '${workspace}'`);
+    const view = await viewOf(here.clickhouse, `workspace = '${here.workspace}'`);
     expect(differenceOf(view)).to.deep.equal([]);
   }
 
   it("should be unknown of what was booked before, and come with a replay", async () => {
-    await book(reported(1, 4_000n), reported(2, 3_000n));
-    await book(reported(3, 0n));
+    await here.book(reported(1, 4_000n), reported(2, 3_000n));
+    await here.book(reported(3, 0n));
     const before = ["e1 new unknown 40", "e2 contraction unknown -10", "e3 churn unknown -30"];
     expect(await sums()).to.deep.equal(before);
     await expectAudited();
 
     const replayed = [reported(1, 4_000n, "month"), reported(2, 3_000n, "year"), reported(3, 0n)];
-    await book(...replayed);
+    await here.book(...replayed);
     const after = [
       "e1 new month 40",
       "e2 contraction month -10",
@@ -95,7 +78,7 @@ describe("Plan intervals", () => {
     await expectAudited();
 
     const rows = await rowCount();
-    await book(...replayed);
+    await here.book(...replayed);
     expect(await rowCount()).to.equal(rows);
   });
 
@@ -117,8 +100,8 @@ describe("Plan intervals", () => {
   });
 
   it("should stay with a price that a later event reports the interval of", async () => {
-    await book(reported(1, 4_000n));
-    await book(reported(2, 4_000n, "month"), reported(3, 6_000n, "month"));
+    await here.book(reported(1, 4_000n));
+    await here.book(reported(2, 4_000n, "month"), reported(3, 6_000n, "month"));
     expect(await sums()).to.deep.equal([
       "e1 new unknown 40",
       "e3 expansion month 20",
