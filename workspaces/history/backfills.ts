@@ -258,26 +258,28 @@ export async function moveBackfill(
   step: BackfillStep,
   now: Date,
 ): Promise<void> {
-  await durably(
-    postgres,
-    `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, list_since = $6,
-       through = $7, comparison = $8, problem = $9, leased_until = $10, updated_at = $11
-     WHERE id = $1 AND leased_until = $12`,
-    [
-      id,
-      step.state,
-      step.list,
-      step.after,
-      JSON.stringify(step.counts),
-      step.listSince,
-      step.through === null ? null : JSON.stringify(step.through),
-      step.comparison === null ? null : JSON.stringify(step.comparison),
-      step.problem,
-      step.restUntil,
-      now,
-      leasedUntil,
-    ],
-  );
   const isRunning = step.state === "reading" || step.state === "comparing";
-  if (!isRunning) await postgres.query(`${deleteLinesOfEnded} AND backfills.id = $1`, [id]);
+  await postgres.transaction(async (sql) => {
+    await sql.query(
+      `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, list_since = $6,
+         through = $7, comparison = $8, problem = $9, leased_until = $10, updated_at = $11
+       WHERE id = $1 AND leased_until = $12`,
+      [
+        id,
+        step.state,
+        step.list,
+        step.after,
+        JSON.stringify(step.counts),
+        step.listSince,
+        step.through === null ? null : JSON.stringify(step.through),
+        step.comparison === null ? null : JSON.stringify(step.comparison),
+        step.problem,
+        step.restUntil,
+        now,
+        leasedUntil,
+      ],
+    );
+    // Together: once it is over, nothing of it is left.
+    if (!isRunning) await sql.query(`${deleteLinesOfEnded} AND backfills.id = $1`, [id]);
+  });
 }
