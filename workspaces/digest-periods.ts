@@ -1,5 +1,5 @@
 /** Which days a digest is about, and when it is sent. UTC; weeks begin on Monday. Pure. */
-import type { Frequency } from "../schemas/http/digests.js";
+import type { Frequency } from "../schemas/http/outbound/digests.js";
 import { startOfMonth } from "../schemas/months.js";
 
 const hourMs = 60 * 60 * 1000;

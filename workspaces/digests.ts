@@ -5,7 +5,7 @@
  */
 import { limits } from "../config.js";
 import { News } from "../runtime/lookout.js";
-import type { Frequency } from "../schemas/http/digests.js";
+import type { Frequency } from "../schemas/http/outbound/digests.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";

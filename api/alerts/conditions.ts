@@ -2,7 +2,7 @@
  * When an alert fires: a function of a series and a condition. The test on history and the watch
  * every few minutes use the same function. Pure.
  */
-import type { AlertCondition } from "../../schemas/http/alerts.js";
+import type { AlertCondition } from "../../schemas/http/outbound/alerts.js";
 
 export interface Point {
   /** ms since 1970: the beginning of its interval. */

@@ -1,5 +1,5 @@
 /** The figures an alert can watch: the call of the interface that answers each, and its kind. */
-import type { AlertFigure } from "../../schemas/http/alerts.js";
+import type { AlertFigure } from "../../schemas/http/outbound/alerts.js";
 import type { Series } from "./conditions.js";
 
 interface Watchable extends Pick<Series, "isBalance" | "grows"> {

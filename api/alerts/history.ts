@@ -1,6 +1,6 @@
 /** What a rule would have done over the history, by the function that watches. */
 import { limits } from "../../config.js";
-import type { AlertRule, AlertTest } from "../../schemas/http/alerts.js";
+import type { AlertRule, AlertTest } from "../../schemas/http/outbound/alerts.js";
 import { watch } from "./conditions.js";
 import { type Naming, sentenceOf, titleOf } from "./sentences.js";
 import { type Reading, readWatched } from "./watched.js";

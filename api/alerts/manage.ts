@@ -9,7 +9,7 @@ import {
   changedAlert,
   newAlert,
   testedAlert,
-} from "../../schemas/http/alerts.js";
+} from "../../schemas/http/outbound/alerts.js";
 import { notFound, unprocessable } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import {

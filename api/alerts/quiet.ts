@@ -1,5 +1,5 @@
 /** Quiet hours, in which nothing is sent. Pure. */
-import type { QuietHours } from "../../schemas/http/alerts.js";
+import type { QuietHours } from "../../schemas/http/outbound/alerts.js";
 
 const minuteMs = 60_000;
 const minutesPerDay = 24 * 60;

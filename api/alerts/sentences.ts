@@ -1,5 +1,5 @@
 /** Rules and firings as sentences. Pure. */
-import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/alerts.js";
+import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/outbound/alerts.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { moneyIn } from "../digests/sentences.js";
 import type { Firing } from "./conditions.js";

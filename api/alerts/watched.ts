@@ -1,6 +1,6 @@
 /** What a rule watches: its series, as the interface answers it, and the screen that shows it. */
-import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/alerts.js";
-import { summaryNames } from "../../schemas/http/alerts.js";
+import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/outbound/alerts.js";
+import { summaryNames } from "../../schemas/http/outbound/alerts.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
 import type { Access } from "../../workspaces/keys.js";

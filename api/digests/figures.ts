@@ -1,6 +1,6 @@
 /** The figures of a period, as the interface answers them, each with its frozen link. */
 import { limits } from "../../config.js";
-import type { Frequency } from "../../schemas/http/digests.js";
+import type { Frequency } from "../../schemas/http/outbound/digests.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
 import { periodStart } from "../../workspaces/digest-periods.js";

@@ -4,7 +4,7 @@ import { readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
 import { readQuery } from "../../http/query.js";
 import { memberOf } from "../../http/state.js";
-import { newDigest, previewQuery } from "../../schemas/http/digests.js";
+import { newDigest, previewQuery } from "../../schemas/http/outbound/digests.js";
 import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";

@@ -1,5 +1,5 @@
 /** What changed and why, in three sentences. Pure: from answers of the interface. */
-import type { Frequency } from "../../schemas/http/digests.js";
+import type { Frequency } from "../../schemas/http/outbound/digests.js";
 import type { SummaryAnswer } from "../summary/schema.js";
 import type { RevenueAnswer } from "../revenue/schema.js";
 import type { WhatChangedAnswer } from "../what-changed/schema.js";

@@ -1,8 +1,8 @@
 /** The operations of the management interface (`definitions.md`, Management interface). */
 import { z } from "zod";
-import * as alerts from "../../schemas/http/alerts.js";
+import * as alerts from "../../schemas/http/outbound/alerts.js";
 import * as assistants from "../../schemas/http/assistants.js";
-import * as digests from "../../schemas/http/digests.js";
+import * as digests from "../../schemas/http/outbound/digests.js";
 import * as manage from "../../schemas/http/manage.js";
 import * as members from "../../schemas/http/members.js";
 import * as payouts from "../../schemas/http/payouts.js";

@@ -1,6 +1,6 @@
 /** The operations about outgoing webhooks, by their paths below a workspace. */
 import { dataAnswer, listAnswer, listQuery, rolledKey } from "../../schemas/http/manage.js";
-import * as hooks from "../../schemas/http/webhooks.js";
+import * as hooks from "../../schemas/http/outbound/webhooks.js";
 import type { Operation } from "./operation.js";
 
 const shared = {

@@ -1,6 +1,6 @@
 /** `…/chat`: the channel of a workspace's chat program, for alerts and digests. */
 import { readJson } from "../../http/body.js";
-import { newChatChannel } from "../../schemas/http/alerts.js";
+import { newChatChannel } from "../../schemas/http/outbound/alerts.js";
 import { notFound, unprocessable } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import {

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
 import { fieldError } from "../../http/body.js";
-import { newAlert } from "../../schemas/http/alerts.js";
+import { newAlert } from "../../schemas/http/outbound/alerts.js";
 import { newAnnotation } from "../../schemas/http/members.js";
 import { failed, objectOf, textPart } from "./ask.js";
 

@@ -1,7 +1,7 @@
 /** Events that endpoints may want, from records of the log, in the JSON of the interface. */
 import type { z } from "zod";
 import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
-import type { announced } from "../../schemas/http/webhooks.js";
+import type { announced } from "../../schemas/http/outbound/webhooks.js";
 import { webhookMessageId } from "../../schemas/ids.js";
 import {
   type MovementRecord,

@@ -6,7 +6,7 @@ import {
   testSent,
   testType,
   webhookMessage,
-} from "../../schemas/http/webhooks.js";
+} from "../../schemas/http/outbound/webhooks.js";
 import { recordedMovement } from "../recorded-movements/schema.js";
 
 export const sentEvents: Readonly<Record<string, z.ZodType>> = Object.fromEntries(

@@ -4,7 +4,7 @@ import { type Series, watch } from "../../api/alerts/conditions.js";
 import { quietUntil } from "../../api/alerts/quiet.js";
 import { silencePoints } from "../../api/alerts/records.js";
 import { sentenceOf, titleOf } from "../../api/alerts/sentences.js";
-import type { AlertCondition, AlertRule } from "../../schemas/http/alerts.js";
+import type { AlertCondition, AlertRule } from "../../schemas/http/outbound/alerts.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const hourMs = dayMs / 24;

@@ -11,7 +11,7 @@ import {
   type AlertRule,
   type QuietHours,
   alert as alertShape,
-} from "../../schemas/http/alerts.js";
+} from "../../schemas/http/outbound/alerts.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";

@@ -1,6 +1,6 @@
 /** Firings of alerts, and one row for each message that a firing becomes. */
 import { limits } from "../../config.js";
-import type { AlertChannel, QuietHours } from "../../schemas/http/alerts.js";
+import type { AlertChannel, QuietHours } from "../../schemas/http/outbound/alerts.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";

@@ -1,6 +1,6 @@
 /** Sends endpoints what is no record on a topic: alerts, silence, differences. */
 import type { z } from "zod";
-import { type AnnouncedType, announced } from "../../schemas/http/webhooks.js";
+import { type AnnouncedType, announced } from "../../schemas/http/outbound/webhooks.js";
 import { webhookMessageId } from "../../schemas/ids.js";
 import type { Service } from "../../service.js";
 import { type NewDelivery, activeEndpoints, addDeliveries, messageBody } from "./deliveries.js";

@@ -1,5 +1,5 @@
 /** Which events an endpoint wants. Pure. */
-import { type EventType, readFilters } from "../../schemas/http/webhooks.js";
+import { type EventType, readFilters } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Endpoint } from "./endpoints.js";
 

@@ -13,7 +13,7 @@ import {
   newWebhookEndpoint,
   replayedDeliveries,
   testType,
-} from "../../../schemas/http/webhooks.js";
+} from "../../../schemas/http/outbound/webhooks.js";
 import type { Service } from "../../../service.js";
 import { randomBase62 } from "../../../stores/vault/random.js";
 import { addressProblem } from "../../../workspaces/channels/outbound.js";

@@ -1,5 +1,8 @@
 /** Endpoints and deliveries as JSON, without secrets. */
-import type { WebhookDeliveryView, WebhookEndpointView } from "../../../schemas/http/webhooks.js";
+import type {
+  WebhookDeliveryView,
+  WebhookEndpointView,
+} from "../../../schemas/http/outbound/webhooks.js";
 import type { Delivery } from "../../../workspaces/webhooks/deliveries.js";
 import type { ListedEndpoint } from "../../../workspaces/webhooks/endpoints.js";
 import { shownEnvironment } from "../views.js";

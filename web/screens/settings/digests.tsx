@@ -1,7 +1,7 @@
 /** The figures by e-mail: how often, when last, and what one looks like. */
 import { useState } from "preact/hooks";
 import type { z } from "zod";
-import type { digestPreview, digests } from "../../../schemas/http/digests.js";
+import type { digestPreview, digests } from "../../../schemas/http/outbound/digests.js";
 import { call, urlOf } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";

@@ -7,7 +7,7 @@ import type {
   AlertTest,
   AlertView,
   QuietHours,
-} from "../../../../schemas/http/alerts.js";
+} from "../../../../schemas/http/outbound/alerts.js";
 import { CallError, call } from "../../../api/client.js";
 import type { ListedIntegration, Member, One } from "../../../api/manage-answers.js";
 import { moment } from "../../../format/dates.js";

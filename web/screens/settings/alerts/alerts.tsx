@@ -6,7 +6,7 @@ import type {
   AlertFiringView,
   AlertView,
   chatChannels,
-} from "../../../../schemas/http/alerts.js";
+} from "../../../../schemas/http/outbound/alerts.js";
 import { call } from "../../../api/client.js";
 import type { Member, One } from "../../../api/manage-answers.js";
 import { useUrl } from "../../../api/use-answer.js";

@@ -4,7 +4,7 @@ import type {
   AlertFigure,
   AlertRule,
   FigureRule,
-} from "../../../../schemas/http/alerts.js";
+} from "../../../../schemas/http/outbound/alerts.js";
 
 export const figureNames = {
   mrr: "MRR",

@@ -5,7 +5,7 @@ import type {
   WebhookDeliveryView,
   WebhookEndpointView,
   replayedCount,
-} from "../../../../schemas/http/webhooks.js";
+} from "../../../../schemas/http/outbound/webhooks.js";
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";

@@ -1,5 +1,5 @@
 /** An endpoint as it is made or changed. */
-import type { WebhookEndpointView } from "../../../../schemas/http/webhooks.js";
+import type { WebhookEndpointView } from "../../../../schemas/http/outbound/webhooks.js";
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { Dialog } from "../../../parts/dialog.js";

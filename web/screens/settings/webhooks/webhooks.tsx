@@ -1,6 +1,6 @@
 /** Outgoing webhooks: endpoints, what each gets, and how it goes. */
 import { useState } from "preact/hooks";
-import type { WebhookEndpointView } from "../../../../schemas/http/webhooks.js";
+import type { WebhookEndpointView } from "../../../../schemas/http/outbound/webhooks.js";
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";

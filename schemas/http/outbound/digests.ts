@@ -1,7 +1,7 @@
 /** Digests: the figures of a period, sent to a member or to a channel of the workspace. */
 import { z } from "zod";
-import { timestamp } from "./manage.js";
-import { segmentText } from "./series.js";
+import { timestamp } from "../manage.js";
+import { segmentText } from "../series.js";
 
 export const frequencies = ["daily", "weekly", "monthly"] as const;
 export type Frequency = (typeof frequencies)[number];

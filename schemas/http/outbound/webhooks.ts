@@ -1,9 +1,9 @@
 /** Outgoing webhooks: endpoints, deliveries, and what is sent about things that are not figures. */
 import { z } from "zod";
-import { name, timestamp } from "./manage.js";
-import { pageQuery } from "./pages.js";
-import { cellQuery } from "./series.js";
-import { transaction } from "./transactions.js";
+import { name, timestamp } from "../manage.js";
+import { pageQuery } from "../pages.js";
+import { cellQuery } from "../series.js";
+import { transaction } from "../transactions.js";
 
 const eventTypes = [
   "transaction.recorded",

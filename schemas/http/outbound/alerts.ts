@@ -1,7 +1,7 @@
 /** Alerts: what is watched, when it fires, who is told, and what a test on history answers. */
 import { z } from "zod";
-import { timestamp } from "./manage.js";
-import { segmentText } from "./series.js";
+import { timestamp } from "../manage.js";
+import { segmentText } from "../series.js";
 
 /** By the names of `/v1/metrics/summary` and `/v1/metrics/revenue`. */
 export const summaryNames = [
