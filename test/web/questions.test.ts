@@ -361,7 +361,7 @@ describe("Questions", function () {
     await open("/mrr");
     await page.getByRole("button", { name: "Filter" }).click();
     await page.getByText("Of a list of customers").click();
-    await page.getByRole("textbox", { name: "Customers", exact: true }).fill("customer-a\nnobody");
+    await page.getByRole("textbox", { name: "Customers", exact: true }).fill("cus_a\nnobody");
     await page.getByLabel("Save the filters as a segment").fill("Named");
     await page.getByRole("button", { name: "Save as segment" }).click();
     await page.getByText("1 line belongs to no customer").waitFor();

@@ -26,9 +26,8 @@ export default function FilterMenu(props: {
   const countries = useUrl<CountriesAnswer>(
     names.includes("country") ? urlOf("/v1/countries", view.tenant) : null,
   ).answer?.data;
-  return (
+  const filters = (
     <>
-      {hasSegments ? <SegmentMenu view={view} /> : null}
       {names.includes("provider") ? (
         <FilterList
           name="provider"
@@ -72,4 +71,5 @@ export default function FilterMenu(props: {
       ) : null}
     </>
   );
+  return hasSegments ? <SegmentMenu view={view}>{filters}</SegmentMenu> : filters;
 }

@@ -1,4 +1,5 @@
 /** Segments: filters under a name, in the menu of filters and as a chip. Loaded when shown. */
+import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { z } from "zod";
@@ -115,7 +116,9 @@ function nameOf(name: FilterName, value: string): string {
   return name === "vintage" ? vintageName(value) : value;
 }
 
-export function SegmentMenu({ view }: { readonly view: View }) {
+/** What there is to choose above the filters, and below them a form that saves them. */
+export function SegmentMenu(props: { readonly view: View; readonly children: ComponentChildren }) {
+  const { view, children } = props;
   const { url, list } = useSegments(view);
   const isManager = mayManage(workspaceOf(view.workspace));
   const shown = view.get("segment")?.split(".")[0];
@@ -137,6 +140,7 @@ export function SegmentMenu({ view }: { readonly view: View }) {
           </div>
         </fieldset>
       )}
+      {children}
       {isManager && list !== null ? <Save view={view} url={url} list={list} /> : null}
     </>
   );
