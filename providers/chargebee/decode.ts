@@ -7,6 +7,7 @@ import type { Decoded, DecodedFact, Known, NamedCustomer, NeededTypes } from "..
 import { nothingKnown } from "../provider.js";
 import { envelopeShape, factsAt, field, type Reader, reader, type Reported } from "./event.js";
 import { readInvoice } from "./invoices.js";
+import { readFailure, readRecovery } from "./payments.js";
 import { readSubscription } from "./subscriptions.js";
 import { readTransaction } from "./transactions.js";
 
@@ -45,6 +46,11 @@ const money: Objects = [
   ["transaction", readTransaction],
   ["invoice", readInvoice],
 ];
+const paid: Objects = [...money, ["subscription", readRecovery]];
+const failure: Objects = [
+  ["transaction", readTransaction],
+  ["subscription", readFailure],
+];
 const invoice: Objects = [["invoice", readInvoice]];
 const subscription: Objects = [
   ["subscription", readSubscription],
@@ -55,7 +61,8 @@ const price: Objects = [["item_price", readPrice]];
 const coupon: Objects = [["coupon", readCoupon]];
 
 const table: ReadonlyMap<string, Objects> = new Map([
-  ["payment_succeeded", money],
+  ["payment_succeeded", paid],
+  ["payment_failed", failure],
   ["payment_refunded", money],
   ["transaction_created", money],
   ["transaction_updated", money],
@@ -118,16 +125,19 @@ export function decode(body: unknown, known: Known = nothingKnown): Decoded {
       if (index > 0) continue;
       return rejected("malformed", `content.${name} is missing`);
     }
-    const reported = read({ type, at, object: content[name], known });
+    const reported = read({ type, at, object: content[name], content, known });
     if (!isUnreported(reported)) facts.push(...reported);
     else if (reported.outcome === "rejected") return reported;
     else last ??= reported;
   }
   if (facts.length === 0 && last !== null) return last;
-  return { outcome: "facts", facts, ...(isThroughStripe(content) && { mirrorOf: "stripe" }) };
+  // Behind all others, whose places are in their ids.
+  facts.sort((one, other) => Number("Standing" in one.body) - Number("Standing" in other.body));
+  const isMirror = objects !== failure && isThroughStripe(content);
+  return { outcome: "facts", facts, ...(isMirror && { mirrorOf: "stripe" }) };
 }
 
-/** Whoever connects that Stripe account, too, is told of the same money by it. */
+/** Whoever connects that Stripe account, too, is told of the same money by it, if of no failure. */
 function isThroughStripe({ transaction }: Readonly<Record<string, unknown>>): boolean {
   return isObject(transaction) && transaction["gateway"] === "stripe";
 }

@@ -23,6 +23,8 @@ export interface ChargebeeEvent {
   /** `occurred_at`, ms since 1970 */
   readonly at: number;
   readonly object: unknown;
+  /** All objects of the event, by their names. */
+  readonly content: Readonly<Record<string, unknown>>;
   readonly known: Known;
 }
 

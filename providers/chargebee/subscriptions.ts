@@ -6,6 +6,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { isUnreported, rejected, type Unreported } from "../outcomes.js";
 import type { Known } from "../provider.js";
 import { reducedAmounts } from "../reductions.js";
+import { endStanding, standingOf } from "../standing.js";
 import {
   monthlyItem,
   nothingFrom,
@@ -24,6 +25,10 @@ import {
 } from "./discounts.js";
 import { type ChargebeeEvent, factsAt, field, isoFactor, reader, unitUnclear } from "./event.js";
 import { couponOf, isWorth } from "./questions.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+/** Set where Chargebee cancels by itself; the merchant's codes have the same ones by name. */
+const unpaidReasons: ReadonlySet<string> = new Set(["not_paid", "no_card", "Not Paid", "No Card"]);
 
 const unit = z.enum(["day", "week", "month", "year"]);
 const period = {
@@ -56,6 +61,10 @@ const subscriptionShape = z.object({
   activated_at: field.time.nullish(),
   pause_date: field.time.nullish(),
   cancelled_at: field.time.nullish(),
+  cancel_reason: z.string().nullish().catch(null),
+  cancel_reason_code: z.string().nullish().catch(null),
+  due_invoices_count: z.int().nullish().catch(null),
+  due_since: field.time.nullish().catch(null),
   resource_version: field.version,
   deleted: z.boolean().nullish(),
   subscription_items: z.array(itemShape).nullish(),
@@ -72,8 +81,22 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   const state: FactBody = {
     Subscription: { subscription: id, account, country: null, phase, ...worth },
   };
-  return factsAt(version, event, [state]);
+  const standing = standingIn(subscription, phase, at);
+  const said = standingOf({ subscription: id, account }, standing, at);
+  return factsAt(version, event, [state, ...said]);
 });
+
+/** An invoice is due, too, while it is first charged; if that fails, `payment_failed` says so. */
+function standingIn(subscription: Subscription, phase: SubscriptionFact["phase"], at: number) {
+  const { status, cancel_reason: reason, cancel_reason_code: code } = subscription;
+  if (phase === "ended") {
+    // One that goes on elsewhere, or was deleted, has no reason.
+    return endStanding(status === "cancelled" ? unpaidReasons.has(reason ?? code ?? "") : null);
+  }
+  const { due_invoices_count: due, due_since: dueSince } = subscription;
+  const isDue = (due ?? 0) > 0 && typeof dueSince === "number" && dueSince + dayMs <= at;
+  return isDue && isWorth(status) ? "failing" : null;
+}
 
 function momentOf(
   { status, deleted, resource_version: version, ...times }: Subscription,

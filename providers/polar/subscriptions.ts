@@ -3,6 +3,7 @@ import { z } from "zod";
 import { fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
+import { endStanding, standingOf } from "../standing.js";
 import { isoMinor } from "../stripe/money.js";
 import {
   monthlyItem,
@@ -52,6 +53,10 @@ const subscriptionShape = z.object({
   started_at: field.time.nullish(),
   ended_at: field.time.nullish(),
   paused_at: field.time.nullish(),
+  /** Since when it is past due, also once it ended so; before Polar had it, it was left out. */
+  past_due_at: field.time.nullish(),
+  cancel_at_period_end: z.boolean().nullish().catch(null),
+  customer_cancellation_reason: z.string().nullish().catch(null),
   customer_id: field.id,
   product_id: field.id,
   discount: discountShape.nullish(),
@@ -70,8 +75,32 @@ export const readSubscription = reader(subscriptionShape, (subscription, event) 
   if ("outcome" in worth) return worth;
   const country = customer?.billing_address.country ?? null;
   const state: FactBody = { Subscription: { subscription: id, account, country, phase, ...worth } };
-  return [state];
+  return [state, ...standing({ subscription: id, account }, subscription, { phase, at })];
 });
+
+/** @param of whose payments they are */
+function standing(
+  of: { readonly subscription: string; readonly account: string },
+  subscription: Subscription,
+  { phase, at }: ReturnType<typeof momentOf>,
+): FactBody[] {
+  const { status, past_due_at: pastDueAt } = subscription;
+  if (status === "past_due") return standingOf(of, "failing", Math.min(pastDueAt ?? at, at));
+  if (status === "unpaid") return standingOf(of, "unpaid", at);
+  // What expired incomplete was never paid.
+  if (phase !== "ended" || status !== "canceled") return [];
+  return standingOf(of, endStanding(isEndedUnpaid(subscription)), at);
+}
+
+/**
+ * After the last attempt to charge Polar ends a subscription at once, and gives no reason: it is
+ * past due, and nobody asked for its end. Null where past due is not shown.
+ */
+function isEndedUnpaid(subscription: Subscription): boolean | null {
+  const { past_due_at: pastDueAt, customer_cancellation_reason: reason } = subscription;
+  if (reason || subscription.cancel_at_period_end === true) return false;
+  return pastDueAt === undefined ? null : pastDueAt !== null;
+}
 
 function momentOf(
   { status, created_at: createdAt, started_at: startedAt, ...times }: Subscription,

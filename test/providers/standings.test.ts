@@ -6,7 +6,7 @@ import { bodiesOf } from "../harness/decoded.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 import { cell, rowsOf } from "../model/tables/table.js";
 
-/** As JSON or a form; `-` as its value: the field is left out. */
+/** As JSON or a form; what JSON knows is sent so; `-` as its value: the field is left out. */
 function withField(text: string, path: string, value: string): string {
   if (!text.startsWith("{")) {
     const fields = new URLSearchParams(text);
@@ -19,7 +19,7 @@ function withField(text: string, path: string, value: string): string {
   const last = names.pop() ?? "";
   const inner = names.reduce((object, name) => (object[name] ??= {}), body);
   if (value === "-") delete inner[last];
-  else inner[last] = value === "{}" ? {} : value;
+  else inner[last] = /^(\d+|true|null|\{\})$/.test(value) ? JSON.parse(value) : value;
   return JSON.stringify(body);
 }
 
@@ -100,6 +100,44 @@ const told: Partial<Record<ProviderToken, Told>> = {
       subscription_updated.past-due | pause={} | -
       subscription_updated.unpaid   | -        | unpaid
       subscription_expired          | -        | -`,
+  },
+  polar: {
+    example: "subscription.",
+    field: "data.",
+    table: `
+      example         | with                                       | says
+      past_due        | -                                          | failing
+      past_due        | past_due_at=-                              | failing
+      past_due        | status=active                              | -
+      past_due        | status=incomplete                          | -
+      updated.unpaid  | -                                          | unpaid
+      canceled        | -                                          | -
+      revoked         | past_due_at=2026-04-10T09:30:12Z           | ended_unpaid
+      revoked         | -                                          | ended_otherwise
+      revoked         | past_due_at=-                              | -
+      revoked         | status=incomplete_expired                  | -
+      revoked.failing | cancel_at_period_end=true                  | ended_otherwise
+      revoked.failing | customer_cancellation_reason=too_expensive | ended_otherwise`,
+  },
+  chargebee: {
+    field: "content.",
+    table: `
+      example                     | with                                           | says
+      payment_failed              | -                                              | failing
+      payment_failed              | invoice.dunning_status=exhausted               | unpaid
+      payment_failed              | subscription.status=cancelled                  | -
+      payment_failed              | subscription=-                                 | -
+      payment_succeeded.recovered | -                                              | -
+      subscription_renewed.due    | -                                              | failing
+      subscription_renewed.due    | subscription.due_since=1775813412              | -
+      subscription_renewed.due    | subscription.due_invoices_count=0              | -
+      subscription_renewed.due    | subscription.status=paused                     | -
+      subscription_cancelled      | -                                              | ended_otherwise
+      subscription_cancelled      | subscription.cancel_reason=no_card             | ended_unpaid
+      subscription_cancelled      | subscription.cancel_reason=fraud_review_failed | ended_otherwise
+      subscription_cancelled      | subscription.cancel_reason_code=Not Paid       | ended_unpaid
+      subscription_cancelled      | subscription.cancel_reason_code=Too expensive  | ended_otherwise
+      subscription_deleted        | -                                              | -`,
   },
   apple: {
     field: "",

@@ -23,7 +23,7 @@ export function subscriptionHistory(now: Fields): Reported[] {
   const { resource_version: version, activated_at: activatedAt, cancelled_at: cancelledAt } = now;
   // It has not begun.
   if (typeof startedAt !== "number") return [];
-  const began = { ...now, cancelled_at: null, pause_date: null, deleted: false };
+  const began = { ...now, cancelled_at: null, pause_date: null, due_since: null, deleted: false };
   const dated = (state: string, seconds: number): Fields => ({
     ...began,
     status: state,
