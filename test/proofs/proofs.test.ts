@@ -11,6 +11,7 @@ import { projectFile } from "../../runtime/project-root.js";
 import { startOfMonth } from "../../schemas/months.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 import { testFolder } from "../harness/stores.js";
 
 describe("Proofs", function suite() {
@@ -39,6 +40,10 @@ describe("Proofs", function suite() {
     await subscription("first", 3, 1_234.56);
     await subscription("second", 1, 765.43);
     await endpoints.booked();
+    // What is known of the sources is the journal's, which follows the figures.
+    const { service, workspace } = endpoints;
+    const sentBy = Date.now();
+    await until(async () => (await service.watermark.completeTo("journaled", workspace)) > sentBy);
   });
 
   const ask = (body: object) =>
