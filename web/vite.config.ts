@@ -14,7 +14,11 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      checks: { pluginTimings: false },
+      // What most screens share comes in one file: two dozen small ones cost as many round trips.
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 5 }] } },
+    },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   server: {
