@@ -142,8 +142,8 @@ export interface ListedPayment {
   /** As in `Payment` facts. */
   readonly payment: string;
   /**
-   * The provider's id of a dispute, or of its return. Then `amount` is what it took and `refunded`
-   * what came back: each time money moves is one of these, and one of the two is none.
+   * The provider's id of a dispute, or of its reversal: one entry each time money moves. `amount`
+   * is what the dispute took, `refunded` what came back; one of the two is 0.
    */
   readonly dispute?: string;
   readonly at: number;

@@ -120,7 +120,7 @@ async function figureOf(
     notBefore: isWaited ? nextEnd + waitMs : null,
   };
 
-  /** The screen of that interval alone, as it was known, with the value of the point. */
+  /** A frozen link to the screen of this interval, which shows the value of the point. */
   function linkOf({ start, at, isOver }: Point): string {
     const shown = { shown: origin, workspace: workspace.id, environment };
     const days = { from: utcDay(start), to: utcDay(isOver ? at : at - (at % dayMs) + dayMs) };

@@ -100,7 +100,7 @@ async function movementsFinding(
   const { clickhouse, watermark } = service;
   let finding = emptyFinding(tenant, "mrr_movements");
   const slices = accountSlices(clickhouse, tenant, options.sliceRowsMax);
-  // Beside booking one statement at a time is enough; otherwise one for each of two cores.
+  // One statement at a time leaves room for booking; an audit that may take all runs two.
   const paces = Array.from({ length: options.shareMax < 1 ? 1 : 2 }, () => new Pace(options));
   await eachOf(slices, paces, async (slice, pace) => {
     const found = await auditSlice(clickhouse, slice, () => watermark.completeTo());

@@ -4,6 +4,8 @@
  */
 import { monthNumber, monthText, startOfMonth } from "../../schemas/months.js";
 import {
+  type Cells,
+  cellsBy,
   currencyIn,
   numberIn,
   pacificMidnight,
@@ -12,11 +14,10 @@ import {
   type StoreReport,
   type StoreReports,
   times,
+  tooMany,
 } from "../reports/report.js";
-import { cellsBy, readTsv, type TsvTable } from "../reports/tsv.js";
+import { readTsv, type TsvTable } from "../reports/tsv.js";
 import type { AppleCredentials } from "./credentials.js";
-
-type Cells = ReadonlyMap<string, string>;
 
 const salesColumns = [
   "SKU",
@@ -44,7 +45,6 @@ const financeColumns = [
 const dayMs = 24 * 60 * 60 * 1000;
 /** Of Apple's fiscal calendar: four or five weeks. */
 const fiscalMonthDays = [28, 35];
-const tooMany = "it has more products and currencies than can be kept";
 
 export const appStoreReports: StoreReports<AppleCredentials> = {
   files:
@@ -63,7 +63,7 @@ export const appStoreReports: StoreReports<AppleCredentials> = {
 };
 
 function readSales(table: TsvTable, { app_apple_id: app }: AppleCredentials): StoreReport | string {
-  const rows = table.rows.map((row) => cellsBy(table, row));
+  const rows = table.rows.map((row) => cellsBy(table.header, row));
   const span = spanOf(rows, "Begin Date");
   if (typeof span === "string") return span;
   const { from, to } = span;
@@ -96,7 +96,7 @@ function readSales(table: TsvTable, { app_apple_id: app }: AppleCredentials): St
 }
 
 function readFinance(table: TsvTable): StoreReport | string {
-  const rows = table.rows.map((row) => cellsBy(table, row));
+  const rows = table.rows.map((row) => cellsBy(table.header, row));
   const span = spanOf(rows, "Start Date");
   if (typeof span === "string") return span;
   if (!fiscalMonthDays.includes((span.to - span.from) / dayMs)) {

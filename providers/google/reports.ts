@@ -5,6 +5,8 @@
 import { parse } from "csv-parse/sync";
 import { monthNumber, monthText, startOfMonth } from "../../schemas/months.js";
 import {
+  type Cells,
+  cellsBy,
   currencyIn,
   numberIn,
   pacificMidnight,
@@ -12,9 +14,8 @@ import {
   size,
   type StoreReport,
   type StoreReports,
+  tooMany,
 } from "../reports/report.js";
-
-type Cells = ReadonlyMap<string, string>;
 
 /** In lower case: Google has changed their capitals. */
 const salesColumns = [
@@ -34,7 +35,6 @@ const earningsColumns = [
   "amount (merchant currency)",
 ];
 const months = "JanFebMarAprMayJunJulAugSepOctNovDec";
-const tooMany = "it has more products and currencies than can be kept";
 
 export const googlePlayReports: StoreReports<{ readonly package_name: string }> = {
   files: "estimated sales or earnings of a month (CSV or zip), as downloaded",
@@ -63,11 +63,6 @@ function rowsIn(text: string): string[][] | string {
     const code = error instanceof Error && "code" in error ? String(error.code) : "CSV_UNREADABLE";
     return `it is no whole CSV file (${code})`;
   }
-}
-
-function cellsBy(names: readonly string[], row: readonly string[]): Cells {
-  const pairs = names.map((name, index) => [name, row[index] ?? ""] as const);
-  return new Map(pairs.filter(([, text]) => text !== ""));
 }
 
 function readSales(rows: readonly Cells[], app: string): StoreReport | string {

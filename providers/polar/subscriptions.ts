@@ -93,8 +93,8 @@ function standing(
 }
 
 /**
- * After the last attempt to charge Polar ends a subscription at once, and gives no reason: it is
- * past due, and nobody asked for its end. Null where past due is not shown.
+ * After the last attempt to charge Polar ends a subscription at once, and gives no reason: it was
+ * past due, and nobody cancelled it. Null where the object does not say whether it was past due.
  */
 function isEndedUnpaid(subscription: Subscription): boolean | null {
   const { past_due_at: pastDueAt, customer_cancellation_reason: reason } = subscription;

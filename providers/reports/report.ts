@@ -61,6 +61,16 @@ export function size(number: bigint): bigint {
   return number < 0n ? -number : number;
 }
 
+/** A line of a report by column; empty cells are left out. */
+export type Cells = ReadonlyMap<string, string>;
+
+export function cellsBy(columns: readonly string[], row: readonly string[]): Cells {
+  const pairs = columns.map((name, index) => [name, row[index] ?? ""] as const);
+  return new Map(pairs.filter(([, text]) => text !== ""));
+}
+
+export const tooMany = "it has more products and currencies than can be kept";
+
 export class ReportSums {
   readonly #sums = new Map<string, { product: string; currency: string; of: [bigint, bigint] }>();
   readonly #proceeds = new Map<string, bigint>();

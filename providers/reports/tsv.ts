@@ -40,12 +40,3 @@ export function readTsv(text: string, columns: readonly string[]): TsvTable | st
 function cellsOf(line: string): string[] {
   return line.split("\t").map((cell) => cell.trim());
 }
-
-/** By column; empty ones are left out. */
-export function cellsBy(
-  { header }: Pick<TsvTable, "header">,
-  row: readonly string[],
-): ReadonlyMap<string, string> {
-  const pairs = header.map((name, index) => [name, row[index] ?? ""] as const);
-  return new Map(pairs.filter(([, text]) => text !== ""));
-}

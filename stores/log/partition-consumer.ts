@@ -1,6 +1,6 @@
 /**
- * A group's work on one partition: batches one after another, what they leave to finish side by
- * side, the offset last. The same on every log.
+ * A group's work on one partition. Batches are handled one after another; what they leave to finish
+ * goes on side by side; the offset moves last. The same on every log.
  */
 import { limits } from "../../config.js";
 import type { Topic } from "../../schemas/records/records.js";

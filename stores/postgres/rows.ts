@@ -1,4 +1,4 @@
-/** Inserts that many tables of the metadata store share. */
+/** Inserting one row, and writing durably, into any table of the metadata store. */
 import type { Postgres } from "./postgres.js";
 
 /** @param row values by column; the names are ours */

@@ -13,15 +13,8 @@ import {
 import { createChargebee } from "../../providers/chargebee/index.js";
 import { chargebeeApi } from "../apis/chargebee-api.js";
 import { dayMs } from "../harness/days.js";
-import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import {
-  backfilled,
-  backfilledBetween,
-  expectAgreement,
-  figuresOf,
-  monthsOf,
-  reconciled,
-} from "../harness/histories.js";
+import { expectAgreement, figuresOf, monthsOf, reconciled } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 
 const chargebee = createChargebee();
 const from = Date.UTC(2026, 0, 1);
@@ -150,33 +143,33 @@ const reported: JsonObject[] = [
   }),
 ];
 
-describe("A backfill of Chargebee", function suite() {
+describe("A backfill of Chargebee", function () {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-
-  before(async () => {
-    const lists = new Map([
-      ["item_price", [priceObject(price, "Tide Tables", onDay(-9))]],
-      ["coupon", [couponObject({ id: "HALF", percentage: 50, at: onDay(-9) })]],
-      ["subscription", plans.map(last)],
-      ["invoice", [old, ...sales].map(({ invoice }) => invoice)],
-      [
-        "transaction",
-        [old, ...sales].flatMap(({ listed, refund }) => [listed, refund ?? []].flat()),
-      ],
-    ]);
-    const asked = `Basic ${Buffer.from(`${credentials.api_key}:`).toString("base64")}`;
-    endpoints.answersApi.speakers.set(asked, chargebeeApi(lists));
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, reported);
-    alone = await figuresOf(webhooks, moments);
-    integration = (await connect(endpoints)).integration;
+  const suite = new HistorySuite({
+    provider: "chargebee",
+    from: "2026-01-01",
+    credentials: () => credentials,
+    prepare({ answersApi }) {
+      const lists = new Map([
+        ["item_price", [priceObject(price, "Tide Tables", onDay(-9))]],
+        ["coupon", [couponObject({ id: "HALF", percentage: 50, at: onDay(-9) })]],
+        ["subscription", plans.map(last)],
+        ["invoice", [old, ...sales].map(({ invoice }) => invoice)],
+        [
+          "transaction",
+          [old, ...sales].flatMap(({ listed, refund }) => [listed, refund ?? []].flat()),
+        ],
+      ]);
+      const asked = `Basic ${Buffer.from(`${credentials.api_key}:`).toString("base64")}`;
+      answersApi.speakers.set(asked, chargebeeApi(lists));
+    },
+    reported: () => reported,
+    sign: (one) => chargebee.sign(Buffer.from(JSON.stringify(one)), credentials, Date.now()),
+    figures: (of) => figuresOf(of, moments),
   });
 
   it("should read all, and find it as listed", async () => {
-    const done = await backfilled(endpoints, integration, "2026-01-01");
+    const done = await suite.read();
     expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
     expect(done.counts).to.deep.equal({
       item_prices: 1,
@@ -191,8 +184,10 @@ describe("A backfill of Chargebee", function suite() {
     ]);
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
+  suite.itComesToTheSame();
+
+  it("should have something to compare with", () => {
+    const { alone } = suite;
     expect(alone.transactions).to.have.lengthOf(sales.length);
     expect(alone.transactions.filter((row) => row.includes("Tide Tables"))).to.have.lengthOf(108);
     expect(new Set(alone.mrr).size).to.equal(2);
@@ -200,32 +195,8 @@ describe("A backfill of Chargebee", function suite() {
 
   it("should agree with its list to the cent, month by month", async () => {
     const months = { from: "2026-01", to: "2026-02" };
-    expectAgreement(await reconciled(endpoints, integration, months));
+    expectAgreement(await reconciled(suite.endpoints, suite.integration, months));
   });
 
-  it("should change nothing when webhooks report the same, before it and after", async () => {
-    const both = await openEndpoints({ hasStripe: false });
-    const { integration: id, webhook } = await connect(both);
-    await backfilledBetween(both, {
-      id,
-      from: "2026-01-01",
-      reported,
-      seed: 7,
-      deliver: (some) => deliver(both, webhook, some),
-    });
-    expect(await figuresOf(both, moments)).to.deep.equal(alone);
-  });
-
-  async function connect(to: Endpoints) {
-    const made = await to.integrate("chargebee", credentials);
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, some: readonly JsonObject[]) {
-    for (const one of some) {
-      const body = Buffer.from(JSON.stringify(one));
-      const answer = await to.post(webhook, chargebee.sign(body, credentials, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
-  }
+  suite.itChangesNothing([7]);
 });

@@ -14,15 +14,8 @@ import { textOf } from "../../providers/fields.js";
 import { createPolar } from "../../providers/polar/index.js";
 import { polarApi } from "../apis/polar-api.js";
 import { dayMs } from "../harness/days.js";
-import { type Endpoints, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
-import {
-  backfilled,
-  backfilledBetween,
-  expectAgreement,
-  figuresOf,
-  monthsOf,
-  reconciled,
-} from "../harness/histories.js";
+import { expectAgreement, figuresOf, monthsOf, reconciled } from "../harness/histories.js";
+import { HistorySuite } from "../harness/history-suite.js";
 
 const polar = createPolar();
 const from = Date.UTC(2026, 0, 1);
@@ -108,28 +101,28 @@ const reported: JsonObject[] = [
   ]),
 ];
 
-describe("A backfill of Polar", function suite() {
+describe("A backfill of Polar", function () {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
-  let integration: string;
-  let alone: Awaited<ReturnType<typeof figuresOf>>;
-
-  before(async () => {
-    const lists = new Map([
-      ["/v1/products/", [productObject({ ...shared, createdAt: onDay(-9) })]],
-      ["/v1/subscriptions/", sold.map(last)],
-      ["/v1/orders/", [old, refunded, ...onceSold, ...renewals]],
-      ["/v1/refunds/", [refund]],
-    ]);
-    endpoints.answersApi.speakers.set(credentials.access_token, polarApi(lists));
-    const webhooks = await openEndpoints({ hasStripe: false });
-    await deliver(webhooks, (await connect(webhooks)).webhook, reported);
-    alone = await figuresOf(webhooks, moments);
-    integration = (await connect(endpoints)).integration;
+  const suite = new HistorySuite({
+    provider: "polar",
+    from: "2026-01-01",
+    credentials: () => credentials,
+    prepare({ answersApi }) {
+      const lists = new Map([
+        ["/v1/products/", [productObject({ ...shared, createdAt: onDay(-9) })]],
+        ["/v1/subscriptions/", sold.map(last)],
+        ["/v1/orders/", [old, refunded, ...onceSold, ...renewals]],
+        ["/v1/refunds/", [refund]],
+      ]);
+      answersApi.speakers.set(credentials.access_token, polarApi(lists));
+    },
+    reported: () => reported,
+    sign: (event) => polar.sign(Buffer.from(JSON.stringify(event)), credentials, Date.now()),
+    figures: (of) => figuresOf(of, moments),
   });
 
   it("should read all, and find it as listed", async () => {
-    const done = await backfilled(endpoints, integration, "2026-01-01");
+    const done = await suite.read();
     expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
     expect(done.counts).to.deep.equal({
       products: 1,
@@ -143,40 +136,18 @@ describe("A backfill of Polar", function suite() {
     ]);
   });
 
-  it("should come to the figures that webhooks alone come to", async () => {
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(alone);
+  suite.itComesToTheSame();
+
+  it("should have something to compare with", () => {
+    const { alone } = suite;
     expect(alone.transactions).to.have.lengthOf(108);
     expect(new Set(alone.mrr).size).to.equal(2);
   });
 
   it("should agree with its lists to the cent, month by month", async () => {
     const months = { from: "2026-01", to: "2026-02" };
-    expectAgreement(await reconciled(endpoints, integration, months));
+    expectAgreement(await reconciled(suite.endpoints, suite.integration, months));
   });
 
-  it("should change nothing when webhooks report the same, before it and after", async () => {
-    const both = await openEndpoints({ hasStripe: false });
-    const { integration: id, webhook } = await connect(both);
-    await backfilledBetween(both, {
-      id,
-      from: "2026-01-01",
-      reported,
-      seed: 7,
-      deliver: (some) => deliver(both, webhook, some),
-    });
-    expect(await figuresOf(both, moments)).to.deep.equal(alone);
-  });
-
-  async function connect(to: Endpoints) {
-    const made = await to.integrate("polar", credentials);
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  async function deliver(to: Endpoints, webhook: string, events: readonly JsonObject[]) {
-    for (const event of events) {
-      const body = Buffer.from(JSON.stringify(event));
-      const answer = await to.post(webhook, polar.sign(body, credentials, Date.now()));
-      expect(answer.status, answer.text).to.equal(200);
-    }
-  }
+  suite.itChangesNothing([7]);
 });

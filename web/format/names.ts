@@ -1,8 +1,9 @@
 /** Tokens of the interface as people read them. */
 import type { PlanInterval } from "../../schemas/money/plan-intervals.js";
-import type { ProviderToken } from "../../schemas/provider-tokens.js";
+import type { providerNames as namesOfService } from "../../schemas/provider-tokens.js";
 
-const providers = {
+/** The bundle takes only types from the service: the type holds these equal to the names there. */
+const providers: typeof namesOfService = {
   stripe: "Stripe",
   paddle: "Paddle",
   lemonsqueezy: "Lemon Squeezy",
@@ -13,7 +14,7 @@ const providers = {
   apple: "App Store",
   google: "Google Play",
   custom: "Custom",
-} satisfies Readonly<Record<ProviderToken, string>>;
+};
 
 const providerNames = new Map<string, string>(Object.entries(providers));
 

@@ -2,7 +2,7 @@
  * The rows of a Parquet file as the cells that the same export has as CSV, a row group at a time.
  * Its index comes last, so the whole file is held; a file that was cut short has none.
  */
-import { type FileMetaData, parquetMetadata, parquetRead, type SchemaElement } from "hyparquet";
+import type { FileMetaData, parquetRead, SchemaElement } from "hyparquet";
 import { decimalText, parseDecimal, rescale } from "../../schemas/money/decimal.js";
 import { ExportRefused } from "./export-refused.js";
 
@@ -19,6 +19,8 @@ export async function* parquetLines(
   { required, optional }: Record<"required" | "optional", readonly string[]>,
 ): AsyncGenerator<{ readonly line: number; readonly cells: ReadonlyMap<string, string> }> {
   const file = await bufferOf(chunks);
+  // Loaded by the first such file: most installations never read one.
+  const { parquetMetadata } = await import("hyparquet");
   const metadata = readable(() => parquetMetadata(file));
   const elements = new Map(metadata.schema.map((element) => [element.name, element]));
   const missing = required.filter((name) => !elements.has(name));
@@ -63,14 +65,15 @@ function checkSize({ num_rows: rows, row_groups: groups }: FileMetaData): void {
 type Part = Pick<Parameters<typeof parquetRead>[0], "metadata" | "columns" | "rowStart" | "rowEnd">;
 
 async function rowsOf(file: ArrayBuffer, part: Part): Promise<Record<string, unknown>[]> {
+  const { parquetRead: read } = await import("hyparquet");
   let rows: Record<string, unknown>[] = [];
   try {
-    await parquetRead({
+    await read({
       ...part,
       file,
       rowFormat: "object",
-      onComplete: (read) => {
-        rows = read;
+      onComplete: (all) => {
+        rows = all;
       },
     });
   } catch (error) {

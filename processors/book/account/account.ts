@@ -1,7 +1,7 @@
 /**
  * An account after each of its changes: its moments in order of time, and the movements of each.
- * Pure. A change works out only the moments it touches, and renames later ones where the account is
- * now worth more or less.
+ * A change computes only the moments it touches. Later ones may get another name, since the account
+ * is worth more or less before them. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { unknownCountry } from "../../../schemas/countries.js";

@@ -1,6 +1,6 @@
 /**
  * Which servers a cluster has: `system.clusters` of the server at CLICKHOUSE_URL, compared with the
- * address of each. A mismatch becomes a sentence for a person.
+ * address of each. A mismatch is reported in a sentence.
  */
 import type { ClickHouseClient } from "@clickhouse/client";
 import { ConfigError } from "../../../config.js";

@@ -121,7 +121,7 @@ export function appending(
         await client.command({
           query: sql,
           abort_signal: AbortSignal.timeout(answerMsMax + Math.ceil(sql.length / slowBytesPerMs)),
-          // Otherwise an error after the first byte of an answer would pass for success.
+          // Without it, a statement that fails after the first byte of its answer looks successful.
           clickhouse_settings: { wait_end_of_query: 1 },
         });
       } catch (error) {

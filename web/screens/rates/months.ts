@@ -15,6 +15,11 @@ export function labelOf(row: Month): string {
   return row.is_whole ? monthName(firstDay(row)) : `${monthName(firstDay(row))} so far`;
 }
 
+/** The last month that is over; where there is none, the running one. */
+export function newestWhole<Row extends Month>(rows: readonly Row[]): Row | undefined {
+  return rows.findLast((row) => row.is_whole) ?? rows.at(-1);
+}
+
 /** Of the month, as far as it is shown. */
 export function daysOf(row: Month): { readonly from: string; readonly to: string } {
   const last = new Date(Date.parse(row.until) - 1).toISOString().slice(0, 10);

@@ -2,14 +2,13 @@
 import type { MonthRates, RatesAnswer, RatesOfMonths } from "../../../api/rates/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { Figure } from "../../charts/figure.js";
-import { LineChart } from "../../charts/line.js";
-import { intervalTick, month as monthName } from "../../format/dates.js";
+import { month as monthName } from "../../format/dates.js";
 import { decimal, percent, shortMoney } from "../../format/numbers.js";
 import { FigureCell, textOf } from "../../parts/figure-cell.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
-import { NoteList, useAnnotations } from "../../shell/annotations.js";
+import { NoteList } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
@@ -17,7 +16,8 @@ import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
 import { FailedPayments } from "./failed-payments.js";
 import { type Rate, rateOf, rates } from "./kinds.js";
-import { daysOf, firstDay, labelOf, legendOf } from "./months.js";
+import { MonthsLine } from "./months-line.js";
+import { daysOf, firstDay, labelOf, legendOf, newestWhole } from "./months.js";
 import { Trials } from "./trials.js";
 
 const path = "/v1/metrics/rates";
@@ -31,7 +31,6 @@ export default function Rates() {
   const series = data?.series ?? [];
   const currency = data?.currency ?? "USD";
   const shown = rateOf(view.get("of"));
-  const noteOf = useAnnotations();
   const isEmpty = data !== undefined && series.every((row) => row.start_mrr === 0 && row.mrr === 0);
   return (
     <>
@@ -84,17 +83,14 @@ export default function Rates() {
         exports={<SeriesExports path={path} params={params} />}
         table={<RatesTable rows={series} currency={currency} />}
       >
-        <LineChart
+        <MonthsLine
           label="By month; the arrow keys move, Enter opens its movements"
-          points={series.map((row, index) => ({
-            key: row.month,
-            tick: intervalTick(firstDay(row), "month"),
-            label: labelOf(row),
-            value: row[shown.field],
-            compared: then?.series[index]?.[shown.field] ?? undefined,
-            note: noteOf(firstDay(row), daysOf(row).to),
-            href: view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null }),
-          }))}
+          rows={series}
+          then={then?.series}
+          field={shown.field}
+          hrefOf={(row) =>
+            view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null })
+          }
           format={(value) => textOf(value, shown.format, currency) ?? ""}
           formatAxis={(value) => axisText(value, shown, currency)}
         />
@@ -159,7 +155,7 @@ function comparedText({ series }: RatesOfMonths): string {
 
 /** `was 4.52% in October`: of the last month that is over, where there is one. */
 function answerOf(series: readonly MonthRates[], shown: Rate, currency: string): string | null {
-  const row = series.findLast((each) => each.is_whole) ?? series.at(-1);
+  const row = newestWhole(series);
   const text = row && textOf(row[shown.field], shown.format, currency);
   if (row === undefined || text === undefined) return null;
   return `was ${text} in ${labelOf(row)}`;

@@ -1,19 +1,17 @@
 /** What is counted by the month in which it began: readings, a line of one of them, and a table. */
 import type { Answers } from "../../api/answers.js";
 import { Figure } from "../../charts/figure.js";
-import { LineChart } from "../../charts/line.js";
 import type { Definition } from "../../definitions.js";
-import { intervalTick } from "../../format/dates.js";
 import { count, percent, shortMoney } from "../../format/numbers.js";
 import { FigureCell, type Format, textOf } from "../../parts/figure-cell.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
-import { useAnnotations } from "../../shell/annotations.js";
 import { useView } from "../../state/view.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
-import { daysOf, firstDay, labelOf, legendOf, type Month } from "./months.js";
+import { MonthsLine } from "./months-line.js";
+import { daysOf, labelOf, legendOf, type Month, newestWhole } from "./months.js";
 
 export interface Kind<Field extends string> {
   /** In the address, where it is the one shown over time. */
@@ -54,7 +52,6 @@ export function useStartedParams() {
 export function Started<Field extends string>(props: StartedProps<Field>) {
   const { heading, path, params, kinds, data, isStale, currency, chosenBy } = props;
   const view = useView();
-  const noteOf = useAnnotations();
   const { provider: _, segment: _segment, ...others } = view.mrrFilters;
   const { series, compare: then } = data;
   const shown = kinds.find(({ name }) => name === view.get(chosenBy)) ?? kinds[0];
@@ -93,17 +90,12 @@ export function Started<Field extends string>(props: StartedProps<Field>) {
         exports={<SeriesExports path={path} params={params} />}
         table={<MonthsTable rows={series} {...table} />}
       >
-        <LineChart
+        <MonthsLine
           label="By month of start; the arrow keys move, Enter shows that month alone"
-          points={series.map((row, index) => ({
-            key: row.month,
-            tick: intervalTick(firstDay(row), "month"),
-            label: labelOf(row),
-            value: row[shown.field],
-            compared: then?.series[index]?.[shown.field] ?? undefined,
-            note: noteOf(firstDay(row), daysOf(row).to),
-            href: view.withRange(daysOf(row)),
-          }))}
+          rows={series}
+          then={then?.series}
+          field={shown.field}
+          hrefOf={(row) => view.withRange(daysOf(row))}
           format={(value) => textOf(value, shown.format, currency) ?? ""}
           formatAxis={(value) => axisText(value, shown.format, currency)}
         />
@@ -143,7 +135,7 @@ function answerOf<Field extends string>(
   { field, format }: Kind<Field>,
   currency: string,
 ): string | null {
-  const row = series.findLast((each) => each.is_whole) ?? series.at(-1);
+  const row = newestWhole(series);
   const text = row && textOf(row[field], format, currency);
   if (row === undefined || text === undefined) return null;
   return `${format === "count" ? "were" : "was"} ${text} in ${labelOf(row)}`;
