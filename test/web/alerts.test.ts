@@ -46,7 +46,7 @@ describe("The alerts of the settings", function () {
     expect(await looked.findings()).to.deep.equal([]);
     await page.getByLabel("Quiet hours").uncheck();
     await page.getByRole("button", { name: "Save the alert" }).click();
-    await page.getByText("MRR (provider custom) above $20.00").waitFor();
+    await page.getByRole("rowheader", { name: "above $20.00" }).waitFor();
 
     await until(async () => server.messages.length === 2);
     await open("/settings/alerts");
