@@ -1,6 +1,7 @@
 /**
  * Numbered plain SQL files, forward only: each runs once, in order, and is recorded with its
- * checksum in the table `migrations` of its own database.
+ * checksum in the table `migrations` of its own database. The first file is a baseline: it stands
+ * for the migrations up to its number, which a database of an earlier version has run instead.
  */
 import { createHash } from "node:crypto";
 import { readFile, readdir } from "node:fs/promises";
@@ -23,6 +24,8 @@ export interface Migration {
   readonly name: string;
   readonly checksum: string;
   readonly statements: readonly string[];
+  /** Of a baseline: the checksum that the last migration it stands for had. */
+  readonly replaced?: string;
 }
 
 type Applied = Pick<Migration, "number" | "name" | "checksum">;
@@ -44,6 +47,15 @@ export async function migratePostgres(
     )`);
     const applied = await sql.query<Applied>("SELECT number, name, checksum FROM migrations");
     const needed = missing("Postgres", known, applied);
+    const baseline = baselineToRecord(known, applied);
+    if (baseline !== undefined) {
+      await sql.query("DELETE FROM migrations WHERE number < $1", [baseline.number]);
+      await sql.query("UPDATE migrations SET name = $2, checksum = $3 WHERE number = $1", [
+        baseline.number,
+        baseline.name,
+        baseline.checksum,
+      ]);
+    }
     for (const migration of needed) {
       for (const statement of migration.statements) await sql.query(statement);
       await sql.query("INSERT INTO migrations (number, name, checksum) VALUES ($1, $2, $3)", [
@@ -111,20 +123,31 @@ async function migrateNode(
     ENGINE = MergeTree ORDER BY number SETTINGS index_granularity = 8192${durableSettings}`);
   const applied = await node.rows<Applied>("SELECT number, name, checksum FROM migrations");
   const needed = missing("ClickHouse", known, applied);
+  const baseline = baselineToRecord(known, applied);
+  if (baseline !== undefined) {
+    // Cut short between the two, the next start runs all files again, which changes nothing.
+    await node.write("TRUNCATE TABLE migrations");
+    const later = applied.filter(({ number }) => number > baseline.number);
+    for (const migration of [baseline, ...later]) await recordOn(node, migration);
+  }
   for (const migration of needed) {
     for (const statement of migration.statements) {
       await node.write(statement.replaceAll("${durable}", durableSettings));
     }
-    await node.write(
-      `INSERT INTO migrations (number, name, checksum)
-       SELECT {number:UInt32}, {name:String}, {checksum:String}
-       WHERE {number:UInt32} NOT IN (SELECT number FROM migrations)`,
-      { number: migration.number, name: migration.name, checksum: migration.checksum },
-    );
+    await recordOn(node, migration);
   }
   if (needed.length > 0) {
     logger.info({ node: node.name, ...described(needed) }, "ClickHouse migrated");
   }
+}
+
+async function recordOn(node: ClickHouseNode, { number, name, checksum }: Applied): Promise<void> {
+  await node.write(
+    `INSERT INTO migrations (number, name, checksum)
+     SELECT {number:UInt32}, {name:String}, {checksum:String}
+     WHERE {number:UInt32} NOT IN (SELECT number FROM migrations)`,
+    { number, name, checksum },
+  );
 }
 
 function described(migrations: readonly Migration[]) {
@@ -134,18 +157,37 @@ function described(migrations: readonly Migration[]) {
 /** Any number that nothing else in the database uses. */
 const advisoryLock = 7_305_119;
 
-/** Files are `<number>_<name>.sql`, numbered from 1 without a gap. */
+/** Files are `<number>_<name>.sql`, numbered from 1, or from a baseline's number, without a gap. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
-  return Promise.all(
-    names.map(async (name, index) => {
-      const number = Number(/^(\d+)_/.exec(name)?.[1]);
-      if (number !== index + 1) throw new Error(`${name} should begin with ${index + 1}`);
+  const migrations = await Promise.all(
+    names.map(async (name) => {
       const text = await readFile(join(folder, name), "utf8");
-      const checksum = createHash("sha256").update(text).digest("hex");
-      return { number, name, checksum, statements: statementsOf(text) };
+      const replaced = /^-- Baseline: \d+ had the checksum ([0-9a-f]{64})$/m.exec(text)?.[1];
+      return {
+        number: Number(/^(\d+)_/.exec(name)?.[1]),
+        name,
+        checksum: createHash("sha256").update(text).digest("hex"),
+        statements: statementsOf(text),
+        ...(replaced !== undefined && { replaced }),
+      };
     }),
   );
+  const [first] = migrations;
+  const start = first?.replaced === undefined ? 1 : first.number;
+  for (const [index, { name, number }] of migrations.entries()) {
+    if (number !== start + index) throw new Error(`${name} should begin with ${start + index}`);
+  }
+  return migrations;
+}
+
+/** The baseline, where `applied` has the migrations it stands for. */
+function baselineToRecord(
+  [baseline]: readonly Migration[],
+  applied: readonly Applied[],
+): Migration | undefined {
+  const isReplaced = applied.some(({ checksum }) => checksum === baseline?.replaced);
+  return isReplaced ? baseline : undefined;
 }
 
 /** A statement ends with a semicolon at the end of a line. */
@@ -177,7 +219,21 @@ export function missing(
   known: readonly Migration[],
   applied: readonly Applied[],
 ): Migration[] {
+  const [baseline] = known;
+  const from = baseline?.replaced === undefined ? 1 : baseline.number;
+  const newest = applied.reduce<Applied | undefined>(
+    (last, one) => (last === undefined || one.number > last.number ? one : last),
+    undefined,
+  );
+  if (newest !== undefined && newest.number < from) {
+    throw new MigrationRefused(
+      `The ${database} data is older than this version can bring up to date (its last migration ` +
+        `is ${newest.name}). Start the last version 0.1.0 (commit b5fee71e) with it once, ` +
+        "then this one.",
+    );
+  }
   for (const { number, name, checksum } of applied) {
+    if (number < from) continue;
     const file = known.find((migration) => migration.number === number);
     if (!file) {
       throw new MigrationRefused(
@@ -185,7 +241,7 @@ export function missing(
           "Start that version or a later one, or restore a backup made by this one.",
       );
     }
-    if (file.checksum !== checksum) {
+    if (checksum !== file.checksum && checksum !== file.replaced) {
       throw new MigrationRefused(
         `The ${database} data was made by another version (its migration ${name} is not the one ` +
           `of this version). ${ofAnotherVersion[database]}`,

@@ -1,7 +1,7 @@
 /**
  * Checks that each transaction, as of every moment something was recorded about it, is the document
  * that follows from the facts known then. A row that was written while less was known may stay,
- * because it is outranked (`migrations/clickhouse/0001_schema.sql`).
+ * because it is outranked (`migrations/clickhouse`).
  */
 import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";

@@ -1,5 +1,5 @@
 /**
- * The state in a Postgres database that several processes share (migrations/postgres/0003). A
+ * The state in a Postgres database that several processes share (migrations/postgres). A
  * partition's epoch says who owns it. What must not happen while another process takes a partition
  * locks the partition's row; several rows are always locked in the order of partitions.
  */

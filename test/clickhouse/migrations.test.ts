@@ -99,6 +99,25 @@ describe("Migrations", () => {
     await postgres.close();
   });
 
+  it("should go on from a baseline's last migration as from the baseline", async () => {
+    await placeDatabase(folder);
+    const postgres = await openPglite(join(folder, "postgres"));
+    await migratePostgres(postgres, testLogger);
+    const [baseline] = await readMigrations(projectFile("migrations", "postgres"));
+    const recorded = () =>
+      postgres.query("SELECT number, name, checksum FROM migrations ORDER BY number");
+    const before = await recorded();
+    await postgres.query(
+      "UPDATE migrations SET name = '0015_proofs.sql', checksum = $1 WHERE number = 15",
+      [baseline?.replaced],
+    );
+    await postgres.query("INSERT INTO migrations VALUES (14, '0014_alerts.sql', 'any')");
+    await migratePostgres(postgres, testLogger);
+    expect(await recorded()).to.eql(before);
+    await postgres.close();
+  });
+
+  const baseline = { ...migration(2, "new"), replaced: "old" };
   const first = migration(1, "a");
   const second = migration(2, "b");
   const refusals: [what: string, known: Migration[], applied: Migration[], message: RegExp][] = [
@@ -110,6 +129,8 @@ describe("Migrations", () => {
       /another version \(its migration 2\.sql .*Start the version that made it/,
     ],
     ["a database from elsewhere", [], [first], /newer version/],
+    ["one from before the baseline", [baseline], [first], /older than .* is 1\.sql.*b5fee71e/],
+    ["another baseline", [baseline], [first, second], /another version \(its migration 2\.sql/],
   ];
   for (const [what, known, applied, message] of refusals) {
     it(`should refuse ${what}, saying what to do`, () => {
@@ -121,6 +142,10 @@ describe("Migrations", () => {
     expect(missing("Postgres", [first, second], [])).to.eql([first, second]);
     expect(missing("Postgres", [first, second], [first])).to.eql([second]);
     expect(missing("Postgres", [first, second], [second, first])).to.eql([]);
+    const third = migration(3, "c");
+    const replaced = [first, migration(2, "old")];
+    expect(missing("Postgres", [baseline, third], [])).to.eql([baseline, third]);
+    expect(missing("Postgres", [baseline, third], replaced)).to.eql([third]);
   });
 
   it("should refuse files whose numbers leave a gap", async () => {

@@ -41,3 +41,50 @@ CREATE INDEX assistants_client ON assistants (client);
 CREATE INDEX assistants_member ON assistants (member, created_at DESC, id DESC);
 CREATE INDEX assistants_workspace ON assistants (workspace, member);
 CREATE INDEX assistants_expires ON assistants (expires_at);
+
+-- Stores' reports of a month: sums, never payments (workspaces/history/reports.ts).
+CREATE TABLE store_reports (
+  integration text NOT NULL REFERENCES integrations (id),
+  kind text NOT NULL CHECK (kind IN ('sales', 'finance', 'earnings', 'estimated_sales')),
+  -- YYYY-MM
+  month text NOT NULL,
+  -- What it covers; the end is exclusive.
+  from_at timestamptz NOT NULL,
+  to_at timestamptz NOT NULL,
+  lines integer NOT NULL,
+  -- [{product, currency, paid, refunded}] in minor units, as text.
+  sums jsonb NOT NULL,
+  -- [{currency, amount}], the same.
+  proceeds jsonb NOT NULL,
+  uploaded_at timestamptz NOT NULL,
+  PRIMARY KEY (integration, kind, month)
+);
+
+-- Named filters of a workspace. Every revision is kept, also of what was deleted: frozen links name
+-- revisions, and go on showing what they showed (workspaces/segments.ts).
+CREATE TABLE segments (
+  id text PRIMARY KEY,
+  workspace text NOT NULL REFERENCES workspaces (id),
+  -- Products and accounts are of one.
+  environment text NOT NULL,
+  name text NOT NULL,
+  -- The newest.
+  revision integer NOT NULL,
+  deleted_at timestamptz,
+  created_at timestamptz NOT NULL
+);
+CREATE INDEX segments_workspace ON segments (workspace, created_at DESC, id DESC);
+
+CREATE TABLE segment_revisions (
+  segment text NOT NULL REFERENCES segments (id),
+  revision integer NOT NULL,
+  -- By the names of the interface, each as its parameter has it.
+  filters jsonb NOT NULL,
+  -- Keyed hashes; null: of all accounts.
+  accounts text[],
+  created_at timestamptz NOT NULL,
+  PRIMARY KEY (segment, revision)
+);
+
+-- The part of the figures that a digest is of; null: all.
+ALTER TABLE digests ADD COLUMN segment text;

@@ -1,4 +1,6 @@
--- The whole schema. ${durable} stands for the settings that make an insert survive a crash on the
+-- Baseline: 4 had the checksum 449d610c867fb074c210bd030aba4b9364acd2bfe2e343da04ba9e77c06f81ad
+-- The tables as version 0.1.0 had them, in the place of its migrations 1 to 4.
+-- ${durable} stands for the settings that make an insert survive a crash on the
 -- embedded engine.
 -- Every statement can run twice: a crash between a statement and the record of its file repeats it.
 -- deduplication_window: of so many inserts into a table the tokens are known, so that a batch that is
@@ -185,6 +187,8 @@ CREATE TABLE IF NOT EXISTS subscription_changes
     country LowCardinality(String),
     steps Array(Tuple(at DateTime64(3, 'UTC'), items Array(Tuple(item String, external_id String, price String, mrr Decimal(38, 6))))),
     booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
+    -- So that those few are found without reading what all are worth.
+    trial UInt8 MATERIALIZED notEmpty(steps) AND notEmpty(steps[1].2) AND steps[1].2[1].3 = 'trial' COMMENT 'its first step is a free trial',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     INDEX by_event event_id TYPE bloom_filter(0.001) GRANULARITY 4,
     -- The accounts a subscription was ever reported under: the audit looks for those with several.
@@ -247,6 +251,7 @@ CREATE TABLE IF NOT EXISTS mrr_movements
     event_id String,
     correction UInt32 COMMENT 'how many rows the event had recorded of the same before: an earlier event came late',
     booked_at DateTime64(3, 'UTC') COMMENT 'when it was booked',
+    plan_interval LowCardinality(String) DEFAULT 'unknown' COMMENT 'week, month, quarter, half_year, year, other; unknown of rows booked before',
     INDEX by_recorded recorded_at TYPE minmax GRANULARITY 1,
     PROJECTION by_day
     (
@@ -271,9 +276,12 @@ CREATE TABLE IF NOT EXISTS mrr_movements
         SELECT workspace, environment, vintage, toStartOfMonth(at) AS month, kind, sum(mrr), sum(accounts)
         GROUP BY workspace, environment, vintage, month, kind
     ),
-    PROJECTION by_time
+    -- Who moved MRR in a month, and how many churned, are asked of single movements: they are read in
+    -- the order of time, not all of them.
+    PROJECTION by_moment
     (
-        SELECT workspace, environment, at, vintage, provider, external_id, kind, currency, country, mrr, accounts, subscriptions
+        SELECT workspace, environment, at, account, vintage, provider, external_id, kind, currency, country,
+               plan_interval, mrr, accounts, subscriptions, recorded_at
         ORDER BY (workspace, environment, at)
     )
 )
