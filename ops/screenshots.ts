@@ -1,5 +1,5 @@
 /**
- * `npm run screenshots`: plays the demo in a folder of its own, and makes the pictures of
+ * `node dist/ops/screenshots.js`: plays the demo in a folder of its own, and makes the pictures of
  * `docs/images/` of it anew.
  */
 import { type ChildProcess, spawn } from "node:child_process";
