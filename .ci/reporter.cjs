@@ -1,12 +1,13 @@
 /**
- * Mocha's own report, which files took longest, and its counts in one line in the file named by
- * CI_SUMMARY, with those that an earlier run left there.
+ * Mocha's own report, which files took longest, and for `.ci/run`, in the folder named by
+ * CI_RESULTS: the names of the tests that failed, and the counts of all runs in one line.
  */
-const { readFileSync, writeFileSync } = require("node:fs");
+const { appendFileSync, existsSync, readFileSync, writeFileSync } = require("node:fs");
 const path = require("node:path");
 const { reporters } = require("mocha");
 
 const slowestTold = 12;
+const nameLengthMax = 160;
 
 module.exports = class extends reporters.Spec {
   constructor(runner, options) {
@@ -27,10 +28,20 @@ module.exports = class extends reporters.Spec {
     const slowest = [...this.seconds].toSorted(([, a], [, b]) => b - a).slice(0, slowestTold);
     const reported = slowest.map(([file, seconds]) => `${file} ${seconds.toFixed(1)} s`);
     process.stdout.write(`\n  longest: ${reported.join(", ")}\n`);
-    const file = process.env.CI_SUMMARY;
-    if (file === undefined) return;
-    const [passed = 0, failed = 0] = readFileSync(file, "utf8").match(/\d+/g)?.map(Number) ?? [];
+    const folder = process.env.CI_RESULTS;
+    if (folder !== undefined) this.writeResults(folder, process.env.CI_STAGE ?? "tests");
+  }
+
+  writeResults(folder, stage) {
+    for (const test of this.failures) {
+      const file = path.basename(test.file ?? "");
+      const name = `${stage}: ${file}: ${test.fullTitle()}`.replace(/\s+/g, " ");
+      appendFileSync(path.join(folder, "failures"), `${name.slice(0, nameLengthMax)}\n`);
+    }
+    const counts = path.join(folder, "counts");
+    const earlier = existsSync(counts) ? readFileSync(counts, "utf8").match(/\d+/g) : ["0", "0"];
+    const [passed, failed] = earlier.map(Number);
     const { passes, failures } = this.stats;
-    writeFileSync(file, `${passed + passes} passed, ${failed + failures} failed\n`);
+    writeFileSync(counts, `${passed + passes} passed, ${failed + failures} failed\n`);
   }
 };
