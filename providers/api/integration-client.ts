@@ -11,6 +11,7 @@ import {
   circuitBreaker,
   handleWhen,
 } from "cockatiel";
+import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { RateLimiterMemory, RateLimiterQueue } from "rate-limiter-flexible";
 import type { ProviderApi } from "../provider.js";
@@ -255,6 +256,8 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
   work.catch(() => undefined);
   signal.throwIfAborted();
   let stop = (): void => {};
+  // Each question of an event listens; their number is limited elsewhere.
+  setMaxListeners(0, signal);
   const aborted = new Promise<never>((_resolve, reject) => {
     stop = () => reject(new ApiTrouble("no answer in time"));
     signal.addEventListener("abort", stop, { once: true });

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { openChatServer } from "../apis/chat-server.js";
 import { until } from "../harness/promises.js";
+import { seen } from "./browser.js";
 import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -30,18 +31,18 @@ describe("The alerts of the settings", function () {
     await bookEvents(endpoints, workspace, "Production", [event]);
     const server = await openChatServer();
     await open("/settings/alerts");
-    await page.getByText("No alerts yet").waitFor();
+    await seen(page, "No alerts yet");
     await page.getByLabel("Incoming-webhook URL").fill(server.url);
     await page.getByRole("button", { name: "Connect" }).click();
-    await page.getByText("Connected to").waitFor();
+    await seen(page, "Connected to");
     expect(server.messages).to.have.length(1);
 
     await open("/settings/alerts?figure=mrr&provider=custom");
     await page.getByLabel("Only provider custom").waitFor();
     await page.getByLabel("Condition").selectOption("above");
     await page.getByLabel("Value").fill("20");
-    await page.getByText("would have fired once in the last 90 days").waitFor();
-    await page.getByText("It is true now, so it fires at once.").waitFor();
+    await seen(page, "would have fired once in the last 90 days");
+    await seen(page, "It is true now, so it fires at once.");
     await page.getByLabel("Quiet hours").check();
     expect(await looked.findings()).to.deep.equal([]);
     await page.getByLabel("Quiet hours").uncheck();
@@ -50,7 +51,7 @@ describe("The alerts of the settings", function () {
 
     await until(async () => server.messages.length === 2);
     await open("/settings/alerts");
-    await page.getByText(/Chat \(127.*: sent/).waitFor();
+    await seen(page, /Chat \(127.*: sent/);
     await page.getByRole("button", { name: "Edit MRR" }).click();
     const form = page.getByRole("region", { name: "Edit an alert" });
     await form.getByLabel("Only provider custom").waitFor();
@@ -60,10 +61,10 @@ describe("The alerts of the settings", function () {
     await form.getByRole("textbox", { name: "From" }).fill("23:30");
     await form.getByRole("button", { name: "Save the alert" }).click();
     await page.getByRole("rowheader", { name: "above $25.00" }).waitFor();
-    await page.getByText("Quiet 23:30 to 07:00").waitFor();
+    await seen(page, "Quiet 23:30 to 07:00");
     await looked.findNothingWrong(inWorkspace("/settings/alerts", workspace));
     await page.getByRole("link", { name: "MRR is $30.00, above $20.00." }).click();
-    await page.getByText("$30.00").first().waitFor();
+    await seen(page, "$30.00");
     expect(new URL(page.url()).searchParams.get("known_at")).not.to.equal(null);
   });
 });

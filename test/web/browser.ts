@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect } from "chai";
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { NoChromium, launchChromium } from "../../ops/chromium.js";
 import { atEndOfRun } from "../harness/run.js";
 
@@ -26,6 +26,21 @@ export async function openPage(suite: Mocha.Context): Promise<LookedAt> {
   // Nothing moves, so that colours are those of the end.
   const context = await browser.newContext({ locale: "en-US", reducedMotion: "reduce" });
   return new LookedAt(await context.newPage());
+}
+
+/** Resolves when a text is seen: a screen may show it in more than one place, or twice for a while. */
+export function seen(...where: Text): Promise<void> {
+  return first(...where).waitFor();
+}
+
+/** Resolves when a text is nowhere. */
+export function gone(...where: Text): Promise<void> {
+  return first(...where).waitFor({ state: "detached" });
+}
+
+type Text = readonly [page: Page, text: string | RegExp, options?: { readonly exact: true }];
+function first(...[page, ...text]: Text): Locator {
+  return page.getByText(...text).first();
 }
 
 const schemes = ["light", "dark"] as const;

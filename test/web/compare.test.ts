@@ -4,6 +4,7 @@ import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
+import { seen } from "./browser.js";
 import { bookEvents, eventOf, openWorkspace, type OpenWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -98,7 +99,7 @@ describe("Definitions of MRR", function () {
     await looked.findNothingWrong(page.url());
     await first.getByRole("link").first().click();
     await page.waitForURL(/\/mrr\/definitions\?.*definition=revenuecat/);
-    await page.getByText(/By the rules of RevenueCat MRR is \$268\.00/).waitFor();
+    await seen(page, /By the rules of RevenueCat MRR is \$268\.00/);
   });
 
   it("should be found by the palette, also by keys pressed before it has come", async () => {

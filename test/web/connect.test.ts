@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
 import { serveHttp } from "../harness/loopback.js";
-import { openPage } from "./browser.js";
+import { openPage, seen } from "./browser.js";
 import { type OpenWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
 
 const verifier = "v".repeat(43);
@@ -49,11 +49,11 @@ describe("A program that asks to be connected", function () {
     const client = await register("My <b>assistant</b>");
     await looked.findNothingWrong(addressOf(client));
     await page.getByRole("heading", { name: "Connect My <b>assistant</b>?" }).waitFor();
-    await page.getByText("A program on this computer asks").waitFor();
+    await seen(page, "A program on this computer asks");
     await page.getByLabel("Workspace").selectOption(workspace);
     await page.getByLabel(/make alerts and annotations/).check();
     await page.getByRole("button", { name: "Allow" }).click();
-    await page.getByText("Back in the program").waitFor();
+    await seen(page, "Back in the program");
     const url = new URL(page.url());
     expect(url.searchParams.get("state")).to.equal("kept");
     const fields = {
@@ -73,8 +73,8 @@ describe("A program that asks to be connected", function () {
     await all.getByRole("row").filter({ hasText: "My <b>assistant</b>" }).waitFor();
     await page.getByRole("button", { name: "Disconnect" }).first().click();
     await page.getByRole("dialog").getByRole("button", { name: "Disconnect" }).click();
-    await page.getByText("You have connected none").waitFor();
-    await page.getByText("No member has connected one.").waitFor();
+    await seen(page, "You have connected none");
+    await seen(page, "No member has connected one.");
     await open("/settings/activity");
     await page.getByRole("row").filter({ hasText: "Assistant disconnected" }).waitFor();
     await page.getByRole("row").filter({ hasText: "Assistant connected" }).waitFor();
@@ -85,10 +85,10 @@ describe("A program that asks to be connected", function () {
     const client = await register("Another");
     await page.goto(addressOf(client));
     await page.getByRole("button", { name: "Deny" }).click();
-    await page.getByText("Back in the program").waitFor();
+    await seen(page, "Back in the program");
     expect(new URL(page.url()).searchParams.get("error")).to.equal("access_denied");
     await page.goto(addressOf(client, { redirect_uri: "https://evil.example/" }));
-    await page.getByText("did not register this redirect URI").waitFor();
+    await seen(page, "did not register this redirect URI");
     expect(await page.getByRole("button").count()).to.equal(0);
   });
 

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { type Endpoints, openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
-import { type LookedAt, openPage } from "./browser.js";
+import { openPage, seen, type LookedAt } from "./browser.js";
 import { inWorkspace } from "./workspace.js";
 
 describe("The dashboard", function () {
@@ -144,8 +144,8 @@ describe("The dashboard", function () {
     const row = page.getByRole("row").filter({ hasText: "-$25.00" });
     await row.getByRole("link", { name: /evt_norm/ }).click();
     await page.waitForURL(/\/events\/evt_norm/);
-    await page.getByText("subscription.churn").waitFor();
-    await page.getByText("Booked", { exact: true }).waitFor();
+    await seen(page, "subscription.churn");
+    await seen(page, "Booked", { exact: true });
   });
 
   it("should show a transaction with its rate, its ledger entries and its refund", async () => {
@@ -217,7 +217,7 @@ describe("The dashboard", function () {
 
   it("should take what a product is called as text", async () => {
     await page.goto(at("/products?period=lifetime"));
-    await page.getByText("<img src=x").first().waitFor();
+    await seen(page, "<img src=x");
     expect(await page.locator("main img").count()).to.equal(0);
   });
 

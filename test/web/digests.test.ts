@@ -1,6 +1,7 @@
 /** The screen on which a member chooses a digest, in a real browser. */
 import { expect } from "chai";
 import { sealPersonal } from "../../workspaces/members/personal.js";
+import { gone, seen } from "./browser.js";
 import { type OpenWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
 
 describe("The digests of the settings", function () {
@@ -18,7 +19,7 @@ describe("The digests of the settings", function () {
     await open("/settings/digests");
     const choice = page.getByLabel("Digest by e-mail");
     await choice.selectOption("daily");
-    await page.getByText("verified e-mail address").waitFor();
+    await seen(page, "verified e-mail address");
 
     const members = "SELECT member FROM memberships WHERE workspace = $1";
     const [owner] = await postgres.query<{ member: string }>(members, [workspace]);
@@ -27,18 +28,18 @@ describe("The digests of the settings", function () {
     await postgres.query("UPDATE users SET email_sealed = $2 WHERE id = $1", [member, email]);
     await open("/settings/digests");
     await choice.selectOption("monthly");
-    await page.getByText("Not yet").waitFor();
+    await seen(page, "Not yet");
     await page.getByRole("button", { name: "Preview", exact: true }).click();
-    await page.getByText("No subscription changed it.").waitFor();
+    await seen(page, "No subscription changed it.");
     expect(await looked.findings()).to.deep.equal([]);
 
     const problem = "UPDATE digests SET problem = 'The mail server refused it with 451.'";
     await postgres.query(`${problem} WHERE workspace = $1`, [workspace]);
     await open("/settings/digests");
-    await page.getByText("refused it with 451").waitFor();
+    await seen(page, "refused it with 451");
     await looked.findNothingWrong(inWorkspace("/settings/digests", workspace));
     await choice.selectOption("off");
-    await page.getByText("Last sent").waitFor({ state: "detached" });
+    await gone(page, "Last sent");
     const left = "SELECT 1 FROM digests WHERE workspace = $1";
     expect(await postgres.query(left, [workspace])).to.deep.equal([]);
   });

@@ -2,6 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { exportFile } from "../../ops/payloads/revenuecat-export.js";
+import { seen } from "./browser.js";
 import { openWorkspace, type OpenWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -39,15 +40,15 @@ describe("A file of history, in the dashboard", function () {
       mimeType: "application/gzip",
       buffer: gzipSync(exportFile([bought, unpriced], now - dayMs)),
     });
-    await page.getByText("Purchases that can be booked: 1,").waitFor();
+    await seen(page, "Purchases that can be booked: 1,");
     await page.getByRole("cell", { name: "€12.34" }).waitFor();
-    await page.getByText("no price in the currency of the purchase").waitFor();
+    await seen(page, "no price in the currency of the purchase");
     expect(await looked.findings()).to.deep.equal([]);
     const day = new Date(bought.start).toISOString().slice(0, 10);
     expect(await page.getByLabel("The file has every purchase since").inputValue()).to.equal(day);
     await page.getByRole("button", { name: "Book it" }).click();
     await page.getByText("Done: every month agrees").waitFor({ timeout: 60_000 });
-    await page.getByText("The provider's export").waitFor();
+    await seen(page, "The provider's export");
     await looked.findNothingWrong(page.url());
   });
 });

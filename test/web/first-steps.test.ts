@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import type { Endpoints } from "../harness/endpoints.js";
-import { type LookedAt, openBrowser } from "./browser.js";
+import { openBrowser, seen, type LookedAt } from "./browser.js";
 import { inWorkspace, openWorkspace } from "./workspace.js";
 
 describe("An empty overview", function () {
@@ -44,14 +44,14 @@ describe("An empty overview", function () {
     await another.waitForURL(/welcome|overview/);
     // A link counts once; the second time it says so.
     await another.goto(`${base}/setup?now#${link}`);
-    await another.getByText("This link was already used").waitFor();
+    await seen(another, "This link was already used");
     await another.close();
   });
 
   it("should send a real event into Test, and keep no key that works", async () => {
     await page.goto(overview());
     await page.getByRole("button", { name: "Send a test event" }).click();
-    await page.getByText(/^Taken, as \$\d/).waitFor();
+    await seen(page, /^Taken, as \$\d/);
     await page.getByRole("link", { name: "See it in Test" }).click();
     await page.locator(".figure-cell").first().waitFor();
     await page.locator(".figure-cell a.value", { hasText: "$" }).first().waitFor();
@@ -75,6 +75,6 @@ describe("An empty overview", function () {
     expect(status).to.equal(201);
     await page.goto(overview());
     await page.getByRole("link", { name: "Check the connection" }).click();
-    await page.getByText("Waiting for the first event").waitFor();
+    await seen(page, "Waiting for the first event");
   });
 });

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
+import { seen } from "./browser.js";
 import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -118,10 +119,7 @@ describe("The order of lists", function () {
       .click();
     await page.waitForURL(/\/accounts\//);
     await looked.settle();
-    await page
-      .getByText(`$${((9 * 37) % customers) + 1}.00`)
-      .first()
-      .waitFor();
+    await seen(page, `$${((9 * 37) % customers) + 1}.00`);
     await open("/transactions?search=pi_9");
     await page.locator("tbody a.row-link").first().click();
     const link = page.getByRole("dialog").locator('a[href*="/accounts/"]');

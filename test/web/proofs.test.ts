@@ -1,7 +1,7 @@
 /** Publishing a figure in the settings, and what a stranger's browser then shows. */
 import { expect } from "chai";
 import { serveHttp } from "../harness/loopback.js";
-import { type LookedAt, openPage } from "./browser.js";
+import { openPage, seen, type LookedAt } from "./browser.js";
 import { type OpenWorkspace, bookEvents, inWorkspace, openWorkspace } from "./workspace.js";
 
 describe("The proofs of the settings", function () {
@@ -38,7 +38,7 @@ describe("The proofs of the settings", function () {
   it("should preview and publish one, copy its address, and revoke it", async () => {
     const { looked, open, page, workspace } = opened;
     await open("/settings/proofs");
-    await page.getByText("Nothing is public").waitFor();
+    await seen(page, "Nothing is public");
     await page.getByRole("button", { name: "New proof" }).click();
     await page.getByLabel(/^Title/).fill("Our MRR");
     await page.getByLabel("Name of the business").fill("Acme");
@@ -46,7 +46,7 @@ describe("The proofs of the settings", function () {
     await page.getByLabel("Whole months").fill("3");
     await page.getByLabel(/^Shown/).selectOption("two_digits");
     await page.getByRole("button", { name: "Preview" }).click();
-    await page.getByText("about $1,200").waitFor();
+    await seen(page, "about $1,200");
     expect(await looked.findings()).to.deep.equal([]);
     await page.getByRole("button", { name: "Publish" }).click();
     await page.getByRole("link", { name: "Our MRR" }).waitFor();
@@ -71,7 +71,7 @@ describe("The proofs of the settings", function () {
 
     await page.getByRole("button", { name: "Revoke Our MRR" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Revoked", { exact: true }).waitFor();
+    await seen(page, "Revoked", { exact: true });
     const gone = await fetch(url);
     expect(gone.status).to.equal(410);
   });

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
+import { seen } from "./browser.js";
 import {
   type OpenWorkspace,
   bookEvents,
@@ -339,7 +340,7 @@ describe("Questions", function () {
     expect(await endOfMrr()).to.equal("$100.00");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Segment: Europe" }).click();
-    await page.getByText("Country: Germany, France").waitFor();
+    await seen(page, "Country: Germany, France");
     expect(await looked.findings()).to.deep.equal([]);
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "Freeze" }).click();
@@ -364,7 +365,7 @@ describe("Questions", function () {
     await page.getByRole("textbox", { name: "Customers", exact: true }).fill("cus_a\nnobody");
     await page.getByLabel("Save the filters as a segment").fill("Named");
     await page.getByRole("button", { name: "Save as segment" }).click();
-    await page.getByText("1 line belongs to no customer").waitFor();
+    await seen(page, "1 line belongs to no customer");
     await looked.settle();
     expect(await endOfMrr()).to.equal("$100.00");
   });

@@ -6,6 +6,7 @@ import { type Change, trialPrice } from "../../schemas/subscriptions/change.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
+import { seen } from "./browser.js";
 import {
   type OpenWorkspace,
   bookEvents,
@@ -105,7 +106,7 @@ describe("Rates and comparisons", function () {
     expect((await card("LTV"))[0]).to.equal("$225.00");
     expect((await card("Quick ratio"))[0]).to.equal("0.00");
     const intro = `Churn of ${monthName(1)}. Compared with ${monthName(2)}.`;
-    await page.getByText(intro, { exact: true }).waitFor();
+    await seen(page, intro, { exact: true });
   });
 
   it("should show the mean of whole months, which no length of the range raises", async () => {
@@ -243,7 +244,7 @@ describe("Rates and comparisons", function () {
       .nth(7)
       .click();
     await page.waitForURL(/failed=involuntaryChurn/);
-    await page.getByText(`was $50.00 in ${monthName(1)}`).waitFor();
+    await seen(page, `was $50.00 in ${monthName(1)}`);
   });
 
   it("should find nothing wrong with them", async () => {

@@ -6,7 +6,7 @@ import { signInLink } from "../../ops/sign-in-link.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
-import { type LookedAt, openPage } from "./browser.js";
+import { gone, openPage, seen, type LookedAt } from "./browser.js";
 import { inWorkspace } from "./workspace.js";
 
 const secret = "whsec_of_the_settings_tests";
@@ -46,7 +46,7 @@ describe("The settings", function () {
 
     await page.getByRole("link", { name: /^Stripe/ }).click();
     await button("Get the webhook URL").click();
-    await page.getByText("Secret not entered yet").waitFor();
+    await seen(page, "Secret not entered yet");
     await page.getByText("customer.subscription.created").waitFor({ state: "attached" });
     const url = await page.getByText(/\/v1\/webhooks\/\w{32}$/).textContent();
     const early = await fetch(url ?? "", { method: "POST", body: "{}" });
@@ -59,13 +59,13 @@ describe("The settings", function () {
     ).to.equal(1);
     await page.getByLabel("Signing secret").fill(secret);
     await button("Connect").click();
-    await page.getByText("A call came before the secret was entered").waitFor();
+    await seen(page, "A call came before the secret was entered");
     integration = new URL(page.url()).pathname.split("/").at(-1) ?? "";
 
     const { body, headers } = stripe.sign(charge(), { signing_secret: secret }, Date.now());
     const wrong = await fetch(url ?? "", { method: "POST", body: "{}", headers });
     expect(wrong.status).to.equal(401);
-    await page.getByText("does not match the secret").waitFor();
+    await seen(page, "does not match the secret");
     const taken = await fetch(url ?? "", { method: "POST", body, headers });
     expect(taken.status).to.equal(200);
     await page.locator(".arrival.receiving").waitFor();
@@ -76,7 +76,7 @@ describe("The settings", function () {
   it("should say how each month is known, and what a reading of history cannot bring", async () => {
     await page.goto(here(`/settings/integrations/${integration}`));
     await page.getByRole("heading", { name: "Known months" }).waitFor();
-    await page.getByText("Not whole: read its history").waitFor();
+    await seen(page, "Not whole: read its history");
     const sentence = page.getByText("Deleted products keep their id as their name.");
     expect(await sentence.isVisible()).to.equal(false);
     await page.getByText("What cannot be had").click();
@@ -126,7 +126,7 @@ describe("The settings", function () {
     const old = page.locator("tr", { hasText: key.slice(0, 13) });
     await old.getByRole("button", { name: "Revoke Board paper" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Revoked", { exact: true }).waitFor();
+    await seen(page, "Revoked", { exact: true });
     expect((await read()).status).to.equal(401);
   });
 
@@ -141,9 +141,9 @@ describe("The settings", function () {
       await page.goto(here("/settings/rejects"));
       await looked.settle();
     }
-    await page.getByText("Choose the payload style snapshot").waitFor();
+    await seen(page, "Choose the payload style snapshot");
     await button(/^Replay evt_norm_/).click();
-    await page.getByText("1 put back").waitFor();
+    await seen(page, "1 put back");
   });
 
   async function tokenOf(id: string): Promise<string> {
@@ -154,7 +154,7 @@ describe("The settings", function () {
 
   it("should invite by a link that another browser can open", async () => {
     await page.goto(here("/settings/members"));
-    await page.getByText("(you)").waitFor();
+    await seen(page, "(you)");
     await button("Make a link").click();
     const link = (await page.getByText(/\/invite#/).textContent()) ?? "";
     const stranger = await (
@@ -169,7 +169,7 @@ describe("The settings", function () {
     expect(stranger?.url()).to.equal(`${endpoints.base}/invite`);
     await button(/^Revoke invitation/).click();
     await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Open invitation for").waitFor({ state: "detached" });
+    await gone(page, "Open invitation for");
     await stranger?.goto("about:blank");
     await stranger?.goto(link);
     await stranger?.getByText("was already used, has expired, or is invalid").waitFor();
@@ -241,14 +241,14 @@ describe("The settings", function () {
       await route.fulfill({ response, json });
     });
     await page.goto(here(path));
-    await page.getByText(/revenue is missing\. Choose charge\.succeeded/).waitFor();
+    await seen(page, /revenue is missing\. Choose charge\.succeeded/);
     await rows
       .getByRole("row", { name: /^Payments/ })
       .getByText("Missing")
       .waitFor();
     await look(path);
     await page.goto(here("/settings/integrations"));
-    await page.getByText("Event types missing").waitFor();
+    await seen(page, "Event types missing");
     await page.unroute("**/v1/manage/**/integrations?*");
   });
 
@@ -272,7 +272,7 @@ describe("The settings", function () {
 
     await button("Delete passkey").click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("No passkey yet").waitFor();
+    await seen(page, "No passkey yet");
     await button("Sign out").click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await button("Sign in with a passkey").click();

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
-import { LookedAt, openPage } from "./browser.js";
+import { gone, LookedAt, openPage, seen } from "./browser.js";
 import { bookEvents, createWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
 
 const longName = "W".repeat(200);
@@ -109,7 +109,7 @@ describe("Around the screens", function () {
     await page.route("**/v1/metrics/**", (route) => route.abort());
     await page.goto(at("/overview"));
     // Several parts of the screen may say so; one is asked, and all are shown.
-    await page.getByText("The service cannot be reached.").first().waitFor();
+    await seen(page, "The service cannot be reached.");
     expect(await page.locator(".figures .skeleton").first().isVisible()).to.equal(false);
     await page.unroute("**/v1/metrics/**");
     await page.getByRole("button", { name: "Try again" }).first().click();
@@ -121,7 +121,7 @@ describe("Around the screens", function () {
     await page.clock.install();
     await page.route("**/v1/session", (route) => route.abort());
     await page.goto(at("/overview"));
-    await page.getByText("The service cannot be reached.").waitFor();
+    await seen(page, "The service cannot be reached.");
     await page.unroute("**/v1/session");
     await page.clock.fastForward(10_000);
     await heading("Overview").waitFor();
@@ -135,9 +135,9 @@ describe("Around the screens", function () {
       await route.continue();
     });
     await page.goto(at("/overview"));
-    await page.getByText("Still waiting for the service").waitFor();
+    await seen(page, "Still waiting for the service");
     release();
-    await page.getByText("Still waiting for the service").waitFor({ state: "detached" });
+    await gone(page, "Still waiting for the service");
   });
 
   it("should name a workspace of its own where the address names none", async () => {
@@ -158,10 +158,10 @@ describe("Around the screens", function () {
   for (const [range, said] of ranges) {
     it(`should say what is wrong with ${range}, and show a range that can be`, async () => {
       await page.goto(at(`/mrr?${range}`));
-      await page.getByText(said).waitFor();
+      await seen(page, said);
       await page.getByRole("button", { name: "Range: Last 12 months" }).waitFor();
       await link("Forget that range").click();
-      await page.getByText(said).waitFor({ state: "detached" });
+      await gone(page, said);
       expect(page.url()).not.to.include("from=");
     });
   }
@@ -203,7 +203,7 @@ describe("Around the screens", function () {
     expect(await moment.textContent()).to.include("06:04 PM");
     const both = `${written("Asia/Kolkata")} (${written("UTC")})`;
     expect(await moment.getAttribute("title")).to.equal(both);
-    await page.getByText("Times in GMT+5:30, days and months in UTC").waitFor();
+    await seen(page, "Times in GMT+5:30, days and months in UTC");
     await moment.click();
     await page.getByRole("dialog").getByText(both).waitFor();
   });
@@ -266,7 +266,7 @@ describe("Around the screens", function () {
 
     it("should show a large figure whole", async () => {
       await page.goto(at("/overview"));
-      await page.getByText("$123,456,790", { exact: true }).first().waitFor();
+      await seen(page, "$123,456,790", { exact: true });
       for (const width of [360, 1440]) {
         await page.setViewportSize({ width, height: 900 });
         const cut = await page.evaluate(
@@ -281,7 +281,7 @@ describe("Around the screens", function () {
   it("should have no step of an axis that the currency has not", async () => {
     const yen = await createWorkspace(context, endpoints, "Yen", "JPY");
     await page.goto(`/mrr?workspace=${yen}`);
-    await page.getByText("No recurring revenue").waitFor();
+    await seen(page, "No recurring revenue");
     const labels = await page.locator(".chart text").allTextContents();
     expect(labels.filter((label) => label.startsWith("¥"))).to.include("¥1");
     expect(labels.filter((label) => /¥\d*\.\d/.test(label))).to.deep.equal([]);

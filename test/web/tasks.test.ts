@@ -4,7 +4,7 @@ import { expect } from "chai";
 import type { BrowserContext, Locator, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { LookedAt } from "./browser.js";
+import { LookedAt, seen } from "./browser.js";
 import { type OpenWorkspace, bookEvents, eventOf, openWorkspace } from "./workspace.js";
 
 const clicksMax = 3;
@@ -120,7 +120,7 @@ describe("Tasks from the overview", function () {
         await click(link("Revenue").first());
         await click(button("Compared with: "));
         await click(link("Year before"));
-        await page.getByText("Compared with", { exact: false }).first().waitFor();
+        await seen(page, "Compared with");
         expect(parameter("compare")).to.equal("year");
       },
     ],

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
-import { LookedAt } from "./browser.js";
+import { gone, LookedAt, seen } from "./browser.js";
 import { bookEvents, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -39,7 +39,7 @@ describe("The dashboard and a test clock that runs ahead", function () {
 
   it("should end its ranges with the newest moment, and say so", async () => {
     await openTest("/mrr/movements");
-    await page.getByText(`Test clock: figures reach to ${day(ahead)}.`).waitFor();
+    await seen(page, `Test clock: figures reach to ${day(ahead)}.`);
     await page.locator("tbody").getByRole("cell", { name: "+$10.00" }).waitFor();
     await openTest("/mrr");
     await page.getByRole("link", { name: /^New: \+?\$10\.00/ }).waitFor();
@@ -61,15 +61,15 @@ describe("The dashboard and a test clock that runs ahead", function () {
     await openTest("/overview");
     await page.locator(".badge.live").waitFor();
     await bookEvents(endpoints, workspace, "Test", [subscription("second", later)]);
-    await page.getByText(`Test clock: figures reach to ${day(later)}.`).waitFor();
+    await seen(page, `Test clock: figures reach to ${day(later)}.`);
     await page.getByRole("link", { name: "$20.00", exact: true }).first().waitFor();
   });
 
   it("should end with the reader's today in Live", async () => {
     await openTest("/mrr");
-    await page.getByText(/^Test clock/).waitFor();
+    await seen(page, /^Test clock/);
     await page.getByRole("link", { name: "Live", exact: true }).click();
-    await page.getByText(/^Test clock/).waitFor({ state: "detached" });
+    await gone(page, /^Test clock/);
     await new LookedAt(page).settle();
     await page.getByRole("link", { name: /^End: \$10\.00/ }).waitFor();
     const range = await page.getByText(`MRR at the end of ${day(inDays(0))}`).count();

@@ -2,6 +2,7 @@
 import { expect } from "chai";
 import { openReceiver } from "../harness/receiver.js";
 import { until } from "../harness/promises.js";
+import { seen } from "./browser.js";
 import { type OpenWorkspace, inWorkspace, openWorkspace } from "./workspace.js";
 
 describe("The webhooks of the settings", function () {
@@ -18,12 +19,12 @@ describe("The webhooks of the settings", function () {
     const receiver = await openReceiver("of the dashboard");
     const button = (name: string | RegExp) => page.getByRole("button", { name });
     await open("/settings/webhooks");
-    await page.getByText("No endpoints yet").waitFor();
+    await seen(page, "No endpoints yet");
     await button("Add an endpoint").click();
     await page.getByLabel("Address").fill("http://169.254.169.254/");
     await page.getByLabel("Movements of MRR").check();
     await button("Add").last().click();
-    await page.getByText("must not be a private address").waitFor();
+    await seen(page, "must not be a private address");
     await page.getByLabel("Address").fill(receiver.url);
     await page.getByLabel("Name").fill("Our CRM");
     expect(await looked.findings()).to.deep.equal([]);
@@ -38,10 +39,10 @@ describe("The webhooks of the settings", function () {
     expect(receiver.taken[0]).to.deep.include({ type: "webhook.test", verifiedBy: [true] });
     const url = page.url();
     await open(new URL(url).pathname);
-    await page.getByText("Taken (204)").waitFor();
+    await seen(page, "Taken (204)");
     await looked.findNothingWrong(url);
     await button(/^Show/).click();
-    await page.getByText('"type": "webhook.test"').waitFor();
+    await seen(page, '"type": "webhook.test"');
     await page.keyboard.press("Escape");
     await button(/^Replay msg_/).click();
     await until(() => receiver.taken.length === 2);

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Locator, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
 import type { LookedAt } from "./browser.js";
+import { seen } from "./browser.js";
 import { type OpenWorkspace, bookEvents, eventOf, openWorkspace } from "./workspace.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -86,7 +87,7 @@ describe("What changed", function () {
     expect(await largest.textContent()).to.include("-$60.00");
     await click(largest.getByRole("link").first());
     await click(page.locator(".timeline > li").first().getByRole("link", { name: "webhook" }));
-    await page.getByText("subscription.churn", { exact: true }).waitFor();
+    await seen(page, "subscription.churn", { exact: true });
     expect(clicks).to.be.at.most(3);
   });
 
@@ -94,7 +95,7 @@ describe("What changed", function () {
     await open("/overview?range=3m");
     await click(page.locator(".figure-cell .delta-link"));
     await arrive();
-    await page.getByText("Top gains").waitFor();
+    await seen(page, "Top gains");
     expect(clicks).to.equal(1);
     const { searchParams } = new URL(page.url());
     expect(searchParams.get("range")).to.equal("3m");
@@ -110,7 +111,7 @@ describe("What changed", function () {
     await page.waitForURL(/\/mrr\/movements/);
     await click(link("What changed").last());
     await arrive();
-    await page.getByText("two accounts left, one upgraded").waitFor();
+    await seen(page, "two accounts left, one upgraded");
     expect(clicks).to.equal(2);
   });
 
@@ -142,21 +143,15 @@ describe("What changed", function () {
 
   it("should compare any two periods, written out", async () => {
     await open("/what-changed?range=lastmonth");
-    await page
-      .getByText(`MRR at the end of ${day(monthStart - dayMs)}`)
-      .first()
-      .waitFor();
+    await seen(page, `MRR at the end of ${day(monthStart - dayMs)}`);
     await page.getByRole("button", { name: /^Compared with/ }).click();
     const other = new Date(monthStart - 45 * dayMs).toISOString().slice(0, 10);
     await page.getByLabel("Another period, to the end of").fill(other);
     await page.getByRole("button", { name: "Compare", exact: true }).click();
-    await page
-      .getByText(`MRR at the end of ${day(Date.parse(other))}`)
-      .first()
-      .waitFor();
+    await seen(page, `MRR at the end of ${day(Date.parse(other))}`);
     const first = day(Date.parse(other) + dayMs);
     const text = `+$200.00 between ${first} and ${day(monthStart - dayMs)}: three accounts joined.`;
-    await page.getByText(text).waitFor();
+    await seen(page, text);
     await page.getByRole("button", { name: /^Range/ }).click();
     await link("This month").click();
     await page.locator("main > .answer").getByText(sentence).waitFor();
@@ -171,7 +166,7 @@ describe("What changed", function () {
     await page.goto(frozen);
     await page.locator("main > .answer").getByText(sentence).waitFor();
     await open("/what-changed");
-    await page.getByText(`+$420.00 since ${since}: one account joined, one upgraded`).waitFor();
+    await seen(page, `+$420.00 since ${since}: one account joined, one upgraded`);
   });
 
   it("should keep what was known when as a tab, at its address", async () => {
