@@ -16,10 +16,15 @@ export function mistypedSettings(env: Readonly<Record<string, string | undefined
   return Object.entries(env).flatMap(([name, value]) => {
     // An empty value counts as absent, under any name.
     if (!value || name.length < lengthMin || known.includes(name)) return [];
-    const meant = known.find((one) => slips(name.toUpperCase(), one) <= slipsMax && !env[one]);
+    const meant = known.find((one) => isNear(name.toUpperCase(), one) && !env[one]);
     if (meant === undefined) return [];
     return [`${name} is not a setting and has no effect; did you mean ${meant}?`];
   });
+}
+
+/** By length first: all names of an environment are compared with all settings at each start. */
+function isNear(one: string, other: string): boolean {
+  return Math.abs(one.length - other.length) <= slipsMax && slips(one, other) <= slipsMax;
 }
 
 /** Letters to put in, leave out or replace to make one of the other. */
