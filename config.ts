@@ -94,6 +94,10 @@ export const limits = {
   oauthClientNameLengthMax: 60,
   oauthRedirectUrisMax: 10,
   oauthBodyBytesMax: 64 * kibibyte,
+  /** Documents of programs one process keeps, and for how long, within what they ask. */
+  oauthDocumentsKeptMax: 500,
+  oauthDocumentMsMin: 60_000,
+  oauthDocumentMsMax: 24 * 60 * 60_000,
   /** All of them are on one page of the member's settings. */
   assistantsPerMemberMax: 50,
   /** Proofs of one workspace that are not revoked, and public keys that are listed. */
@@ -112,9 +116,9 @@ export const limits = {
   /** Tries of one digest, the first included, and the pause after the first; it then triples. */
   digestTriesMax: 6,
   digestRetryMs: 5 * 60_000,
-  /** How long a mail server or a receiver of messages may take for one. */
+  /** How long a mail server, a receiver of messages or a program's document may take. */
   deliveryMsMax: 30_000,
-  /** What is read of the answer of an address that a member typed in. */
+  /** What is read of the answer of an address that others chose. */
   outboundAnswerBytesMax: 64 * kibibyte,
   /** Of one workspace, each of which gets every event it wants. */
   webhookEndpointsMax: 20,

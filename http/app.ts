@@ -12,6 +12,7 @@ import { RecordTooLarge } from "../stores/log/record-size.js";
 import { PostgresUnavailable } from "../stores/postgres/postgres.js";
 import type { Service } from "../service.js";
 import { LogThrottle } from "../runtime/log-throttle.js";
+import { crossOrigin } from "./cross-origin.js";
 import { addressOf, pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import {
   ApiError,
@@ -36,6 +37,7 @@ export function createApp(service: AppService, isStopping: () => boolean = () =>
   // Reached only by errors after the answer began: a peer that went away.
   app.on("error", (error: unknown) => service.logger.debug({ err: error }, "answer cut short"));
   app.use(answer);
+  app.use(crossOrigin);
   app.use(service.router.routes());
   app.use(noRoute);
   return app;

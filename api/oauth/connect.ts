@@ -17,32 +17,37 @@ import {
   listOwnAssistants,
   requireRoomForAssistant,
 } from "../../workspaces/assistants/assistants.js";
-import { findClient, mayRedirectTo } from "../../workspaces/assistants/clients.js";
+import { findClient, keepClient, mayRedirectTo } from "../../workspaces/assistants/clients.js";
+import { clientDocuments, isDocumentAddress } from "../../workspaces/assistants/documents.js";
 import { grant } from "../../workspaces/assistants/tokens.js";
+import { CallFailed } from "../../workspaces/channels/outbound.js";
 import { recordActivity } from "../../workspaces/members/activity.js";
 import { includesRole } from "../../workspaces/members/roles.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import type { Calls } from "../manage/calls.js";
 import { sessionOf } from "../session/answers.js";
-import { baseOf, checkResource, fieldsOf, refused } from "./protocol.js";
+import { baseOf, checkResource, clientsFull, fieldsOf, refused } from "./protocol.js";
 
 const path = "/v1/session/assistants";
 
 export function connectRoutes(router: Router, service: Service): void {
   const { config, postgres } = service;
   const self = requireRight(service, "self");
+  const described = clientDocuments(config);
 
   // A POST, though it changes nothing: the address would get into logs.
   router.post(`${path}/request`, self, jsonBody(), async (ctx) => {
     refuseParameters(ctx);
     const asked = await requestIn(ctx, readJson(ctx, readRequest).request);
     const { hostname, host, protocol } = new URL(asked.redirect_uri);
+    const { id, name } = asked.client;
     ctx.body = {
       status: "success",
       data: {
-        client: asked.client.name,
+        client: name,
+        client_host: isDocumentAddress(id) ? new URL(id).host : null,
         redirect_host: protocol === "http:" ? hostname : host,
-        on_this_computer: protocol === "http:",
+        on_this_computer: protocol !== "https:",
         asks_to_write: asked.asksToWrite,
         denied_to: answerTo(ctx, asked, { error: "access_denied" }),
       },
@@ -61,6 +66,9 @@ export function connectRoutes(router: Router, service: Service): void {
       throw forbidden("role_insufficient", message);
     }
     const now = new Date();
+    if (isDocumentAddress(asked.client.id) && !(await keepClient(postgres, asked.client, now))) {
+      throw clientsFull();
+    }
     const { id, code } = await postgres.transaction(async (sql) => {
       await requireRoomForAssistant(sql, user.id);
       const consent = {
@@ -104,7 +112,9 @@ export function connectRoutes(router: Router, service: Service): void {
   /** @throws ApiError 400: people read it, and programs that try are told what to change */
   async function requestIn(ctx: Context, query: string) {
     const given = fieldsOf(new URLSearchParams(query), authorizationRequest);
-    const client = await findClient(postgres, given.client_id);
+    const client = isDocumentAddress(given.client_id)
+      ? await described(given.client_id).catch(undescribed)
+      : await findClient(postgres, given.client_id);
     if (client === null) {
       const message = "This service does not know the program any more: connect it anew there.";
       throw refused("invalid_client", message);
@@ -127,6 +137,12 @@ export function connectRoutes(router: Router, service: Service): void {
     for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
     return url.href;
   }
+}
+
+function undescribed(error: unknown): never {
+  if (!(error instanceof CallFailed)) throw error;
+  const what = "The document that says who the program is cannot be read";
+  throw refused("invalid_client", `${what}: ${error.message}`);
 }
 
 /** Those of a workspace, for who decides about its members. */

@@ -5,7 +5,7 @@ import { readBytes, requireContentType } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
 import { limits } from "../../config.js";
 import { issueText } from "../../schemas/issues.js";
-import { ApiError } from "../../schemas/http/errors.js";
+import { ApiError, unavailable } from "../../schemas/http/errors.js";
 import type { z } from "zod";
 import type { Service } from "../../service.js";
 
@@ -40,6 +40,10 @@ export function checkResource(config: Settings, ctx: Context, given: string | un
 /** @param code of RFC 6749, 7591 or 8707 */
 export function refused(code: string, message: string, status = 400): ApiError {
   return new ApiError(status, "invalid_request", code, message);
+}
+
+export function clientsFull(): ApiError {
+  return unavailable("clients_full", "Too many programs are connected.");
 }
 
 /** Errors of RFC 6749 instead of the envelope. Failures of our own keep it. */

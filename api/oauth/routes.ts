@@ -1,6 +1,6 @@
 /**
  * OAuth 2.1 for `POST /mcp`, as the Model Context Protocol asks: metadata (RFC 9728, RFC 8414),
- * registration of programs (RFC 7591), tokens, and their revocation (RFC 7009). The page people
+ * programs that register themselves (RFC 7591) or have a document that says who they are, tokens, and their revocation (RFC 7009). The page people
  * decide on is the dashboard's /connect (connect.ts).
  */
 import type Router from "@koa/router";
@@ -8,8 +8,12 @@ import type { Context } from "koa";
 import { limits } from "../../config.js";
 import { jsonIn, readBytes, requireContentType } from "../../http/body.js";
 import { newClient, revokeRequest, tokenRequest } from "../../schemas/http/assistants.js";
-import { unavailable } from "../../schemas/http/errors.js";
-import { isRedirectUri, plainName, registerClient } from "../../workspaces/assistants/clients.js";
+import {
+  isRedirectUri,
+  keepClient,
+  newClientId,
+  plainName,
+} from "../../workspaces/assistants/clients.js";
 import {
   type Tokens,
   accessMsMax,
@@ -21,6 +25,7 @@ import type { Service } from "../../service.js";
 import {
   baseOf,
   checkResource,
+  clientsFull,
   oauthErrors,
   readForm,
   refused,
@@ -57,6 +62,7 @@ export function oauthRoutes(router: Router, service: Service): void {
       authorization_endpoint: `${base}/connect`,
       token_endpoint: `${base}/oauth/token`,
       registration_endpoint: `${base}/oauth/register`,
+      client_id_metadata_document_supported: true,
       revocation_endpoint: `${base}/oauth/revoke`,
       response_types_supported: ["code"],
       response_modes_supported: ["query"],
@@ -81,14 +87,14 @@ export function oauthRoutes(router: Router, service: Service): void {
       throw refused("invalid_redirect_uri", most);
     }
     if (!uris.every(isRedirectUri)) {
-      const message = "A redirect URI is https, or http on this computer, without a fragment.";
+      const message =
+        "A redirect URI is https, http on this computer, or of an app, without a fragment.";
       throw refused("invalid_redirect_uri", message);
     }
     const shown = plainName(name) || "A program without a name";
-    const made = { name: shown, redirect_uris: uris };
+    const client = { id: newClientId(), name: shown, redirect_uris: uris };
     const now = new Date();
-    const client = await registerClient(postgres, made, now);
-    if (client === null) throw unavailable("clients_full", "Too many programs are connected.");
+    if (!(await keepClient(postgres, client, now))) throw clientsFull();
     ctx.status = 201;
     ctx.body = {
       client_id: client.id,

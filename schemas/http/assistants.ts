@@ -10,7 +10,11 @@ const request = z
 
 export const readRequest = z.strictObject({ request });
 export const connectRequest = z.object({
-  client: z.string().describe("As the program calls itself; anybody may choose any name"),
+  client: z.string().describe("As the program calls itself"),
+  client_host: z
+    .string()
+    .nullable()
+    .describe("Who says so, in its document; null: it registered itself, under any name"),
   redirect_host: z.string().describe("Where the browser goes afterwards"),
   on_this_computer: z.boolean(),
   asks_to_write: z.boolean(),
@@ -48,6 +52,9 @@ export const newClient = z.object({
   redirect_uris: z.array(z.string().min(1).max(2_000)).min(1),
   client_name: z.string().max(1_000).optional(),
 });
+/** What a program whose id is an address says there. */
+export const clientDocument = newClient.required().extend({ client_id: z.string() });
+
 const field = z.string().min(1).max(2_000);
 export const tokenRequest = z.discriminatedUnion("grant_type", [
   z.object({

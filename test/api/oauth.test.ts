@@ -1,5 +1,7 @@
 /** OAuth for `POST /mcp`: by the SDK's own client, and what is refused. */
 import { createHash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:https";
 import { auth } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -19,7 +21,10 @@ import type { Role } from "../../workspaces/members/roles.js";
 import { createUser } from "../../workspaces/members/users.js";
 import { Browser } from "../harness/browser.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { makeCertificate } from "../harness/certificate.js";
+import { listen } from "../harness/loopback.js";
 import { rejection } from "../harness/promises.js";
+import { testFolder, testReleases } from "../harness/stores.js";
 
 const redirectUri = "https://assistant.example/callback?from=revenue";
 
@@ -43,7 +48,7 @@ describe("OAuth for /mcp", function suite() {
     return Object.assign(browser, { id });
   }
 
-  /** What a program keeps; `opened` is where it sent the browser. */
+  /** What a program keeps; `asked` is where it sent the browser. */
   class Program implements OAuthClientProvider {
     readonly redirectUrl = redirectUri;
     readonly clientMetadata = {
@@ -51,6 +56,8 @@ describe("OAuth for /mcp", function suite() {
       redirect_uris: [redirectUri],
       token_endpoint_auth_method: "none",
     };
+    /** @param clientMetadataUrl of the document it has, if it has one */
+    constructor(readonly clientMetadataUrl = "") {}
     asked: URL | undefined;
     #client: OAuthClientInformationMixed | undefined;
     #tokens: OAuthTokens | undefined;
@@ -85,8 +92,7 @@ describe("OAuth for /mcp", function suite() {
     });
 
   /** By the SDK: from the first 401 to a connection. */
-  async function signedIn(browser: Browser, more: object = {}) {
-    const program = new Program();
+  async function signedIn(browser: Browser, more: object = {}, program = new Program()) {
     await connect(program).then(
       () => expect.fail("it was let in"),
       (error: Error) => expect(error.message).to.equal("Unauthorized"),
@@ -125,6 +131,7 @@ describe("OAuth for /mcp", function suite() {
     const { denied_to: deniedTo, ...view } = json.data;
     expect(view).to.deep.equal({
       client: "Test assistant <b>",
+      client_host: null,
       redirect_host: "assistant.example",
       on_this_computer: false,
       asks_to_write: true,
@@ -142,6 +149,54 @@ describe("OAuth for /mcp", function suite() {
     const body = { request: program.request() };
     expectError(await viewer.call("POST", path, body, foreign), "403 origin_foreign");
     expectError(await new Browser(endpoints.base).call("POST", path, body), "401 session_missing");
+  });
+
+  it("should know a program by the document that its id is the address of", async () => {
+    const { url: host, documents, asked } = await openDocuments();
+    const id = `${host}/client.json`;
+    const known = { client_id: id, client_name: "From a document", redirect_uris: [redirectUri] };
+    documents.set("/client.json", known);
+    const viewer = await memberAs("viewer");
+    const path = "/v1/session/assistants/request";
+    const { client, program, id: assistant } = await signedIn(viewer, {}, new Program(id));
+    expect(program.clientInformation()?.client_id).to.equal(id);
+    expect(await toolNames(client)).to.include("mrr");
+    const { json } = await viewer.call("POST", path, { request: program.request() });
+    const shown = { client: "From a document", client_host: new URL(host).host };
+    expect(json.data).to.include({ ...shown, redirect_host: "assistant.example" });
+    // Once, for both questions and the answer.
+    expect(asked).to.deep.equal(["/client.json"]);
+    // Connected again it is the same program.
+    await signedIn(viewer, {}, new Program(id));
+    const listed = (await viewer.call("GET", "/v1/session/assistants")).json.data;
+    expect(listed).to.have.length(1);
+    expect(listed[0].client).to.equal("From a document");
+    expect(listed[0].id).not.to.equal(assistant);
+
+    documents.set("/other.json", known);
+    documents.set("/no-name.json", { ...known, client_name: undefined });
+    documents.set("/large.json", "x".repeat(limits.outboundAnswerBytesMax + 1));
+    const wrong: [client: string, said: string][] = [
+      [`${host}/other.json`, "It has another client_id."],
+      [`${host}/no-name.json`, "It lacks client_id, client_name or redirect_uris."],
+      [`${host}/none.json`, "It answered 404."],
+      [`${host}/moved.json`, "It answered 302; redirects are not followed."],
+      [`${host}/text.json`, "It is not JSON."],
+      [`${host}/large.json`, "Its answer is too long, or broke off."],
+      ["https://169.254.169.254/client.json", "must not be a private address"],
+      [`${host}/`, "does not know the program"],
+      [`${host}/a/../client.json`, "does not know the program"],
+      [`${host}/client.json#x`, "does not know the program"],
+      [id.replace("https", "http"), "does not know the program"],
+    ];
+    for (const [unknown, said] of wrong) {
+      const answer = await viewer.call("POST", path, { request: requestOf(unknown) });
+      expectError(answer, "400 invalid_client");
+      expect(answer.json.error.message, unknown).to.include(said);
+    }
+    const elsewhere = { redirect_uri: "https://evil.example/" };
+    const answer = await viewer.call("POST", path, { request: requestOf(id, elsewhere) });
+    expectError(answer, "400 invalid_redirect_uri");
   });
 
   it("should answer a viewer's assistant as the interface answers, and write nothing", async () => {
@@ -336,6 +391,8 @@ describe("OAuth for /mcp", function suite() {
     const uris = [
       "http://assistant.example/",
       "javascript:alert(1)",
+      "javascript://a.b/%0aalert(1)",
+      "file:///etc/passwd",
       "https://a@b.example/",
       "https://b.example/#x",
       "http://127.0.0.1.evil.example/",
@@ -343,6 +400,11 @@ describe("OAuth for /mcp", function suite() {
     for (const uri of uris) expect(await registered([uri]), uri).to.equal("invalid_redirect_uri");
     const many = Array.from({ length: limits.oauthRedirectUrisMax + 1 }, () => redirectUri);
     expect(await registered(many)).to.equal("invalid_redirect_uri");
+    // As Cursor registers itself.
+    const app = "cursor://anysphere.cursor-mcp/oauth/callback";
+    const editor = await registered([app, "com.example.app:/callback", "http://localhost:8787/"]);
+    const toApp = await consent(viewer, requestOf(editor, { redirect_uri: app }));
+    expect(toApp.json.data.redirect_to).to.match(/^cursor:\/\/anysphere\.cursor-mcp\/.*\?code=/);
     // A program on this computer listens on any port.
     const local = await registered(["http://127.0.0.1/callback"]);
     const change = { redirect_uri: "http://127.0.0.1:49152/callback" };
@@ -413,3 +475,27 @@ describe("OAuth for /mcp", function suite() {
     expect(refused).to.include({ status: 429, code: "rate_limited" });
   });
 });
+
+/** A host of documents, by path; its certificate is signed by nobody. */
+async function openDocuments() {
+  const documents = new Map<string, object | string>();
+  const asked: string[] = [];
+  const files = await makeCertificate(`${testFolder}/documents`);
+  const [key, cert] = [await readFile(files.key), await readFile(files.certificate)];
+  const server = createServer({ key, cert }, ({ url = "" }, response) => {
+    asked.push(url);
+    const found = url === "/text.json" ? "a text" : documents.get(url);
+    if (url === "/moved.json") response.writeHead(302, { location: "/client.json" });
+    else if (found === undefined) response.writeHead(404);
+    else response.writeHead(200, { "cache-control": "public, max-age=3600" });
+    response.end(typeof found === "string" ? found : JSON.stringify(found));
+  });
+  const { url, close } = await listen(server);
+  const { NODE_TLS_REJECT_UNAUTHORIZED: before = "1" } = process.env;
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
+  testReleases.push("documents", async () => {
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+    await close();
+  });
+  return { url: url.replace("http:", "https:"), documents, asked };
+}

@@ -1,6 +1,7 @@
 /** HTTP servers of tests: on this machine only, each at a port of its own. */
 import { once } from "node:events";
 import { type RequestListener, type Server, createServer } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import { testReleases } from "./stores.js";
 
 /** Stands in for somebody else's, until the tests end. @returns its URL */
@@ -10,8 +11,9 @@ export async function serveHttp(name: string, answer: RequestListener): Promise<
   return url;
 }
 
+/** @returns its URL as of HTTP, also of a server of HTTPS */
 export async function listen(
-  server: Server,
+  server: Server | SecureServer,
 ): Promise<{ readonly url: string; close(this: void): Promise<void> }> {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const address = server.address();

@@ -18,6 +18,7 @@ import { ConfigError } from "../../config.js";
 
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
+import { makeCertificate } from "../harness/certificate.js";
 import { rejection, latch } from "../harness/promises.js";
 import { freePort } from "../harness/service-process.js";
 import { type ServerFolder, needServers, openServerFolder } from "../harness/real-servers.js";
@@ -37,12 +38,13 @@ describe("A Postgres server", function () {
     await needServers(this, "postgres");
     folder = await openServerFolder("postgres");
     port = await freePort();
-    const certificate = join(folder.path, "server.crt");
-    await makeCertificate(folder.path);
+    const { key, certificate } = await makeCertificate(folder.path);
+    // The server's user may read it.
+    if (process.getuid?.() === 0) await run("chown", ["postgres", key]);
     server = await startPostgres({
       folder: join(folder.path, "cluster"),
       port,
-      settings: { ssl: "on", ssl_cert_file: certificate, ssl_key_file: join(folder.path, "key") },
+      settings: { ssl: "on", ssl_cert_file: certificate, ssl_key_file: key },
     });
     postgres = await openPostgres({ url: server.url }, testLogger);
     await postgres.query("CREATE ROLE guest LOGIN PASSWORD 'pw'");
@@ -190,7 +192,7 @@ describe("A Postgres server", function () {
   const encrypted: [sslmode: string, more: Record<string, string>, expected: boolean][] = [
     ["disable", {}, false],
     ["require", {}, true],
-    ["verify-full", { sslrootcert: "server.crt" }, true],
+    ["verify-full", { sslrootcert: "certificate.pem" }, true],
   ];
   for (const [sslmode, more, expected] of encrypted) {
     it(`should read sslmode=${sslmode} as psql does`, async () => {
@@ -264,16 +266,6 @@ describe("A Postgres server", function () {
     }
   });
 });
-
-/** Signed by itself, for 127.0.0.1; the server's user may read its key. */
-async function makeCertificate(folder: string): Promise<void> {
-  const [key, certificate] = [join(folder, "key"), join(folder, "server.crt")];
-  await mkdir(folder, { recursive: true });
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const files = ["-keyout", key, "-out", certificate];
-  await run("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files]);
-  if (process.getuid?.() === 0) await run("chown", ["postgres", key]);
-}
 
 /** As the protocol has it (PostgreSQL, Message Formats): `E`, its length, fields. */
 function errorResponse(state: string, text: string): Buffer {

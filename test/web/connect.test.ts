@@ -103,4 +103,67 @@ describe("A program that asks to be connected", function () {
     await page.getByRole("heading", { name: "Connect Third?" }).waitFor();
     await page.context().close();
   });
+
+  it("should find, register and ask from a page of its own, without a session", async () => {
+    const { endpoints, page } = opened;
+    // The browser has a session here, which no page elsewhere may use.
+    await page.goto(program);
+    const asked = await page.evaluate(
+      async ({ base, key, uri }) => {
+        const json = { "content-type": "application/json" };
+        const ask = async (path: string, init: RequestInit = {}) => {
+          const response = await fetch(base + path, init);
+          const { status, headers } = response;
+          return { status, pointer: headers.get("www-authenticate"), body: await response.text() };
+        };
+        const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+        const accept = "application/json, text/event-stream";
+        const call = { method: "POST", body: list, headers: { ...json, accept } };
+        const authorization = `Bearer ${key}`;
+        const version = { "mcp-protocol-version": "2025-11-25" };
+        const registration = JSON.stringify({ client_name: "Page", redirect_uris: [uri] });
+        return {
+          unknown: await ask("/mcp", call),
+          known: await ask("/mcp", {
+            ...call,
+            headers: { ...call.headers, ...version, authorization },
+          }),
+          stream: await ask("/mcp", { headers: { accept: "text/event-stream", authorization } }),
+          resource: await ask("/.well-known/oauth-protected-resource/mcp"),
+          server: await ask("/.well-known/oauth-authorization-server", { headers: version }),
+          registered: await ask("/oauth/register", {
+            method: "POST",
+            body: registration,
+            headers: json,
+          }),
+          token: await ask("/oauth/token", {
+            method: "POST",
+            body: new URLSearchParams({ a: "b" }),
+          }),
+          withSession: await ask("/mcp", { ...call, credentials: "include" }).catch(String),
+          figures: await ask("/v1/metrics/mrr", { headers: { authorization } }).catch(String),
+        };
+      },
+      { base: endpoints.base, key: endpoints.readKey, uri: program },
+    );
+    const statuses = Object.entries(asked).map(([name, answer]) => [
+      name,
+      typeof answer === "string" ? answer : answer.status,
+    ]);
+    expect(Object.fromEntries(statuses)).to.deep.equal({
+      unknown: 401,
+      known: 200,
+      stream: 405,
+      resource: 200,
+      server: 200,
+      registered: 201,
+      token: 400,
+      withSession: "TypeError: Failed to fetch",
+      figures: "TypeError: Failed to fetch",
+    });
+    expect(asked.unknown.pointer).to.include("/.well-known/oauth-protected-resource/mcp");
+    expect(JSON.parse(asked.known.body).result.tools).to.be.an("array");
+    const { client_id_metadata_document_supported: knowsDocuments } = JSON.parse(asked.server.body);
+    expect(knowsDocuments).to.equal(true);
+  });
 });

@@ -1,6 +1,8 @@
-/** Programs that may ask a member to be connected: they register themselves (RFC 7591). */
+/**
+ * Programs that may ask a member to be connected: they register themselves (RFC 7591), or have a
+ * document (documents.ts).
+ */
 import { limits } from "../../config.js";
-import { insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 
@@ -16,13 +18,17 @@ const unusedClientMsMax = 30 * dayMs;
 
 const isUnused = "NOT EXISTS (SELECT FROM assistants a WHERE a.client = oauth_clients.id)";
 
-/** @returns null when there are too many, all of them connected */
-export async function registerClient(
+export function newClientId(): string {
+  return `cli_${randomBase62(20)}`;
+}
+
+/** A new one, or what its document says now. @returns false: too many, all of them connected */
+export async function keepClient(
   postgres: Postgres,
-  given: Pick<OAuthClient, "name" | "redirect_uris">,
+  { id, name, redirect_uris }: OAuthClient,
   now: Date,
-): Promise<OAuthClient | null> {
-  const client = { id: `cli_${randomBase62(20)}`, ...given };
+): Promise<boolean> {
+  const values = [id, name, JSON.stringify(redirect_uris), now];
   return postgres.transaction(async (sql) => {
     const old = new Date(now.getTime() - unusedClientMsMax);
     await sql.query(`DELETE FROM oauth_clients WHERE used_at < $1 AND ${isUnused}`, [old]);
@@ -33,16 +39,16 @@ export async function registerClient(
          LIMIT greatest(0, (SELECT count(*) FROM oauth_clients) - $1))`,
       [limits.oauthClientsMax - 1],
     );
-    const count = "SELECT count(*)::int AS clients FROM oauth_clients";
-    const [found] = await sql.query<{ readonly clients: number }>(count);
-    if ((found?.clients ?? 0) >= limits.oauthClientsMax) return null;
-    await insertRow(sql, "oauth_clients", {
-      ...client,
-      redirect_uris: JSON.stringify(client.redirect_uris),
-      created_at: now,
-      used_at: now,
-    });
-    return client;
+    const kept = await sql.query(
+      `INSERT INTO oauth_clients (id, name, redirect_uris, created_at, used_at)
+       SELECT $1, $2, $3::jsonb, $4, $4
+       WHERE (SELECT count(*) FROM oauth_clients WHERE id <> $1) < $5
+       ON CONFLICT (id) DO UPDATE SET name = excluded.name,
+         redirect_uris = excluded.redirect_uris, used_at = excluded.used_at
+       RETURNING id`,
+      [...values, limits.oauthClientsMax],
+    );
+    return kept.length === 1;
   });
 }
 
@@ -69,8 +75,15 @@ export function isRedirectUri(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== "" || password !== "" || /[#\\\s]/.test(text)) return false;
-  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname));
+  if (protocol === "http:") return isLoopback(hostname);
+  return protocol === "https:" || appScheme.test(protocol);
 }
+
+/**
+ * Of programs that the operating system opens (RFC 8252, 7.1): a domain turned round, which no
+ * scheme of a browser looks like, or of an editor that is known to have another.
+ */
+const appScheme = /^(?:cursor|vscode|vscode-insiders|windsurf|[a-z][a-z\d-]*(?:\.[a-z\d-]+)+):$/;
 
 /** Exactly one it registered; on this computer the port may differ, as RFC 8252 asks. */
 export function mayRedirectTo(client: OAuthClient, given: string): boolean {

@@ -1,10 +1,11 @@
 /**
- * Calls addresses that members typed in: their webhooks and chat channels. Nobody may reach private
- * machines this way, so names that lead to private addresses are refused, and redirects are not
- * followed. The address is checked again when the connection is made.
+ * Calls addresses that others chose: webhooks and chat channels of members, and what programs say
+ * of themselves. Nobody may reach private machines this way, so names that lead to private
+ * addresses are refused, and redirects are not followed. The address is checked again when the
+ * connection is made.
  */
 import { lookup } from "node:dns";
-import { request as requestHttp, type IncomingMessage } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
@@ -54,52 +55,79 @@ export function addressProblem(config: OutboundSettings, text: string): string |
 export async function post(
   config: OutboundSettings,
   text: string,
-  { headers, body }: { readonly headers: Record<string, string>; readonly body: string },
+  sent: { readonly headers: Record<string, string>; readonly body: string },
   stopping: AbortSignal,
 ): Promise<number> {
-  const problem = addressProblem(config, text);
-  if (problem !== null) throw new CallFailed(`The address ${problem}.`);
-  const { status, retryAfterMs } = await withDeadline(limits.deliveryMsMax, stopping, (signal) =>
-    send(config, new URL(text), { headers, body, signal }).catch((error: unknown) => {
-      throw new CallFailed(problemOf(error, signal));
-    }),
-  );
-  if (status >= 200 && status < 300) return status;
-  const isRedirect = status >= 300 && status < 400;
-  const more = isRedirect ? "; redirects are not followed" : "";
-  throw new CallFailed(`It answered ${status}${more}.`, status, retryAfterMs);
+  return (await call(config, text, { method: "POST", ...sent }, stopping)).status;
+}
+
+/** @throws CallFailed unless the answer is a 2xx that came whole and is not too long */
+export async function get(
+  config: OutboundSettings,
+  text: string,
+): Promise<{ readonly body: string; readonly headers: IncomingHttpHeaders }> {
+  const asked = { method: "GET", headers: { accept: "application/json" } } as const;
+  const { status, body, headers } = await call(config, text, asked, new AbortController().signal);
+  if (body === null) throw new CallFailed("Its answer is too long, or broke off.", status);
+  return { body, headers };
 }
 
 interface Sent {
-  readonly headers: Record<string, string>;
-  readonly body: string;
-  readonly signal: AbortSignal;
+  readonly method: "GET" | "POST";
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
 }
 
-async function send(config: OutboundSettings, url: URL, { body, signal, ...sent }: Sent) {
+async function call(config: OutboundSettings, text: string, sent: Sent, stopping: AbortSignal) {
+  const problem = addressProblem(config, text);
+  if (problem !== null) throw new CallFailed(`The address ${problem}.`);
+  const answer = await withDeadline(limits.deliveryMsMax, stopping, (signal) =>
+    send(config, new URL(text), sent, signal).catch((error: unknown) => {
+      throw new CallFailed(problemOf(error, signal));
+    }),
+  );
+  const { status, headers } = answer;
+  if (status >= 200 && status < 300) return answer;
+  const more = status >= 300 && status < 400 ? "; redirects are not followed" : "";
+  const retryAfter = /^\d{1,9}$/.exec(headers["retry-after"] ?? "")?.[0];
+  const retryAfterMs = retryAfter === undefined ? null : Number(retryAfter) * 1_000;
+  throw new CallFailed(`It answered ${status}${more}.`, status, retryAfterMs);
+}
+
+async function send(
+  config: OutboundSettings,
+  url: URL,
+  { method, headers: given, body }: Sent,
+  signal: AbortSignal,
+) {
   const request = url.protocol === "https:" ? requestHttps : requestHttp;
-  const headers = { ...sent.headers, "content-length": String(Buffer.byteLength(body)) };
-  const options = { method: "POST", headers, signal, lookup: checkedLookup(config), agent: false };
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
+  const headers = { ...given, ...length };
+  const options = { method, headers, signal, lookup: checkedLookup(config), agent: false };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, options, resolve).on("error", reject).end(body);
   });
-  // The status has arrived, so the rest of the answer does not matter.
-  await readAway(response).catch(() => undefined);
-  const retryAfter = /^\d{1,9}$/.exec(response.headers["retry-after"] ?? "")?.[0];
   return {
     status: response.statusCode ?? 0,
-    retryAfterMs: retryAfter === undefined ? null : Number(retryAfter) * 1_000,
+    headers: response.headers,
+    body: await readRest(response).catch(() => null),
   };
 }
 
-/** Reads the rest, because some receivers take a hang-up for a failure. */
-async function readAway(response: IncomingMessage): Promise<void> {
+/**
+ * Also where only the status matters, because some receivers take a hang-up for a failure.
+ * @returns null: it is longer than what is read
+ */
+async function readRest(response: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of response) {
+    chunks.push(chunk);
     bytes += Buffer.byteLength(chunk);
     // Leaving the loop closes the connection.
-    if (bytes > limits.outboundAnswerBytesMax) return;
+    if (bytes > limits.outboundAnswerBytesMax) return null;
   }
+  return Buffer.concat(chunks).toString();
 }
 
 /** One private address among others is enough to refuse, because any of them may be called. */

@@ -2,14 +2,12 @@
  * The log on a real Kafka: the same contract as the embedded one, and what only a broker, other
  * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
  */
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { promisify } from "node:util";
 import { expect } from "chai";
 import kafkajs, { type AclEntry, type Admin } from "kafkajs";
 import { ConfigError, readConfig } from "../../../config.js";
@@ -43,6 +41,7 @@ import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-
 import { describeLogContract, readAll, record } from "../log-contract.js";
 import { rejection, until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
+import { makeCertificate } from "../../harness/certificate.js";
 import { serveHttp } from "../../harness/loopback.js";
 import {
   needServers,
@@ -599,7 +598,10 @@ describe("Kafka with TLS and a login", function () {
     needTime(this);
     await needServers(this, "kafka");
     folder = await openServerFolder("kafka-login");
-    await makeCertificate(folder.path);
+    const { key, certificate } = await makeCertificate(folder.path);
+    // For the broker and for who calls it.
+    const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
+    await writeFile(join(folder.path, "both.pem"), both.join(""));
     const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
     const users = 'user_admin="secret" user_guest="guest"';
     const jaas = `${module} username="admin" password="secret" ${users};`;
@@ -996,17 +998,6 @@ describe("The settings of Kafka", () => {
     });
   }
 });
-
-/** Signed by itself, for 127.0.0.1, for the broker and for who calls it. */
-async function makeCertificate(folder: string): Promise<void> {
-  const [key, certificate] = [join(folder, "key.pem"), join(folder, "certificate.pem")];
-  const subject = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const files = ["-keyout", key, "-out", certificate];
-  const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", ...subject, ...files];
-  await promisify(execFile)("openssl", made);
-  const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
-  await writeFile(join(folder, "both.pem"), both.join(""));
-}
 
 function fail(): never {
   throw new Error("the log is not open");

@@ -95,8 +95,15 @@ function Consent(props: {
             A program at <strong>{asked.redirect_host}</strong>
           </>
         )}{" "}
-        asks to read figures in your name, {props.user}. It chose its name itself: allow it only if
-        you have just started this there.
+        asks to read figures in your name, {props.user}.{" "}
+        {asked.client_host === null ? (
+          <>It chose its name itself</>
+        ) : (
+          <>
+            <strong>{asked.client_host}</strong> says that this is its name
+          </>
+        )}
+        : allow it only if you have just started this there.
       </p>
       {action.error === null ? null : <Failure error={action.error} />}
       <form
