@@ -6,8 +6,10 @@
  * Inside a made notification `signedTransactionInfo` and `signedRenewalInfo` are objects: signing
  * turns them, and then the whole, into JWS.
  */
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { type JsonObject, sent } from "./json.js";
+
+export { type JsonObject, jsonBody as notificationBody } from "./json.js";
+
 type AppleEnvironment = "Production" | "Sandbox";
 
 /** What transaction, renewal info and notification all repeat. */
@@ -50,50 +52,51 @@ export interface TransactionInput {
 }
 
 export function transactionInfo(app: AppInput, input: TransactionInput): JsonObject {
-  const { kind = "Auto-Renewable Subscription", price, currency } = input;
-  return {
+  const { kind = "Auto-Renewable Subscription", price, revokedAt, revocationPercentage } = input;
+  const isProrated = revocationPercentage !== undefined;
+  return sent({
     transactionId: input.id,
     originalTransactionId: input.originalId,
-    ...(input.previousId === undefined ? {} : { previousOriginalTransactionId: input.previousId }),
+    previousOriginalTransactionId: input.previousId,
     webOrderLineItemId: `9${input.id}`,
     bundleId: app.bundleId,
     productId: input.product,
-    ...(kind === "Auto-Renewable Subscription" ? { subscriptionGroupIdentifier: "21400010" } : {}),
+    subscriptionGroupIdentifier: kind === "Auto-Renewable Subscription" ? "21400010" : undefined,
     purchaseDate: input.purchasedAt,
     originalPurchaseDate: input.purchasedAt,
-    ...(input.expiresAt === null ? {} : { expiresDate: input.expiresAt }),
+    expiresDate: input.expiresAt ?? undefined,
     quantity: input.quantity ?? 1,
     type: kind,
     inAppOwnershipType: input.ownership ?? "PURCHASED",
     signedDate: input.signedAt,
-    ...(input.revokedAt === undefined
-      ? {}
-      : { revocationDate: input.revokedAt, revocationReason: 0 }),
-    ...(input.revocationPercentage === undefined
-      ? {}
-      : { revocationType: "REFUND_PRORATED", revocationPercentage: input.revocationPercentage }),
-    ...(input.isUpgraded === undefined ? {} : { isUpgraded: input.isUpgraded }),
-    ...(input.offer === undefined ? {} : { offerType: 1, offerDiscountType: input.offer }),
+    revocationDate: revokedAt,
+    revocationReason: revokedAt === undefined ? undefined : 0,
+    revocationType: isProrated ? "REFUND_PRORATED" : undefined,
+    revocationPercentage,
+    isUpgraded: input.isUpgraded,
+    offerType: input.offer && 1,
+    offerDiscountType: input.offer,
     environment: app.environment,
     transactionReason: input.reason ?? "PURCHASE",
     storefront: input.storefront ?? "USA",
     storefrontId: "143441",
-    ...(price === null ? {} : { price: units(price), currency }),
+    price: price ?? undefined,
+    currency: price === null ? undefined : input.currency,
     appTransactionId: `704${input.originalId}`,
-  };
+  });
 }
 
 /** Only what is read by anybody: which product renews, and whether it does. */
 export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
-  return {
+  return sent({
     originalTransactionId: input.originalId,
     autoRenewProductId: input.product,
     productId: input.product,
     autoRenewStatus: input.renews === false ? 0 : 1,
-    ...(input.expirationIntent === undefined ? {} : { expirationIntent: input.expirationIntent }),
+    expirationIntent: input.expirationIntent,
     signedDate: input.signedAt,
     environment: app.environment,
-  };
+  });
 }
 
 export interface RenewalInput {
@@ -118,31 +121,20 @@ export interface NotificationInput {
 
 export function appleNotification(app: AppInput, input: NotificationInput): JsonObject {
   const { bundleId, appAppleId, environment } = app;
-  return {
+  return sent({
     notificationType: input.type,
-    ...(input.subtype === undefined ? {} : { subtype: input.subtype }),
+    subtype: input.subtype,
     notificationUUID: input.id,
     data: {
-      ...(environment === "Production" ? { appAppleId } : {}),
+      appAppleId: environment === "Production" ? appAppleId : undefined,
       bundleId,
       bundleVersion: "412",
       environment,
-      ...(input.transaction === undefined ? {} : { signedTransactionInfo: input.transaction }),
-      ...(input.renewal === undefined ? {} : { signedRenewalInfo: input.renewal }),
-      ...(input.status === undefined ? {} : { status: input.status }),
+      signedTransactionInfo: input.transaction,
+      signedRenewalInfo: input.renewal,
+      status: input.status,
     },
     version: "2.0",
     signedDate: input.signedAt,
-  };
-}
-
-export function notificationBody(notification: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(notification));
-}
-
-/** A JSON number of an amount; our own mistake when it does not hold it. */
-function units(amount: bigint): number {
-  const value = Number(amount);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`price ${amount} is no JSON integer`);
-  return value;
+  });
 }

@@ -3,10 +3,26 @@
  * in providers/chargebee makes the header that goes with them.
  *
  * Times are ms since 1970, sent as seconds; amounts are `bigint` as Chargebee writes them (two
- * decimals, none of yen). Each maker takes what matters and fills in the rest.
+ * decimals, none of yen). Each maker takes what matters and has the rest of a fixture.
  */
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { fixture, from, type JsonObject, orNull, seconds, sent, sum } from "./json.js";
+
+export type { JsonObject } from "./json.js";
+
+const customer = fixture("chargebee", "customer_changed", "content", "customer");
+const address = fixture("chargebee", "customer_changed", "content", "customer", "billing_address");
+const transaction = fixture("chargebee", "payment_succeeded.unapplied", "content", "transaction");
+const invoice = fixture("chargebee", "invoice_generated.one-time", "content", "invoice");
+const line = fixture(
+  "chargebee",
+  "invoice_generated.one-time",
+  "content",
+  "invoice",
+  "line_items",
+  1,
+);
+const coupon = fixture("chargebee", "coupon_created", "content", "coupon");
+const itemPrice = fixture("chargebee", "item_price_created", "content", "item_price");
 
 export interface EventInput {
   /** ev_…, the identity of all redeliveries */
@@ -35,32 +51,24 @@ function versioned(at: number): JsonObject {
   return { updated_at: seconds(at), resource_version: at };
 }
 
+function secondsOr(at: number | null | undefined): number | undefined {
+  return orNull(seconds, at) ?? undefined;
+}
+
 export function customerObject(input: {
   readonly customer: string;
   readonly country?: string | null;
   readonly at: number;
 }): JsonObject {
-  const { customer, country = "DE", at } = input;
-  return {
-    id: customer,
-    first_name: "Customer",
-    last_name: customer,
-    company: "Example Ltd",
-    email: `${customer}@example.com`,
-    auto_collection: "on",
-    net_term_days: 0,
+  const { customer: id, country = "DE", at } = input;
+  return from(customer, {
+    id,
+    last_name: id,
+    email: `${id}@example.com`,
     created_at: seconds(at),
     ...versioned(at),
-    deleted: false,
-    object: "customer",
-    ...(country !== null && {
-      billing_address: {
-        line1: "Example Street 1",
-        country,
-        object: "billing_address",
-      },
-    }),
-  };
+    billing_address: country === null ? undefined : from(address, { country }),
+  });
 }
 
 export interface TransactionInput {
@@ -73,7 +81,6 @@ export interface TransactionInput {
   readonly type?: "authorization" | "payment" | "refund" | "payment_reversal";
   readonly status?: string;
   readonly method?: string;
-  readonly gateway?: string;
   readonly subscription?: string | null;
   /** Of a refund: the payment. */
   readonly of?: string;
@@ -84,42 +91,34 @@ export interface TransactionInput {
 }
 
 export function transactionObject(input: TransactionInput): JsonObject {
-  const { type = "payment", status = "success", subscription = null, of, reversal } = input;
-  const { date } = input;
-  return {
+  const { date, of, invoices = [], refunds = [] } = input;
+  return from(transaction, {
     id: input.id,
     customer_id: input.customer,
-    gateway: input.gateway ?? "chargebee",
-    type,
-    status,
-    ...(subscription !== null && { subscription_id: subscription }),
+    type: input.type ?? "payment",
+    status: input.status ?? "success",
+    subscription_id: input.subscription ?? undefined,
     payment_method: input.method ?? "card",
     date: seconds(date),
-    exchange_rate: 1,
-    amount: Number(input.amount),
+    amount: input.amount,
     currency_code: input.currency,
-    base_currency_code: "USD",
-    deleted: false,
     ...versioned(input.version ?? date),
-    ...(of !== undefined && {
-      refunded_txn_id: of,
-      linked_payments: [{ id: of }],
-    }),
-    ...(reversal !== undefined && { reversal_transaction_id: reversal }),
-    linked_invoices: (input.invoices ?? []).map(({ id, amount, at = date }) => ({
+    refunded_txn_id: of,
+    linked_payments: of === undefined ? undefined : [{ id: of }],
+    reversal_transaction_id: input.reversal,
+    linked_invoices: invoices.map(({ id, amount, at = date }) => ({
       invoice_id: id,
-      applied_amount: Number(amount),
+      applied_amount: amount,
       applied_at: seconds(at),
       invoice_status: "paid",
     })),
-    linked_refunds: (input.refunds ?? []).map((refund) => ({
+    linked_refunds: refunds.map((refund) => ({
       txn_id: refund.id,
       txn_status: refund.status ?? "success",
       txn_date: seconds(refund.date),
-      txn_amount: Number(refund.amount),
+      txn_amount: refund.amount,
     })),
-    object: "transaction",
-  };
+  });
 }
 
 export interface InvoiceInput {
@@ -142,61 +141,47 @@ export interface InvoiceInput {
 
 /** Its total is that of its lines, and the tax on top. */
 export function invoiceObject(input: InvoiceInput): JsonObject {
-  const { id, subscription = null, country = "DE", tax = 0n, lines, payments = [], date } = input;
-  const net = lines.reduce((sum, { amount, discount = 0n }) => sum + amount - discount, 0n);
-  const paid = payments.reduce((sum, { amount }) => sum + amount, 0n);
-  const isWhole = paid >= net + tax;
-  return {
+  const { id, subscription, country = "DE", tax = 0n, lines, payments = [], date } = input;
+  const net = sum(lines.map(({ amount, discount = 0n }) => amount - discount));
+  const paid = sum(payments.map(({ amount }) => amount));
+  return from(invoice, {
     id,
     customer_id: input.customer,
-    recurring: subscription !== null,
-    ...(subscription !== null && { subscription_id: subscription }),
-    status: input.status ?? (isWhole ? "paid" : "payment_due"),
-    price_type: "tax_exclusive",
+    recurring: typeof subscription === "string",
+    subscription_id: subscription ?? undefined,
+    status: input.status ?? (paid >= net + tax ? "paid" : "payment_due"),
     date: seconds(date),
     currency_code: input.currency,
-    base_currency_code: "USD",
-    exchange_rate: 1,
-    sub_total: Number(net),
-    tax: Number(tax),
-    total: Number(net + tax),
-    amount_paid: Number(paid),
-    credits_applied: 0,
-    amount_due: Number(net + tax - paid),
+    sub_total: net,
+    tax,
+    total: net + tax,
+    amount_paid: paid,
+    amount_due: net + tax - paid,
     ...versioned(input.version ?? date),
-    line_items: lines.map(({ price, amount, discount = 0n }, index) => ({
-      id: `li_${id}_${index}`,
-      date_from: seconds(date),
-      date_to: seconds(date),
-      unit_amount: Number(amount),
-      quantity: 1,
-      amount: Number(amount),
-      discount_amount: Number(discount),
-      item_level_discount_amount: 0,
-      is_taxed: tax > 0n,
-      description: price ?? "Ad hoc",
-      tax_amount: 0,
-      object: "line_item",
-      entity_type: price === null ? "adhoc" : "plan_item_price",
-      ...(price !== null && { entity_id: price }),
-    })),
+    line_items: lines.map(({ price, amount, discount = 0n }, index) =>
+      from(line, {
+        id: `li_${id}_${index}`,
+        date_from: seconds(date),
+        date_to: seconds(date),
+        unit_amount: amount,
+        amount,
+        discount_amount: discount,
+        is_taxed: tax > 0n,
+        description: price ?? "Ad hoc",
+        entity_type: price === null ? "adhoc" : "plan_item_price",
+        entity_id: price ?? undefined,
+      }),
+    ),
     linked_payments: payments.map((payment) => ({
       txn_id: payment.id,
-      applied_amount: Number(payment.amount),
+      applied_amount: payment.amount,
       applied_at: seconds(payment.at),
       txn_status: payment.status ?? "success",
       txn_date: seconds(payment.at),
-      txn_amount: Number(payment.amount),
+      txn_amount: payment.amount,
     })),
-    ...(country !== null && {
-      billing_address: {
-        country,
-        object: "billing_address",
-      },
-    }),
-    deleted: false,
-    object: "invoice",
-  };
+    billing_address: country === null ? undefined : { country, object: "billing_address" },
+  });
 }
 
 export interface SubscriptionInput {
@@ -224,109 +209,58 @@ export interface SubscriptionInput {
 }
 
 export function subscriptionObject(input: SubscriptionInput): JsonObject {
-  const { startedAt, trialEndsAt = null, coupons, discounts, unit = "month" } = input;
-  const dated = (name: string, at: number | null | undefined): JsonObject =>
-    typeof at === "number" ? { [name]: seconds(at) } : {};
-  return {
+  const { startedAt, trialEndsAt, unit = "month", version } = input;
+  return sent({
     id: input.id,
     customer_id: input.customer,
     currency_code: input.currency,
     status: input.status,
     billing_period: input.period ?? 1,
-    ...(unit !== null && { billing_period_unit: unit }),
-    ...dated("created_at", startedAt ?? input.version),
-    ...dated("started_at", startedAt),
-    ...(trialEndsAt !== null && dated("trial_start", startedAt)),
-    ...dated("trial_end", trialEndsAt),
-    ...dated("activated_at", input.activatedAt),
-    ...dated("pause_date", input.pausedAt),
-    ...dated("cancelled_at", input.cancelledAt),
-    ...versioned(input.version),
+    billing_period_unit: unit ?? undefined,
+    created_at: seconds(startedAt ?? version),
+    started_at: secondsOr(startedAt),
+    trial_start: typeof trialEndsAt === "number" ? secondsOr(startedAt) : undefined,
+    trial_end: secondsOr(trialEndsAt),
+    activated_at: secondsOr(input.activatedAt),
+    pause_date: secondsOr(input.pausedAt),
+    cancelled_at: secondsOr(input.cancelledAt),
+    ...versioned(version),
     subscription_items: input.items.map(
       ({ price, amount, type = "plan", quantity = 1, metered }) => ({
         item_price_id: price,
         item_type: type,
         quantity,
         object: "subscription_item",
-        ...(amount !== null && {
-          unit_price: Number(amount) / quantity,
-          amount: Number(amount),
-        }),
-        ...(metered !== undefined && { metered_quantity: metered }),
+        unit_price: amount === null ? undefined : Number(amount) / quantity,
+        amount: amount ?? undefined,
+        metered_quantity: metered,
       }),
     ),
-    ...(coupons && {
-      coupons: coupons.map(({ id, until }) => ({
-        coupon_id: id,
-        applied_count: 1,
-        object: "coupon",
-        ...dated("apply_till", until),
-      })),
-    }),
-    ...(discounts && { discounts: [...discounts] }),
+    coupons: input.coupons?.map(({ id, until }) => ({
+      coupon_id: id,
+      applied_count: 1,
+      object: "coupon",
+      apply_till: secondsOr(until),
+    })),
+    discounts: input.discounts && [...input.discounts],
     has_scheduled_changes: false,
     deleted: false,
     object: "subscription",
-  };
+  });
 }
 
-export function couponObject(input: {
+/** Off the whole invoice, for ever. */
+export function couponObject(given: {
   readonly id: string;
-  readonly percentage?: number;
-  readonly amount?: bigint;
-  readonly currency?: string;
-  readonly duration?: "one_time" | "forever" | "limited_period";
-  /** Item prices; left out: the whole invoice. */
-  readonly only?: readonly string[] | "by criteria";
+  readonly percentage: number;
   readonly at: number;
 }): JsonObject {
-  const { percentage, amount, only, at } = input;
-  const ids = only === "by criteria" ? [] : [...(only ?? [])];
-  return {
-    id: input.id,
-    name: input.id,
-    status: "active",
-    created_at: seconds(at),
-    ...(percentage === undefined
-      ? {
-          discount_type: "fixed_amount",
-          discount_amount: Number(amount ?? 0n),
-        }
-      : {
-          discount_type: "percentage",
-          discount_percentage: percentage,
-        }),
-    ...(input.currency !== undefined && { currency_code: input.currency }),
-    duration_type: input.duration ?? "forever",
-    ...versioned(at),
-    object: "coupon",
-    apply_on: only === undefined ? "invoice_amount" : "each_specified_item",
-    ...(only !== undefined && {
-      item_constraints: [
-        {
-          item_type: "plan",
-          item_price_ids: ids,
-          constraint: only === "by criteria" ? "criteria" : "specific",
-        },
-      ],
-    }),
-  };
+  const { id, percentage: discount_percentage, at } = given;
+  const created_at = seconds(at);
+  return from(coupon, { id, name: id, created_at, discount_percentage, ...versioned(at) });
 }
 
 export function priceObject(price: string, name: string, at: number): JsonObject {
-  return {
-    id: price,
-    name: `${name} (internal)`,
-    external_name: name,
-    item_id: price,
-    status: "active",
-    pricing_model: "per_unit",
-    currency_code: "USD",
-    ...versioned(at),
-    object: "item_price",
-  };
-}
-
-function seconds(at: number): number {
-  return Math.floor(at / 1000);
+  const names = { id: price, name: `${name} (internal)`, external_name: name, item_id: price };
+  return from(itemPrice, { ...names, ...versioned(at) });
 }

@@ -8,8 +8,9 @@
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { type JsonObject, sent, sum } from "./json.js";
+
+export { type JsonObject, jsonBody as pushBytes } from "./json.js";
 
 export interface PushInput {
   /** The identity of all redeliveries. */
@@ -38,20 +39,13 @@ export function pushOf(messageId: string, at: number, data: string): JsonObject 
   };
 }
 
-/** The bytes Pub/Sub posts. */
-export function pushBytes(push: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(push));
-}
-
 export function subscriptionNotification(
   notificationType: number,
   purchaseToken: string,
   subscriptionId?: string,
 ): JsonObject {
-  const product = subscriptionId === undefined ? {} : { subscriptionId };
-  return {
-    subscriptionNotification: { version: "1.0", notificationType, purchaseToken, ...product },
-  };
+  const what = { version: "1.0", notificationType, purchaseToken, subscriptionId };
+  return sent({ subscriptionNotification: what });
 }
 
 export function oneTimeProductNotification(
@@ -59,9 +53,7 @@ export function oneTimeProductNotification(
   purchaseToken: string,
   sku: string,
 ): JsonObject {
-  return {
-    oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken, sku },
-  };
+  return { oneTimeProductNotification: { version: "1.0", notificationType, purchaseToken, sku } };
 }
 
 export function voidedPurchaseNotification(input: {
@@ -71,14 +63,8 @@ export function voidedPurchaseNotification(input: {
   readonly isPartial?: boolean;
 }): JsonObject {
   const { purchaseToken, orderId, isSubscription, isPartial = false } = input;
-  return {
-    voidedPurchaseNotification: {
-      purchaseToken,
-      orderId,
-      productType: isSubscription ? 1 : 2,
-      refundType: isPartial ? 2 : 1,
-    },
-  };
+  const kinds = { productType: isSubscription ? 1 : 2, refundType: isPartial ? 2 : 1 };
+  return { voidedPurchaseNotification: { purchaseToken, orderId, ...kinds } };
 }
 
 export const testNotification: JsonObject = { testNotification: { version: "1.0" } };
@@ -106,29 +92,29 @@ interface PurchaseItem {
 
 /** `purchases.subscriptionsv2.get` */
 export function subscriptionPurchase(input: PurchaseInput): JsonObject {
-  const { state, startAt, country, items, replaces, isReplaced, isTest } = input;
+  const { state, startAt, items } = input;
   const isOver = state === "CANCELED" || state === "EXPIRED";
-  const cancellation = isReplaced
+  const cancellation = input.isReplaced
     ? { replacementCancellation: {} }
     : { userInitiatedCancellation: { cancelTime: timeText(startAt) } };
-  return {
+  return sent({
     kind: "androidpublisher#subscriptionPurchaseV2",
     startTime: timeText(startAt),
-    regionCode: country,
+    regionCode: input.country,
     subscriptionState: `SUBSCRIPTION_STATE_${state}`,
     latestOrderId: items[0]?.latestOrder ?? null,
-    ...(replaces === undefined ? {} : { linkedPurchaseToken: replaces }),
-    ...(isOver ? { canceledStateContext: cancellation } : {}),
-    ...(isTest ? { testPurchase: {} } : {}),
+    linkedPurchaseToken: input.replaces,
+    canceledStateContext: isOver ? cancellation : undefined,
+    testPurchase: input.isTest ? {} : undefined,
     acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
     lineItems: items.map(({ product, basePlan, expiresAt, latestOrder }) => ({
       productId: product,
       expiryTime: timeText(expiresAt),
       autoRenewingPlan: { autoRenewEnabled: !isOver },
       offerDetails: { basePlanId: basePlan },
-      ...(latestOrder === null ? {} : { latestSuccessfulOrderId: latestOrder }),
+      latestSuccessfulOrderId: latestOrder ?? undefined,
     })),
-  };
+  });
 }
 
 export interface OrderInput {
@@ -175,80 +161,67 @@ interface PartialRefundInput {
 
 /** `orders.get` */
 export function orderAnswer(input: OrderInput): JsonObject {
-  const { currency, lines, partialRefunds = [], refund } = input;
-  const total = lines.reduce((sum, line) => sum + line.total, 0n);
-  const tax = lines.reduce((sum, line) => sum + line.tax, 0n);
-  const isCharged = (input.state ?? "PROCESSED") !== "PENDING";
-  return {
+  const { currency, lines, partialRefunds = [], refund, revenue, state = "PROCESSED" } = input;
+  const money = {
+    total: moneyOf(sum(lines.map((line) => line.total)), currency),
+    tax: moneyOf(sum(lines.map((line) => line.tax)), currency),
+  };
+  const created = timeText(input.createdAt);
+  const history = partialRefunds.map((partial) => partialRefund(partial, currency));
+  return sent({
     orderId: input.id,
     purchaseToken: input.token,
-    state: input.state ?? "PROCESSED",
-    createTime: timeText(input.createdAt),
+    state,
+    createTime: created,
     lastEventTime: timeText(refund?.at ?? input.createdAt),
-    total: moneyOf(total, currency),
-    tax: moneyOf(tax, currency),
+    ...money,
     orderDetails: { taxInclusive: true },
-    buyerAddress: input.country === undefined ? {} : { buyerCountry: input.country },
-    ...(input.revenue === undefined
-      ? {}
-      : { developerRevenueInBuyerCurrency: moneyOf(input.revenue, currency) }),
+    buyerAddress: { buyerCountry: input.country },
+    developerRevenueInBuyerCurrency: revenue === undefined ? undefined : moneyOf(revenue, currency),
     orderHistory: {
-      ...(isCharged ? { processedEvent: { eventTime: timeText(input.createdAt) } } : {}),
-      ...(partialRefunds.length === 0
-        ? {}
-        : {
-            partialRefundEvents: partialRefunds.map(
-              ({ createdAt, processedAt, amount, tax: within }) => ({
-                createTime: timeText(createdAt),
-                ...(processedAt === null ? {} : { processTime: timeText(processedAt) }),
-                state: processedAt === null ? "PENDING" : "PROCESSED_SUCCESSFULLY",
-                refundDetails: {
-                  total: moneyOf(amount, currency),
-                  ...(within === undefined ? {} : { tax: moneyOf(within, currency) }),
-                },
-              }),
-            ),
-          }),
-      ...(refund === undefined
-        ? {}
-        : {
-            refundEvent: {
-              eventTime: timeText(refund.at),
-              refundReason: refund.isChargeback ? "CHARGEBACK" : "OTHER",
-              refundDetails: { total: moneyOf(total, currency), tax: moneyOf(tax, currency) },
-            },
-          }),
+      processedEvent: state === "PENDING" ? undefined : { eventTime: created },
+      partialRefundEvents: history.length === 0 ? undefined : history,
+      refundEvent: refund && {
+        eventTime: timeText(refund.at),
+        refundReason: refund.isChargeback ? "CHARGEBACK" : "OTHER",
+        refundDetails: money,
+      },
     },
     lineItems: lines.map((line) => lineOf(line, currency)),
-  };
+  });
 }
 
-function lineOf(line: OrderLineInput, currency: string): JsonObject {
-  const { product, title, listingPrice, total, tax, period } = line;
-  const details: JsonObject =
-    period === undefined
-      ? { oneTimePurchaseDetails: { quantity: 1 } }
-      : {
-          subscriptionDetails: {
-            basePlanId: period.basePlan,
-            ...(period.phase === "base" ? {} : { offerId: `${period.basePlan}-offer` }),
-            offerPhaseDetails: {
-              [`${period.phase}Details`]: period.isTrial
-                ? { originalOfferPhase: "FREE_TRIAL" }
-                : {},
-            },
-            servicePeriodStartTime: timeText(period.from),
-            servicePeriodEndTime: timeText(period.until),
-          },
-        };
-  return {
-    productId: product,
-    productTitle: title,
-    listingPrice: moneyOf(listingPrice, currency),
-    total: moneyOf(total, currency),
-    tax: moneyOf(tax, currency),
-    ...details,
-  };
+function partialRefund(partial: PartialRefundInput, currency: string): JsonObject {
+  const { createdAt, processedAt, amount, tax } = partial;
+  return sent({
+    createTime: timeText(createdAt),
+    processTime: processedAt === null ? undefined : timeText(processedAt),
+    state: processedAt === null ? "PENDING" : "PROCESSED_SUCCESSFULLY",
+    refundDetails: {
+      total: moneyOf(amount, currency),
+      tax: tax === undefined ? undefined : moneyOf(tax, currency),
+    },
+  });
+}
+
+function lineOf({ period, ...line }: OrderLineInput, currency: string): JsonObject {
+  return sent({
+    productId: line.product,
+    productTitle: line.title,
+    listingPrice: moneyOf(line.listingPrice, currency),
+    total: moneyOf(line.total, currency),
+    tax: moneyOf(line.tax, currency),
+    oneTimePurchaseDetails: period === undefined ? { quantity: 1 } : undefined,
+    subscriptionDetails: period && {
+      basePlanId: period.basePlan,
+      offerId: period.phase === "base" ? undefined : `${period.basePlan}-offer`,
+      offerPhaseDetails: {
+        [`${period.phase}Details`]: period.isTrial ? { originalOfferPhase: "FREE_TRIAL" } : {},
+      },
+      servicePeriodStartTime: timeText(period.from),
+      servicePeriodEndTime: timeText(period.until),
+    },
+  });
 }
 
 /** `purchases.productsv2.getproductpurchasev2` */
@@ -260,16 +233,16 @@ export function productPurchase(input: {
   readonly at: number;
   readonly isTest?: boolean;
 }): JsonObject {
-  return {
+  return sent({
     kind: "androidpublisher#productPurchaseV2",
     purchaseStateContext: { purchaseState: "PURCHASED" },
-    ...(input.isTest ? { testPurchaseContext: { fopType: "TEST" } } : {}),
-    ...(input.order === null ? {} : { orderId: input.order }),
+    testPurchaseContext: input.isTest ? { fopType: "TEST" } : undefined,
+    orderId: input.order ?? undefined,
     regionCode: input.country,
     purchaseCompletionTime: timeText(input.at),
     acknowledgementState: "ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED",
     productLineItem: [{ productId: input.product, productOfferDetails: { quantity: 1 } }],
-  };
+  });
 }
 
 /** `monetization.subscriptions.get`; periods as ISO 8601 durations by base plan */
@@ -294,13 +267,12 @@ export function subscriptionProduct(input: {
 /** `Money`: whole units as text, absent when 0, and billionths of a unit. */
 function moneyOf(amountMinor: bigint, currency: string): JsonObject {
   const scale = powerOfTen(knownExponentOf(currency));
-  const units = amountMinor / scale;
-  const nanos = Number(((amountMinor % scale) * powerOfTen(9)) / scale);
-  return {
+  const nanos = ((amountMinor % scale) * powerOfTen(9)) / scale;
+  return sent({
     currencyCode: currency,
-    ...(units === 0n ? {} : { units: units.toString() }),
-    ...(nanos === 0 ? {} : { nanos }),
-  };
+    units: amountMinor / scale === 0n ? undefined : String(amountMinor / scale),
+    nanos: nanos === 0n ? undefined : nanos,
+  });
 }
 
 function timeText(at: number): string {

@@ -3,6 +3,8 @@
  * the property test. `sign` in index.ts puts the seller in. Times are ms since 1970; prices are US
  * cents (`bigint`), those of plans in the minor unit of the listing.
  */
+import { type JsonObject, orNull, sent } from "./json.js";
+
 /** Whose pings these are until `sign` makes them another's. */
 export const sellerId = "c2VsbGVyLWZpeHR1cmU=";
 
@@ -28,7 +30,14 @@ export interface SaleInput {
   readonly more?: Fields;
 }
 
-type Field = string | number | boolean | readonly string[] | { readonly [key: string]: Field };
+/** Undefined: it is not sent. */
+type Field =
+  | string
+  | number
+  | boolean
+  | undefined
+  | readonly string[]
+  | { readonly [key: string]: Field };
 type Fields = Readonly<Record<string, Field>>;
 
 export type SaleResource = "sale" | "refund" | "dispute" | "dispute_won";
@@ -47,11 +56,11 @@ export function salePing(resource: SaleResource, input: SaleInput): Buffer {
     card: { visual: "**** **** **** 1881", type: "visa", bin: "", expiry_month: "" },
     sale_id: input.sale,
     sale_timestamp: time(input.at),
-    ...(input.purchaser === undefined ? {} : { purchaser_id: input.purchaser }),
-    ...(input.subscription === undefined ? {} : { subscription_id: input.subscription }),
-    ...(input.recurring === true ? { is_recurring_charge: true } : {}),
+    purchaser_id: input.purchaser,
+    subscription_id: input.subscription,
+    is_recurring_charge: input.recurring === true ? true : undefined,
     ip_country: input.country ?? "United States",
-    ...(input.recurrence === undefined ? {} : { recurrence: input.recurrence }),
+    recurrence: input.recurrence,
     is_gift_receiver_purchase: false,
     refunded: false,
     resource_name: resource,
@@ -155,31 +164,28 @@ export interface RecordInput {
 }
 
 /** What `GET /v2/sales/<id>` answers. */
-export function saleAnswer(input: RecordInput): { success: true; sale: Record<string, unknown> } {
+export function saleAnswer(input: RecordInput): JsonObject {
   return { success: true, sale: recordOf(input) };
 }
 
-function recordOf(input: RecordInput): Record<string, unknown> {
-  const cents = (amount: bigint) => Number.parseInt(amount.toString(), 10);
-  return {
+function recordOf(input: RecordInput): JsonObject {
+  return sent({
     id: input.sale,
     created_at: time(input.at),
-    price: cents(input.cents),
-    gumroad_fee: cents(input.cents / 10n),
+    price: input.cents,
+    gumroad_fee: input.cents / 10n,
     product_id: input.product,
     refunded: input.refunded ?? false,
     partially_refunded: input.partiallyRefunded ?? false,
     amount_refundable_in_currency: input.refundable ?? "0",
     currency_symbol: input.soldInSign ?? "$",
-    ...(input.soldIn === undefined ? {} : { currency: input.soldIn }),
-    ...(input.recurring === undefined ? {} : { recurring_charge: input.recurring }),
-    ...(input.recurringBilling === undefined
-      ? {}
-      : { is_recurring_billing: input.recurringBilling }),
-    ...(input.trialEndsOn === undefined ? {} : { free_trial_ends_on: input.trialEndsOn }),
+    currency: input.soldIn,
+    recurring_charge: input.recurring,
+    is_recurring_billing: input.recurringBilling,
+    free_trial_ends_on: input.trialEndsOn,
     is_upgrade_purchase: input.upgrade ?? false,
-    ...(input.gift === undefined ? {} : { is_gift_receiver_purchase: input.gift }),
-  };
+    is_gift_receiver_purchase: input.gift,
+  });
 }
 
 export interface ListedInput extends RecordInput, Omit<SaleInput, "more" | "listedIn"> {
@@ -192,47 +198,38 @@ export interface ListedInput extends RecordInput, Omit<SaleInput, "more" | "list
 }
 
 /** One of the sales that `GET /v2/sales` lists. */
-export function listedSale(input: ListedInput): Record<string, unknown> {
-  const email = input.email ?? "buyer@example.com";
-  return {
+export function listedSale(input: ListedInput): JsonObject {
+  const { email = "buyer@example.com", purchaser, subscription } = input;
+  const membership = {
+    subscription_id: subscription,
+    subscription_duration: input.recurrence,
+    recurring_charge: input.recurring ?? false,
+    dead: input.dead ?? false,
+  };
+  return sent({
     ...recordOf(input),
     seller_id: sellerId,
     product_name: input.productName ?? "Brush Pack",
     // Of the account, where the buyer has one.
-    email: input.purchaser === undefined ? email : `account-of-${email}`,
+    email: purchaser === undefined ? email : `account-of-${email}`,
     purchase_email: email,
-    ...(input.purchaser === undefined ? {} : { purchaser_id: input.purchaser }),
+    purchaser_id: purchaser,
     country: input.country ?? "United States",
     disputed: input.disputed ?? false,
     dispute_won: input.disputeWon ?? false,
     is_gift_sender_purchase: input.given ?? false,
-    ...(input.subscription === undefined
-      ? {}
-      : {
-          subscription_id: input.subscription,
-          subscription_duration: input.recurrence,
-          recurring_charge: input.recurring ?? false,
-          dead: input.dead ?? false,
-        }),
-  };
+    ...(subscription === undefined ? {} : membership),
+  });
 }
 
 /** What `GET /v2/subscribers/<id>` answers. */
 export function subscriberAnswer(
-  subscription: string,
+  id: string,
   ends: { readonly [by in "cancelledAt" | "endedAt" | "failedAt"]?: number },
-): Record<string, unknown> {
-  const timeOrNull = (at: number | undefined) => (at === undefined ? null : time(at));
-  const { cancelledAt, endedAt, failedAt } = ends;
-  return {
-    success: true,
-    subscriber: {
-      id: subscription,
-      cancelled_at: timeOrNull(cancelledAt),
-      ended_at: timeOrNull(endedAt),
-      failed_at: timeOrNull(failedAt),
-    },
-  };
+): JsonObject {
+  const [cancelled_at, ended_at] = [orNull(time, ends.cancelledAt), orNull(time, ends.endedAt)];
+  const subscriber = { id, cancelled_at, ended_at, failed_at: orNull(time, ends.failedAt) };
+  return { success: true, subscriber };
 }
 
 export function pathOfSubscriber(subscription: string): string {
@@ -247,6 +244,7 @@ export function pathOfSale(sale: string): string {
 function form(fields: Fields): Buffer {
   const pairs: string[] = [];
   const write = (name: string, value: Field): void => {
+    if (value === undefined) return;
     if (Array.isArray(value)) for (const part of value) write(`${name}[]`, String(part));
     else if (typeof value === "object") {
       for (const [inner, part] of Object.entries(value)) write(`${name}[${inner}]`, part);

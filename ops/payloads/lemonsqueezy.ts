@@ -6,8 +6,9 @@
  * 8601 with six decimals, and numbers. Each maker takes what matters and fills in what the
  * adapter reads; whole bodies are its fixtures. `lemonEvent` wraps an object into an event.
  */
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { type JsonObject, microseconds, orNull, sent } from "./json.js";
+
+export { type JsonObject, jsonBody as eventBody, microseconds as isoTime } from "./json.js";
 
 /** An object of JSON:API; ids are strings here and integers where others name it. */
 export interface LemonObject {
@@ -37,11 +38,6 @@ export function lemonEvent(input: {
   };
 }
 
-/** The bytes Lemon Squeezy posts: on one line. */
-export function eventBody(event: JsonObject): Buffer {
-  return Buffer.from(JSON.stringify(event));
-}
-
 export interface SubscriptionInput {
   readonly id: number;
   readonly store?: number;
@@ -68,8 +64,8 @@ export interface SubscriptionInput {
 }
 
 export function subscriptionObject(input: SubscriptionInput): LemonObject {
-  const created = isoTime(input.createdAt);
-  const updated = isoTime(input.updatedAt);
+  const created = microseconds(input.createdAt);
+  const updated = microseconds(input.updatedAt);
   const { id, status } = input;
   return {
     type: "subscriptions",
@@ -86,7 +82,7 @@ export function subscriptionObject(input: SubscriptionInput): LemonObject {
       status,
       pause: input.pause === undefined ? null : { mode: input.pause, resumes_at: null },
       cancelled: status === "cancelled" || status === "expired",
-      trial_ends_at: timeOrNull(input.trialEndsAt),
+      trial_ends_at: orNull(microseconds, input.trialEndsAt),
       first_subscription_item: {
         id: input.item,
         subscription_id: id,
@@ -96,7 +92,7 @@ export function subscriptionObject(input: SubscriptionInput): LemonObject {
         updated_at: updated,
       },
       urls: {},
-      ends_at: timeOrNull(input.endsAt),
+      ends_at: orNull(microseconds, input.endsAt),
       created_at: created,
       updated_at: updated,
     },
@@ -132,30 +128,30 @@ export interface OrderInput extends MoneyInput {
 }
 
 export function orderObject(input: OrderInput): LemonObject {
-  const { total, tax = 0n, discount = 0n, setupFee = 0n } = input;
-  const quantity = input.quantity ?? 1;
-  const price = input.firstPrice ?? (total - tax + discount - setupFee) / BigInt(quantity);
+  const { id, product, productName = `Product ${product}`, total, setupFee = 0n } = input;
+  const { tax = 0n, discount = 0n, quantity = 1 } = input;
+  const at = microseconds(input.createdAt);
   return {
     type: "orders",
-    id: input.id,
-    attributes: {
+    id,
+    attributes: sent({
       ...moneyOf(input),
       ...(input.person && { user_name: input.person.name, user_email: input.person.email }),
-      setup_fee: units(setupFee),
+      setup_fee: setupFee,
       first_order_item: {
-        order_id: input.id,
-        product_id: input.product,
-        variant_id: input.product,
-        price_id: input.priceId ?? input.product,
-        product_name: input.productName ?? `Product ${input.product}`,
-        price: units(price),
+        order_id: id,
+        product_id: product,
+        variant_id: product,
+        price_id: input.priceId ?? product,
+        product_name: productName,
+        price: input.firstPrice ?? (total - tax + discount - setupFee) / BigInt(quantity),
         quantity,
-        created_at: isoTime(input.createdAt),
-        updated_at: isoTime(input.createdAt),
+        created_at: at,
+        updated_at: at,
         test_mode: false,
       },
       urls: {},
-    },
+    }),
   };
 }
 
@@ -165,44 +161,36 @@ export interface InvoiceInput extends MoneyInput {
 }
 
 export function invoiceObject(input: InvoiceInput): LemonObject {
-  return {
-    type: "subscription-invoices",
-    id: input.id,
-    attributes: {
-      ...moneyOf(input),
-      subscription_id: input.subscription,
-      billing_reason: input.reason,
-      urls: {},
-    },
-  };
+  const { id, subscription: subscription_id, reason: billing_reason } = input;
+  const attributes = { ...moneyOf(input), subscription_id, billing_reason, urls: {} };
+  return { type: "subscription-invoices", id, attributes };
 }
 
 function moneyOf(input: MoneyInput): JsonObject {
   const { total, tax = 0n, discount = 0n, refundedAmount = 0n } = input;
   const isWhole = refundedAmount >= total && total > 0n;
   const partly = refundedAmount > 0n ? (isWhole ? "refunded" : "partial_refund") : "paid";
-  const status = input.status ?? partly;
-  const updated = isoTime(input.updatedAt ?? input.createdAt);
-  return {
+  const updated = microseconds(input.updatedAt ?? input.createdAt);
+  return sent({
     store_id: 1,
     customer_id: input.customer,
     user_name: "A Person",
     user_email: "person@example.com",
     currency: input.currency,
     currency_rate: input.rate ?? "1.00000000",
-    status,
+    status: input.status ?? partly,
     refunded: isWhole,
     refunded_at: refundedAmount > 0n ? updated : null,
-    subtotal: units(total - tax + discount),
-    discount_total: units(discount),
-    tax: units(tax),
-    total: units(total),
-    refunded_amount: units(refundedAmount),
+    subtotal: total - tax + discount,
+    discount_total: discount,
+    tax,
+    total,
+    refunded_amount: refundedAmount,
     // In US cents.
-    total_usd: units(total),
-    created_at: isoTime(input.createdAt),
+    total_usd: total,
+    created_at: microseconds(input.createdAt),
     updated_at: updated,
-  };
+  });
 }
 
 /** An answer of the API that holds one object. */
@@ -222,12 +210,12 @@ export function priceAttributes(input: {
   readonly intervalCount?: number;
   readonly more?: JsonObject;
 }): JsonObject {
-  return {
+  return sent({
     variant_id: 1,
     category: "subscription",
     scheme: "standard",
     usage_aggregation: null,
-    unit_price: units(input.unitPrice),
+    unit_price: input.unitPrice,
     unit_price_decimal: null,
     setup_fee: null,
     package_size: 1,
@@ -235,21 +223,5 @@ export function priceAttributes(input: {
     renewal_interval_unit: input.interval ?? "month",
     renewal_interval_quantity: input.intervalCount ?? 1,
     ...input.more,
-  };
-}
-
-/** Six decimals, as Lemon Squeezy writes all times. */
-export function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString().replace("Z", "000Z");
-}
-
-function timeOrNull(atMs: number | null | undefined): string | null {
-  return atMs === null || atMs === undefined ? null : isoTime(atMs);
-}
-
-/** A JSON number of an amount; our own mistake when it does not hold it. */
-function units(amount: bigint): number {
-  const value = Number(amount);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`amount ${amount} is no JSON integer`);
-  return value;
+  });
 }

@@ -1,5 +1,12 @@
 /** The entities that report money (see payloads.ts): transactions and adjustments. */
-import { type JsonObject, rfc3339 } from "./paddle.js";
+import { fixture, from, type JsonObject, microseconds, sum } from "./json.js";
+
+const completed = "simulated.transaction.completed";
+const transaction = fixture("paddle", completed, "data");
+const lineItem = fixture("paddle", completed, "data", "details", "line_items", 0);
+const payment = fixture("paddle", completed, "data", "payments", 0);
+const adjustment = fixture("paddle", "adjustment.created.approved", "data");
+const adjusted = fixture("paddle", "adjustment.created.approved", "data", "totals");
 
 export interface LineInput {
   /** txnitm_…, by which refunds name the line */
@@ -40,92 +47,63 @@ export interface TransactionInput {
 }
 
 export function transactionData(input: TransactionInput): JsonObject {
-  const { currency, paidAt, credit = 0n } = input;
-  const subtotal = sum(input.lines.map((line) => line.subtotal));
-  const discount = sum(input.lines.map((line) => line.discount ?? 0n));
-  const tax = sum(input.lines.map((line) => line.tax ?? 0n));
+  const { currency, createdAt, paidAt, credit = 0n, lines, status = "completed" } = input;
+  const subtotal = sum(lines.map((one) => one.subtotal));
+  const discount = sum(lines.map((one) => one.discount ?? 0n));
+  const tax = sum(lines.map((one) => one.tax ?? 0n));
   const total = subtotal - discount + tax;
   const grandTotal = total - credit;
-  const status = input.status ?? "completed";
   const fee = status === "completed" ? (input.fee ?? grandTotal / 20n) : null;
-  const paid = paidAt === null || grandTotal === 0n ? [] : [payment(grandTotal, paidAt, true)];
-  const failed = input.failedAt === undefined ? [] : [payment(grandTotal, input.failedAt, false)];
+  const paid = paidAt === null || grandTotal === 0n ? [] : [paymentOf(grandTotal, paidAt, true)];
+  const failed = input.failedAt === undefined ? [] : [paymentOf(grandTotal, input.failedAt, false)];
   const totals = {
-    subtotal: text(subtotal),
-    discount: text(discount),
-    tax: text(tax),
-    total: text(total),
-    credit: text(credit),
+    ...texts({ subtotal, discount, tax, total, credit }),
     credit_to_balance: "0",
-    balance: paidAt === null ? text(grandTotal) : "0",
-    grand_total: text(grandTotal),
-    grand_total_tax: text(credit === 0n ? tax : (tax * grandTotal) / total),
-    fee: fee === null ? null : text(fee),
-    earnings: fee === null ? null : text(grandTotal - tax - fee),
+    balance: paidAt === null ? String(grandTotal) : "0",
+    grand_total: String(grandTotal),
+    grand_total_tax: String(credit === 0n ? tax : (tax * grandTotal) / total),
+    fee: fee === null ? null : String(fee),
+    earnings: fee === null ? null : String(grandTotal - tax - fee),
     currency_code: currency,
   };
-  return {
+  return from(transaction, {
     id: input.id,
     status,
     origin: input.origin ?? "web",
     customer_id: input.customer,
     address_id: input.address ?? null,
-    business_id: null,
     subscription_id: input.subscription ?? null,
     currency_code: currency,
-    collection_mode: "automatic",
-    invoice_id: null,
-    invoice_number: null,
-    discount_id: null,
-    billing_details: null,
-    billing_period: null,
-    created_at: rfc3339(input.createdAt),
-    updated_at: rfc3339(paidAt ?? input.createdAt),
-    billed_at: rfc3339(input.createdAt),
-    items: input.lines.map(({ price, quantity }) => ({ price, quantity: quantity ?? 1 })),
+    created_at: microseconds(createdAt),
+    updated_at: microseconds(paidAt ?? createdAt),
+    billed_at: microseconds(createdAt),
+    items: lines.map(({ price, quantity = 1 }) => ({ price, quantity })),
     details: {
       totals,
       payout_totals: { ...totals, exchange_rate: "1", fee_rate: "0.05" },
-      line_items: input.lines.map(lineItem),
+      line_items: lines.map(lineOf),
       tax_rates_used: [],
     },
     payments: [...paid, ...failed],
-    checkout: { url: null },
-    custom_data: null,
-  };
+  });
 }
 
-function lineItem(line: LineInput): JsonObject {
-  const { discount = 0n, tax = 0n } = line;
-  const totals = {
-    subtotal: text(line.subtotal),
-    discount: text(discount),
-    tax: text(tax),
-    total: text(line.subtotal - discount + tax),
-  };
-  return {
-    id: line.id,
-    price_id: line.price["id"] ?? null,
-    quantity: line.quantity ?? 1,
-    proration: null,
-    tax_rate: "0",
-    unit_totals: totals,
-    totals,
-    product: line.product,
-  };
+function lineOf({ id, price, quantity = 1, product, ...money }: LineInput): JsonObject {
+  const { subtotal, discount = 0n, tax = 0n } = money;
+  const totals = texts({ subtotal, discount, tax, total: subtotal - discount + tax });
+  const price_id = price["id"] ?? null;
+  return from(lineItem, { id, price_id, quantity, unit_totals: totals, totals, product });
 }
 
-function payment(amount: bigint, at: number, captured: boolean): JsonObject {
-  return {
+function paymentOf(amount: bigint, at: number, captured: boolean): JsonObject {
+  return from(payment, {
     payment_attempt_id: `attempt_${at}`,
-    stored_payment_method_id: null,
-    amount: text(amount),
+    amount: String(amount),
     status: captured ? "captured" : "error",
     error_code: captured ? null : "declined",
-    method_details: { type: "card", card: { type: "visa", last4: "4242" } },
-    created_at: rfc3339(at - 1000),
-    captured_at: captured ? rfc3339(at) : null,
-  };
+    created_at: microseconds(at - 1000),
+    captured_at: captured ? microseconds(at) : null,
+  });
 }
 
 export interface AdjustmentInput {
@@ -157,51 +135,38 @@ export interface AdjustmentInput {
 }
 
 export function adjustmentData(input: AdjustmentInput): JsonObject {
-  const { items = [], currency } = input;
+  const { items = [], type = "full" } = input;
   const total = input.total ?? sum(items.map(({ amount }) => amount));
   const tax = input.tax ?? sum(items.map((item) => item.tax ?? 0n));
-  const type = input.type ?? "full";
   const totals = {
-    subtotal: text(total - tax),
-    tax: text(tax),
-    total: text(total),
-    fee: "0",
-    retained_fee: "0",
-    earnings: text(total - tax),
-    currency_code: currency,
+    ...adjusted,
+    ...texts({ subtotal: total - tax, tax, total, earnings: total - tax }),
+    currency_code: input.currency,
   };
-  return {
+  return from(adjustment, {
     id: input.id,
     action: input.action,
     type,
     status: input.status,
-    reason: "as asked for",
     transaction_id: input.transaction,
     subscription_id: input.subscription ?? null,
     customer_id: input.customer,
-    currency_code: currency,
-    credit_applied_to_balance: null,
-    created_at: rfc3339(input.createdAt),
-    // Paddle's way to say never.
-    updated_at: "0001-01-01T00:00:00Z",
-    items: items.map(({ line, amount, tax: within = 0n }, index) => ({
+    currency_code: input.currency,
+    created_at: microseconds(input.createdAt),
+    items: items.map(({ line: item_id, amount, tax: within = 0n }, index) => ({
       id: `${input.id.replace(/^adj_/, "adjitm_")}_${index}`,
-      item_id: line,
+      item_id,
       type,
-      amount: text(amount),
+      amount: String(amount),
       proration: null,
-      totals: { subtotal: text(amount - within), tax: text(within), total: text(amount) },
+      totals: texts({ subtotal: amount - within, tax: within, total: amount }),
     })),
     totals,
     payout_totals: { ...totals, exchange_rate: "1" },
-    tax_rates_used: [],
-  };
+  });
 }
 
-function sum(amounts: readonly bigint[]): bigint {
-  return amounts.reduce((total, amount) => total + amount, 0n);
-}
-
-function text(amount: bigint): string {
-  return amount.toString();
+/** Paddle writes amounts as text. */
+function texts<Name extends string>(amounts: Record<Name, bigint>): Record<string, string> {
+  return Object.fromEntries(Object.entries<bigint>(amounts).map(([name, one]) => [name, `${one}`]));
 }

@@ -3,14 +3,25 @@
  * headers that go with them.
  *
  * Times are ms since 1970, amounts minor units (`bigint`), sent as Polar writes them: ISO 8601 with
- * six decimals, and integers. Each maker takes what matters and fills in the rest.
+ * six decimals, and integers. Each maker takes what matters and has the rest of a fixture.
  */
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { fixture, from, type JsonObject, microseconds, orNull } from "./json.js";
+
+export type { JsonObject } from "./json.js";
+
+const order = fixture("polar", "order.created.free", "data");
+const orderItem = fixture("polar", "order.created.free", "data", "items", 0);
+const product = fixture("polar", "order.created.free", "data", "product");
+const customer = fixture("polar", "customer.updated", "data");
+const address = fixture("polar", "customer.updated", "data", "billing_address");
+const refund = fixture("polar", "refund.created", "data");
+const subscription = fixture("polar", "subscription.created.free", "data");
+const price = fixture("polar", "subscription.active", "data", "prices", 0);
+const discount = fixture("polar", "subscription.created.discount.once", "data", "discount");
 
 /** @param data as the makers below return it */
 export function polarEvent(type: string, at: number, data: JsonObject): JsonObject {
-  return { type, timestamp: isoTime(at), data };
+  return { type, timestamp: microseconds(at), data };
 }
 
 /** Of a customer `1`, `00000001-…`; the kind keeps ids of different things apart. */
@@ -36,29 +47,18 @@ interface CustomerInput {
   readonly createdAt: number;
 }
 
-function customerObject({ customer, country = "DE", createdAt }: CustomerInput): JsonObject {
-  return {
-    id: polarId("customer", customer),
-    created_at: isoTime(createdAt),
-    modified_at: null,
-    metadata: {},
-    external_id: null,
-    email: `customer-${customer}@example.com`,
-    email_verified: true,
-    type: "individual",
-    name: `Customer ${customer}`,
-    billing_name: null,
-    billing_address: country === null ? null : addressIn(country),
-    tax_id: null,
-    locale: "en",
-    organization_id: polarId("organization", 1),
-    default_payment_method_id: null,
-    deleted_at: null,
-  };
+function customerObject({ customer: number, country, createdAt }: CustomerInput): JsonObject {
+  return from(customer, {
+    id: polarId("customer", number),
+    created_at: microseconds(createdAt),
+    email: `customer-${number}@example.com`,
+    name: `Customer ${number}`,
+    billing_address: addressIn(country),
+  });
 }
 
-function addressIn(country: string): JsonObject {
-  return { line1: null, line2: null, postal_code: null, city: null, state: null, country };
+function addressIn(country: string | null = "DE"): JsonObject | null {
+  return country === null ? null : from(address, { country });
 }
 
 interface ProductInput {
@@ -67,23 +67,12 @@ interface ProductInput {
   readonly createdAt: number;
 }
 
-export function productObject({ product, productName, createdAt }: ProductInput): JsonObject {
-  return {
-    id: polarId("product", product),
-    created_at: isoTime(createdAt),
-    modified_at: null,
-    metadata: {},
-    name: productName ?? `Product ${product}`,
-    description: null,
-    recurring_interval: null,
-    recurring_interval_count: null,
-    trial_interval: null,
-    trial_interval_count: null,
-    is_recurring: false,
-    is_archived: false,
-    visibility: "public",
-    organization_id: polarId("organization", 1),
-  };
+export function productObject({ product: number, productName, createdAt }: ProductInput) {
+  return from(product, {
+    id: polarId("product", number),
+    created_at: microseconds(createdAt),
+    name: productName ?? `Product ${number}`,
+  });
 }
 
 export interface OrderInput extends CustomerInput, ProductInput {
@@ -93,76 +82,60 @@ export interface OrderInput extends CustomerInput, ProductInput {
   readonly net: bigint;
   readonly tax?: bigint;
   readonly discount?: bigint;
-  /** Negative: the customer's balance paid so much. */
-  readonly balance?: bigint;
   readonly fee?: bigint;
   /** Before taxes. */
   readonly refunded?: bigint;
   readonly refundedTax?: bigint;
   readonly subscription?: number | null;
-  readonly reason?: string;
   readonly status?: string;
   readonly modifiedAt?: number;
 }
 
 export function orderObject(input: OrderInput): JsonObject {
-  const { id, net, tax = 0n, discount = 0n, balance = 0n, refunded = 0n, refundedTax = 0n } = input;
-  const { subscription = null, fee = 0n, country = "DE", modifiedAt } = input;
-  const whole = net + balance;
-  const refundedStatus = refunded < whole ? "partially_refunded" : "refunded";
+  const { id, net, tax = 0n, discount: off = 0n, refunded = 0n, refundedTax = 0n } = input;
+  const { subscription: of = null, fee = 0n } = input;
+  const refundedStatus = refunded < net ? "partially_refunded" : "refunded";
   const status = input.status ?? (refunded + refundedTax === 0n ? "paid" : refundedStatus);
-  const listed = Number(net + discount);
-  return {
+  const currency = input.currency.toLowerCase();
+  const description = input.productName ?? `Product ${input.product}`;
+  const created_at = microseconds(input.createdAt);
+  return from(order, {
     id: polarId("order", id),
-    created_at: isoTime(input.createdAt),
-    modified_at: modifiedAt === undefined ? null : isoTime(modifiedAt),
+    created_at,
+    modified_at: orNull(microseconds, input.modifiedAt),
     status,
     paid: !["draft", "pending", "void"].includes(status),
-    subtotal_amount: listed,
-    discount_amount: Number(discount),
-    net_amount: Number(net),
-    tax_amount: Number(tax),
-    total_amount: Number(net + tax),
-    applied_balance_amount: Number(balance),
-    due_amount: Math.max(0, Number(net + tax + balance)),
-    refunded_amount: Number(refunded),
-    refunded_tax_amount: Number(refundedTax),
-    currency: input.currency.toLowerCase(),
-    billing_reason: input.reason ?? (subscription === null ? "purchase" : "subscription_cycle"),
-    billing_name: null,
-    billing_address: country === null ? null : addressIn(country),
+    subtotal_amount: net + off,
+    discount_amount: off,
+    net_amount: net,
+    tax_amount: tax,
+    total_amount: net + tax,
+    due_amount: net + tax,
+    refunded_amount: refunded,
+    refunded_tax_amount: refundedTax,
+    currency,
+    billing_reason: of === null ? "purchase" : "subscription_cycle",
+    billing_address: addressIn(input.country),
     invoice_number: `DEMO-${id}`,
-    is_invoice_generated: false,
-    receipt_number: null,
-    seats: null,
-    units: null,
     customer_id: polarId("customer", input.customer),
     product_id: polarId("product", input.product),
-    discount_id: null,
-    subscription_id: subscription === null ? null : polarId("subscription", subscription),
-    checkout_id: null,
-    metadata: {},
-    custom_field_data: {},
-    platform_fee_amount: Number(fee),
-    platform_fee_currency: fee === 0n ? null : input.currency.toLowerCase(),
+    subscription_id: orNull((number) => polarId("subscription", number), of),
+    platform_fee_amount: fee,
+    platform_fee_currency: fee === 0n ? null : currency,
     customer: customerObject(input),
     product: productObject(input),
-    discount: null,
-    subscription: null,
     items: [
-      {
+      from(orderItem, {
         id: polarId("order", id).replace("7a10", "7a11"),
-        created_at: isoTime(input.createdAt),
-        modified_at: null,
-        label: input.productName ?? `Product ${input.product}`,
-        amount: listed,
-        tax_amount: Number(tax),
-        proration: false,
+        created_at,
+        label: description,
+        amount: net + off,
+        tax_amount: tax,
         product_price_id: polarId("price", input.product),
-      },
+      }),
     ],
-    description: input.productName ?? `Product ${input.product}`,
-  };
+    description,
+  });
 }
 
 export interface RefundInput {
@@ -180,24 +153,18 @@ export interface RefundInput {
 }
 
 export function refundObject(input: RefundInput): JsonObject {
-  const { subscription = null, modifiedAt } = input;
-  return {
+  return from(refund, {
     id: polarId("refund", input.id),
-    created_at: isoTime(input.createdAt),
-    modified_at: modifiedAt === undefined ? null : isoTime(modifiedAt),
-    metadata: {},
+    created_at: microseconds(input.createdAt),
+    modified_at: orNull(microseconds, input.modifiedAt),
     status: input.status ?? "succeeded",
-    reason: "customer_request",
-    amount: Number(input.amount),
-    tax_amount: Number(input.tax ?? 0n),
+    amount: input.amount,
+    tax_amount: input.tax ?? 0n,
     currency: input.currency.toLowerCase(),
-    organization_id: polarId("organization", 1),
     order_id: polarId("order", input.order),
-    subscription_id: subscription === null ? null : polarId("subscription", subscription),
+    subscription_id: orNull((number) => polarId("subscription", number), input.subscription),
     customer_id: polarId("customer", input.customer),
-    revoke_benefits: false,
-    dispute: null,
-  };
+  });
 }
 
 export interface SubscriptionInput extends CustomerInput, ProductInput {
@@ -218,104 +185,59 @@ export interface SubscriptionInput extends CustomerInput, ProductInput {
 }
 
 export function subscriptionObject(input: SubscriptionInput): JsonObject {
-  const { createdAt, trialEndsAt = null, discount = null, modifiedAt, interval = "month" } = input;
-  const orNull = (at: number | null | undefined): string | null =>
-    typeof at === "number" ? isoTime(at) : null;
-  const cancelled = input.endsAtPeriodEnd === true || typeof input.endedAt === "number";
+  const { createdAt, trialEndsAt = null, modifiedAt, interval = "month", amount } = input;
+  const { endsAtPeriodEnd = false, discount: given = null } = input;
+  const isCanceled = endsAtPeriodEnd || typeof input.endedAt === "number";
   const currency = input.currency.toLowerCase();
-  return {
+  return from(subscription, {
     id: polarId("subscription", input.id),
-    created_at: isoTime(createdAt),
-    modified_at: orNull(modifiedAt),
-    amount: Number(input.amount),
+    created_at: microseconds(createdAt),
+    modified_at: orNull(microseconds, modifiedAt),
+    amount,
     currency,
     recurring_interval: interval,
     recurring_interval_count: input.intervalCount ?? 1,
     status: input.status,
-    current_period_start: isoTime(createdAt),
-    current_period_end: isoTime(trialEndsAt ?? createdAt + 30 * 24 * 60 * 60 * 1000),
-    trial_start: trialEndsAt === null ? null : isoTime(createdAt),
-    trial_end: orNull(trialEndsAt),
-    cancel_at_period_end: input.endsAtPeriodEnd === true,
-    canceled_at: cancelled ? isoTime(modifiedAt ?? createdAt) : null,
-    started_at: isoTime(createdAt),
-    ends_at: null,
-    ended_at: orNull(input.endedAt),
-    past_due_at: null,
-    pause_at_period_end: false,
-    paused_at: orNull(input.pausedAt),
-    resumes_at: null,
+    current_period_start: microseconds(createdAt),
+    current_period_end: microseconds(trialEndsAt ?? createdAt + 30 * 24 * 60 * 60 * 1000),
+    trial_start: trialEndsAt === null ? null : microseconds(createdAt),
+    trial_end: orNull(microseconds, trialEndsAt),
+    cancel_at_period_end: endsAtPeriodEnd,
+    canceled_at: isCanceled ? microseconds(modifiedAt ?? createdAt) : null,
+    started_at: microseconds(createdAt),
+    ended_at: orNull(microseconds, input.endedAt),
+    paused_at: orNull(microseconds, input.pausedAt),
     customer_id: polarId("customer", input.customer),
     product_id: polarId("product", input.product),
-    discount_id: discount === null ? null : polarId("discount", 1),
-    checkout_id: null,
-    seats: null,
-    units: null,
-    customer_cancellation_reason: null,
-    customer_cancellation_comment: null,
-    metadata: {},
-    custom_field_data: {},
+    discount_id: given === null ? null : polarId("discount", 1),
     customer: customerObject(input),
     product: { ...productObject(input), is_recurring: true, recurring_interval: interval },
-    discount,
-    prices: input.prices ?? [
-      fixedPrice({ product: input.product, amount: input.amount, currency, createdAt }),
-    ],
-    meters: [],
-    pending_update: null,
-  };
+    discount: given,
+    prices: input.prices ?? [fixedPrice({ product: input.product, amount, currency, createdAt })],
+  });
 }
 
-export function fixedPrice(price: {
+export function fixedPrice(given: {
   readonly product: number;
   readonly amount: bigint;
   readonly currency: string;
   readonly createdAt: number;
 }): JsonObject {
-  return {
-    id: polarId("price", price.product),
-    created_at: isoTime(price.createdAt),
-    modified_at: null,
-    source: "catalog",
-    amount_type: "fixed",
-    price_currency: price.currency.toLowerCase(),
-    tax_behavior: null,
-    is_archived: false,
-    product_id: polarId("product", price.product),
-    price_amount: Number(price.amount),
-  };
+  return from(price, {
+    id: polarId("price", given.product),
+    created_at: microseconds(given.createdAt),
+    price_currency: given.currency.toLowerCase(),
+    product_id: polarId("product", given.product),
+    price_amount: given.amount,
+  });
 }
 
-/** @param type `fixed` of amounts by currency, `percentage` of a hundredth of a percent */
 export function discountObject(input: {
-  readonly duration: "once" | "forever" | "repeating";
-  readonly months?: number;
-  readonly amounts?: Readonly<Record<string, number>>;
-  readonly basisPoints?: number;
+  readonly duration: "once" | "forever";
+  /** Hundredths of a percent. */
+  readonly basisPoints: number;
   readonly createdAt: number;
 }): JsonObject {
-  const { duration, months, amounts, basisPoints } = input;
-  return {
-    id: polarId("discount", 1),
-    created_at: isoTime(input.createdAt),
-    modified_at: null,
-    metadata: {},
-    name: "Launch",
-    code: "LAUNCH",
-    starts_at: null,
-    ends_at: null,
-    max_redemptions: null,
-    redemptions_count: 1,
-    organization_id: polarId("organization", 1),
-    duration,
-    ...(months !== undefined && { duration_in_months: months }),
-    ...(amounts === undefined
-      ? { type: "percentage", basis_points: basisPoints ?? 0 }
-      : { type: "fixed", amounts: { ...amounts } }),
-  };
-}
-
-/** Six decimals, as Polar writes them. */
-function isoTime(at: number): string {
-  return new Date(at).toISOString().replace(/Z$/, "000Z");
+  const { duration, basisPoints: basis_points, createdAt } = input;
+  return from(discount, { created_at: microseconds(createdAt), duration, basis_points });
 }

@@ -1,12 +1,13 @@
 /** The objects that report money (see payloads.ts): charges, invoices, refunds, disputes. */
-import {
-  type ApiVersion,
-  isNewLayout,
-  type Json,
-  type JsonObject,
-  seconds,
-  units,
-} from "./stripe.js";
+import { fixture, from, type JsonObject, orNull, seconds, sent, sum } from "./json.js";
+import { type ApiVersion, isNewLayout } from "./stripe.js";
+
+const link = fixture("stripe", "invoice_payment.paid.intent.new", "data", "object");
+const refund = fixture("stripe", "refund.created.new", "data", "object");
+const dispute = fixture("stripe", "charge.dispute.created.new", "data", "object");
+const disputed = "charge.dispute.closed.lost-in-part.new";
+const movement = fixture("stripe", disputed, "data", "object", "balance_transactions", 0);
+const session = fixture("stripe", "checkout.session.completed.new", "data", "object");
 
 export interface ChargeInput {
   readonly id: string;
@@ -30,24 +31,25 @@ export interface ChargeInput {
 }
 
 export function chargeObject(input: ChargeInput): JsonObject {
-  const captured = input.captured ?? true;
-  const amountCaptured = input.amountCaptured ?? (captured ? input.amount : 0n);
-  const amountRefunded = input.amountRefunded ?? 0n;
-  const status = input.status ?? "succeeded";
-  const refunds = {
-    object: "list",
-    data: [...(input.refunds ?? [])],
-    has_more: false,
-    total_count: input.refunds?.length ?? 0,
-    url: `/v1/charges/${input.id}/refunds`,
+  const { id, amount, captured = true, amountRefunded = 0n, status = "succeeded" } = input;
+  const { amountCaptured = captured ? amount : 0n, refunds = [] } = input;
+  const ofOldLayout = {
+    invoice: input.invoice ?? null,
+    refunds: {
+      object: "list",
+      data: [...refunds],
+      has_more: false,
+      total_count: refunds.length,
+      url: `/v1/charges/${id}/refunds`,
+    },
   };
-  return {
-    id: input.id,
+  return sent({
+    id,
     object: "charge",
-    amount: units(input.amount),
-    amount_captured: units(amountCaptured),
-    amount_refunded: units(amountRefunded),
-    balance_transaction: amountCaptured > 0n ? `txn_${input.id}` : null,
+    amount,
+    amount_captured: amountCaptured,
+    amount_refunded: amountRefunded,
+    balance_transaction: amountCaptured > 0n ? `txn_${id}` : null,
     billing_details: { address: address(input.country ?? null), email: null, name: null },
     captured,
     created: seconds(input.createdAt),
@@ -56,16 +58,16 @@ export function chargeObject(input: ChargeInput): JsonObject {
     description: null,
     disputed: false,
     failure_code: null,
-    ...(isNewLayout(input.version) ? {} : { invoice: input.invoice ?? null, refunds }),
+    ...(isNewLayout(input.version) ? {} : ofOldLayout),
     livemode: true,
     metadata: {},
     paid: status !== "failed",
     payment_intent: input.paymentIntent,
-    payment_method: `pm_${input.id}`,
+    payment_method: `pm_${id}`,
     receipt_url: `https://pay.stripe.com/receipts/${input.invoice ? "invoices" : "payment"}/CAcaFw`,
-    refunded: amountRefunded > 0n && amountRefunded === input.amount,
+    refunded: amountRefunded > 0n && amountRefunded === amount,
     status,
-  };
+  });
 }
 
 export interface InvoiceLineInput {
@@ -107,117 +109,111 @@ export interface InvoiceInput {
 
 /** A paid invoice. */
 export function invoiceObject(input: InvoiceInput): JsonObject {
+  const { id, lines, tax: onTop = 0n, outOfBand = false, subscription = null } = input;
   const isNew = isNewLayout(input.version);
-  const onTop = input.tax ?? 0n;
-  const inside = input.lines.reduce((sum, line) => sum + (line.taxInside ?? 0n), 0n);
+  const inside = sum(lines.map((line) => line.taxInside ?? 0n));
   const tax = onTop + inside;
-  const net = input.lines.reduce((sum, line) => sum + line.amount - (line.discount ?? 0n), 0n);
+  const net = sum(lines.map((line) => line.amount - (line.discount ?? 0n)));
   const total = input.total ?? net + onTop;
-  const outOfBand = input.outOfBand ?? false;
-  const subscription = input.subscription ?? null;
-  return {
-    id: input.id,
+  const [created, paidAt] = [seconds(input.createdAt), seconds(input.paidAt)];
+  const details = { subscription };
+  const layout = isNew
+    ? {
+        parent: subscription && { type: "subscription_details", subscription_details: details },
+        total_taxes: taxesOf(onTop, inside, true),
+        amount_paid_off_stripe: outOfBand ? total : undefined,
+      }
+    : {
+        charge: input.charge ?? null,
+        paid: true,
+        paid_out_of_band: outOfBand,
+        payment_intent: input.paymentIntent ?? null,
+        subscription,
+        tax: tax === 0n ? null : tax,
+        total_tax_amounts: taxesOf(onTop, inside, false),
+      };
+  return sent({
+    id,
     object: "invoice",
-    amount_due: units(total),
+    amount_due: total,
     // Until 2025-03-31 money from outside was not in `amount_paid`.
-    amount_paid: units(outOfBand && !isNew ? 0n : total),
+    amount_paid: outOfBand && !isNew ? 0 : total,
     amount_remaining: 0,
-    ...(isNew && outOfBand ? { amount_paid_off_stripe: units(total) } : {}),
     billing_reason:
       input.billingReason ?? (subscription === null ? "manual" : "subscription_cycle"),
     collection_method: "charge_automatically",
-    created: seconds(input.createdAt),
+    created,
     currency: input.currency.toLowerCase(),
     customer: input.customer,
     customer_address: input.country === undefined ? null : address(input.country),
     discounts: [],
     lines: {
       object: "list",
-      data: input.lines.map((line) => invoiceLine(line, input)),
+      data: lines.map((line) => invoiceLine(line, input)),
       has_more: input.hasMoreLines ?? false,
-      url: `/v1/invoices/${input.id}/lines`,
+      url: `/v1/invoices/${id}/lines`,
     },
     livemode: true,
     metadata: {},
     status: "paid",
     status_transitions: {
-      finalized_at: seconds(input.createdAt),
+      finalized_at: created,
       marked_uncollectible_at: null,
-      paid_at: seconds(input.paidAt),
+      paid_at: paidAt,
       voided_at: null,
     },
-    subtotal: units(total - tax),
-    total: units(total),
-    total_excluding_tax: units(total - tax),
-    ...(isNew
-      ? {
-          parent:
-            subscription === null
-              ? null
-              : { type: "subscription_details", subscription_details: { subscription } },
-          total_taxes: taxesOf(onTop, inside, true),
-        }
-      : {
-          charge: input.charge ?? null,
-          paid: true,
-          paid_out_of_band: outOfBand,
-          payment_intent: input.paymentIntent ?? null,
-          subscription,
-          tax: tax === 0n ? null : units(tax),
-          total_tax_amounts: taxesOf(onTop, inside, false),
-        }),
-  };
+    subtotal: total - tax,
+    total,
+    total_excluding_tax: total - tax,
+    ...layout,
+  });
 }
 
 /** By layout: since 2025-03-31, and before. */
 function taxesOf(onTop: bigint, inside: bigint, isNew: boolean): JsonObject[] {
-  const parts: [amount: bigint, behavior: "exclusive" | "inclusive"][] = [
-    [onTop, "exclusive"],
-    [inside, "inclusive"],
-  ];
-  return parts
-    .filter(([amount]) => amount !== 0n)
-    .map(([amount, behavior]) => ({
-      amount: units(amount),
-      ...(isNew ? { tax_behavior: behavior } : { inclusive: behavior === "inclusive" }),
-    }));
+  return [
+    { amount: onTop, isInside: false },
+    { amount: inside, isInside: true },
+  ]
+    .filter(({ amount }) => amount !== 0n)
+    .map(({ amount, isInside }) =>
+      sent(
+        isNew
+          ? { amount, tax_behavior: isInside ? "inclusive" : "exclusive" }
+          : { amount, inclusive: isInside },
+      ),
+    );
 }
 
 function invoiceLine(line: InvoiceLineInput, invoice: InvoiceInput): JsonObject {
-  const subscription = line.subscription ?? null;
-  const inside = line.taxInside ?? 0n;
-  const layout: JsonObject = isNewLayout(invoice.version)
+  const { id, product, price, subscription = null, taxInside = 0n, discount = 0n } = line;
+  const isNew = isNewLayout(invoice.version);
+  const kind = subscription === null ? "invoice_item_details" : "subscription_item_details";
+  const layout = isNew
     ? {
-        parent:
-          subscription === null
-            ? { type: "invoice_item_details", invoice_item_details: { subscription: null } }
-            : { type: "subscription_item_details", subscription_item_details: { subscription } },
-        pricing: {
-          type: "price_details",
-          price_details: { price: line.price, product: line.product },
-        },
-        taxes: taxesOf(0n, inside, true),
+        parent: { type: kind, [kind]: { subscription } },
+        pricing: { type: "price_details", price_details: { price, product } },
+        taxes: taxesOf(0n, taxInside, true),
       }
     : {
-        price: { id: line.price, object: "price", product: line.product },
+        price: { id: price, object: "price", product },
         subscription,
-        tax_amounts: taxesOf(0n, inside, false),
+        tax_amounts: taxesOf(0n, taxInside, false),
         type: subscription === null ? "invoiceitem" : "subscription",
       };
-  const discount = line.discount ?? 0n;
-  return {
-    id: line.id,
+  const start = seconds(invoice.paidAt);
+  return sent({
+    id,
     object: "line_item",
-    amount: units(line.amount),
+    amount: line.amount,
     currency: invoice.currency.toLowerCase(),
     description: null,
-    discount_amounts:
-      discount === 0n ? [] : [{ amount: units(discount), discount: `di_${line.id}` }],
+    discount_amounts: discount === 0n ? [] : [{ amount: discount, discount: `di_${id}` }],
     metadata: {},
-    period: { end: seconds(invoice.paidAt) + 2_592_000, start: seconds(invoice.paidAt) },
+    period: { end: start + 2_592_000, start },
     quantity: line.quantity ?? 1,
     ...layout,
-  };
+  });
 }
 
 /** What ties a payment to an invoice since 2025-03-31. */
@@ -235,20 +231,17 @@ export function invoicePaymentObject(input: {
   const types = { ch: "charge", pi: "payment_intent", pr: "payment_record" } as const;
   const prefix = input.payment.slice(0, 2);
   const type = types[prefix === "pi" || prefix === "pr" ? prefix : "ch"];
-  return {
+  return from(link, {
     id: input.id,
-    object: "invoice_payment",
-    amount_paid: units(input.amount),
-    amount_requested: units(input.amount),
+    amount_paid: input.amount,
+    amount_requested: input.amount,
     created: seconds(input.createdAt ?? input.paidAt),
     currency: input.currency.toLowerCase(),
     invoice: input.invoice,
-    is_default: true,
     livemode: true,
     payment: { type, [type]: input.payment },
-    status: "paid",
     status_transitions: { canceled_at: null, paid_at: seconds(input.paidAt) },
-  };
+  });
 }
 
 export function refundObject(input: {
@@ -262,22 +255,19 @@ export function refundObject(input: {
   /** Of what was authorized and not captured: no money moves. */
   isRelease?: boolean;
 }): JsonObject {
-  const status = input.status ?? "succeeded";
-  return {
-    id: input.id,
-    object: "refund",
-    amount: units(input.amount),
-    balance_transaction: input.isRelease === true ? null : `txn_${input.id}`,
+  const { id, status = "succeeded" } = input;
+  return from(refund, {
+    id,
+    amount: input.amount,
+    balance_transaction: input.isRelease === true ? null : `txn_${id}`,
     charge: input.charge,
     created: seconds(input.createdAt),
     currency: input.currency.toLowerCase(),
-    ...(status === "failed" ? { failure_reason: "lost_or_stolen_card" } : {}),
-    metadata: {},
+    failure_reason: status === "failed" ? "lost_or_stolen_card" : undefined,
     payment_intent: input.paymentIntent,
     reason: null,
-    receipt_number: null,
     status,
-  };
+  });
 }
 
 /** A credit note that returns money outside Stripe. */
@@ -290,26 +280,25 @@ export function creditNoteObject(input: {
   tax?: bigint;
   voidedAt?: number;
 }): JsonObject {
-  const { voidedAt } = input;
-  return {
+  const { amountOutside: amount, voidedAt } = input;
+  return sent({
     id: input.id,
     object: "credit_note",
-    amount: units(input.amountOutside),
+    amount,
     created: seconds(input.createdAt),
     currency: input.currency.toLowerCase(),
     invoice: input.invoice,
     livemode: true,
     metadata: {},
-    out_of_band_amount: units(input.amountOutside),
+    out_of_band_amount: amount,
     reason: null,
     refunds: [],
     status: voidedAt === undefined ? "issued" : "void",
-    total: units(input.amountOutside),
-    total_taxes:
-      input.tax === undefined ? [] : [{ amount: units(input.tax), tax_behavior: "exclusive" }],
+    total: amount,
+    total_taxes: taxesOf(input.tax ?? 0n, 0n, true),
     type: "post_payment",
-    voided_at: voidedAt === undefined ? null : seconds(voidedAt),
-  };
+    voided_at: orNull(seconds, voidedAt),
+  });
 }
 
 export interface DisputeInput {
@@ -328,48 +317,38 @@ export interface DisputeInput {
 }
 
 export function disputeObject(input: DisputeInput): JsonObject {
-  const { withdrawnAt, returnedAt } = input;
-  const moves: Json[] = [];
-  if (withdrawnAt !== undefined) moves.push(balanceTransaction(input, -input.amount, withdrawnAt));
-  if (returnedAt !== undefined) {
-    moves.push(balanceTransaction(input, input.returnedAmount ?? input.amount, returnedAt));
-  }
-  return {
+  const { amount, withdrawnAt, returnedAt, returnedAmount = amount } = input;
+  return from(dispute, {
     id: input.id,
-    object: "dispute",
-    amount: units(input.amount),
-    balance_transactions: moves,
+    amount,
+    balance_transactions: [
+      ...(withdrawnAt === undefined ? [] : [moved(input, -amount, withdrawnAt)]),
+      ...(returnedAt === undefined ? [] : [moved(input, returnedAmount, returnedAt)]),
+    ],
     charge: input.charge,
     created: seconds(input.createdAt),
     currency: input.currency.toLowerCase(),
-    evidence: {},
-    evidence_details: { due_by: null, has_evidence: false, past_due: false, submission_count: 0 },
-    is_charge_refundable: false,
     livemode: true,
-    metadata: {},
     payment_intent: input.paymentIntent,
-    reason: "general",
     status: input.status,
-  };
+  });
 }
 
-function balanceTransaction(input: DisputeInput, amount: bigint, at: number): JsonObject {
-  const fee = amount < 0n ? 1500 : 0;
-  return {
-    id: `txn_${input.id}_${amount < 0n ? "out" : "back"}`,
-    object: "balance_transaction",
-    amount: units(amount),
+function moved({ id, currency }: DisputeInput, amount: bigint, at: number): JsonObject {
+  const isOut = amount < 0n;
+  const fee = isOut ? 1500n : 0n;
+  return from(movement, {
+    id: `txn_${id}_${isOut ? "out" : "back"}`,
+    amount,
+    available_on: seconds(at),
     created: seconds(at),
-    currency: input.currency.toLowerCase(),
-    exchange_rate: null,
+    currency: currency.toLowerCase(),
     fee,
-    fee_details: [],
-    net: units(amount) - fee,
-    reporting_category: amount < 0n ? "dispute" : "dispute_reversal",
-    source: input.id,
+    net: amount - fee,
+    reporting_category: isOut ? "dispute" : "dispute_reversal",
+    source: id,
     status: "available",
-    type: "adjustment",
-  };
+  });
 }
 
 export function sessionObject(input: {
@@ -386,29 +365,24 @@ export function sessionObject(input: {
   subscription?: string | null;
   tax?: bigint;
 }): JsonObject {
-  return {
+  const { amount, tax = 0n, country = null } = input;
+  return from(session, {
     id: input.id,
-    object: "checkout.session",
-    amount_subtotal: units(input.amount - (input.tax ?? 0n)),
-    amount_total: units(input.amount),
+    amount_subtotal: amount - tax,
+    amount_total: amount,
     created: seconds(input.createdAt),
     currency: input.currency.toLowerCase(),
     customer: input.customer ?? null,
-    customer_details: { address: address(input.country ?? null), email: null, name: null },
+    customer_details: { address: address(country), email: null, name: null },
     invoice: input.invoice ?? null,
     livemode: true,
-    metadata: {},
     mode: input.mode,
     payment_intent: input.paymentIntent ?? null,
     payment_status: input.paymentStatus,
     status: "complete",
     subscription: input.subscription ?? null,
-    total_details: {
-      amount_discount: 0,
-      amount_shipping: 0,
-      amount_tax: units(input.tax ?? 0n),
-    },
-  };
+    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: tax },
+  });
 }
 
 export function customerObject(input: {

@@ -6,8 +6,17 @@
  * Each maker of an object takes what matters and fills in the rest as Stripe does; `stripeEvent`
  * wraps an object into an event.
  */
-export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
-export type JsonObject = { [key: string]: Json };
+import { fixture, from, type JsonObject, orNull, seconds, sent } from "./json.js";
+
+export type { Json, JsonObject } from "./json.js";
+
+const subscribed = "customer.subscription.created.active.new";
+const items = ["data", "object", "items", "data", 0] as const;
+const subscription = fixture("stripe", subscribed, "data", "object");
+const subscriptionItem = fixture("stripe", subscribed, ...items);
+const price = fixture("stripe", subscribed, ...items, "price");
+const named = "customer.subscription.updated.expanded-product.new";
+const product = fixture("stripe", named, ...items, "price", "product");
 
 /** The last version of the old layout in wide use, and one since 2025-03-31. */
 export const apiVersions = ["2024-06-20", "2025-09-30.clover"] as const;
@@ -30,23 +39,22 @@ export interface EventInput {
 }
 
 export function stripeEvent(input: EventInput): JsonObject {
-  const { id, type, at, object, version = defaultVersion } = input;
-  const { previous, livemode = true, account } = input;
-  return {
-    id,
+  const { object, livemode = true, account } = input;
+  return sent({
+    id: input.id,
     object: "event",
-    ...(account === undefined ? {} : { account }),
-    api_version: version,
-    created: seconds(at),
+    account,
+    api_version: input.version ?? defaultVersion,
+    created: seconds(input.at),
     data: {
       object: "livemode" in object ? { ...object, livemode } : object,
-      ...(previous === undefined ? {} : { previous_attributes: previous }),
+      previous_attributes: input.previous,
     },
     livemode,
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
-    type,
-  };
+    type: input.type,
+  });
 }
 
 /** The bytes Stripe posts: its own bodies are indented by two spaces. */
@@ -54,22 +62,9 @@ export function eventBody(event: JsonObject): Buffer {
   return Buffer.from(JSON.stringify(event, null, 2));
 }
 
-export function productObject(input: { id: string; name: string; createdAt: number }): JsonObject {
-  return {
-    id: input.id,
-    object: "product",
-    active: true,
-    created: seconds(input.createdAt),
-    default_price: null,
-    description: null,
-    images: [],
-    livemode: true,
-    metadata: {},
-    name: input.name,
-    tax_code: null,
-    type: "service",
-    updated: seconds(input.createdAt),
-  };
+export function productObject(given: { id: string; name: string; createdAt: number }): JsonObject {
+  const [{ id, name }, created] = [given, seconds(given.createdAt)];
+  return from(product, { id, name, created, updated: created, livemode: true });
 }
 
 export interface PriceInput {
@@ -91,18 +86,13 @@ export interface PriceInput {
 }
 
 export function priceObject(input: PriceInput): JsonObject {
-  const transform = input.transformQuantity;
-  return {
+  const { unitAmount, unitAmountDecimal, tiersMode, transformQuantity: transform } = input;
+  return from(price, {
     id: input.id,
-    object: "price",
-    active: true,
-    billing_scheme: input.tiersMode === undefined ? "per_unit" : "tiered",
+    billing_scheme: tiersMode === undefined ? "per_unit" : "tiered",
     created: 1_577_836_800,
     currency: input.currency.toLowerCase(),
     livemode: true,
-    lookup_key: null,
-    metadata: {},
-    nickname: null,
     product: input.product,
     recurring: {
       interval: input.interval ?? "month",
@@ -110,18 +100,14 @@ export function priceObject(input: PriceInput): JsonObject {
       trial_period_days: null,
       usage_type: input.usageType ?? "licensed",
     },
-    tax_behavior: "unspecified",
-    ...(input.tiers === undefined ? {} : { tiers: input.tiers }),
-    tiers_mode: input.tiersMode ?? null,
-    transform_quantity:
-      transform === undefined ? null : { divide_by: transform.divideBy, round: transform.round },
-    type: "recurring",
-    unit_amount:
-      input.unitAmountDecimal !== undefined || input.unitAmount === null
-        ? null
-        : units(input.unitAmount),
-    unit_amount_decimal: input.unitAmountDecimal ?? input.unitAmount?.toString() ?? null,
-  };
+    tiers: input.tiers,
+    tiers_mode: tiersMode ?? null,
+    transform_quantity: transform
+      ? { divide_by: transform.divideBy, round: transform.round }
+      : null,
+    unit_amount: unitAmountDecimal === undefined ? unitAmount : null,
+    unit_amount_decimal: unitAmountDecimal ?? unitAmount?.toString() ?? null,
+  });
 }
 
 export interface DiscountInput {
@@ -138,11 +124,12 @@ export interface DiscountInput {
 
 /** Expanded; since 2025-09-30 the coupon hangs under `source`. */
 export function discountObject(input: DiscountInput): JsonObject {
+  const [start, end] = [seconds(input.startAt), orNull(seconds, input.endAt)];
   const coupon = {
     id: `coupon_${input.id}`,
     object: "coupon",
-    amount_off: input.amountOff === undefined ? null : units(input.amountOff),
-    created: seconds(input.startAt),
+    amount_off: input.amountOff ?? null,
+    created: start,
     currency: input.currency?.toLowerCase() ?? null,
     duration: input.duration,
     duration_in_months: input.duration === "repeating" ? 3 : null,
@@ -152,15 +139,9 @@ export function discountObject(input: DiscountInput): JsonObject {
     percent_off: input.percentOff ?? null,
     valid: true,
   };
-  return {
-    id: input.id,
-    object: "discount",
-    checkout_session: null,
-    ...(isNewLayout(input.version) ? { source: { type: "coupon", coupon } } : { coupon }),
-    end: input.endAt === undefined || input.endAt === null ? null : seconds(input.endAt),
-    promotion_code: null,
-    start: seconds(input.startAt),
-  };
+  const where = isNewLayout(input.version) ? { source: { type: "coupon", coupon } } : { coupon };
+  const discount = { id: input.id, object: "discount", checkout_session: null, ...where };
+  return sent({ ...discount, end, promotion_code: null, start });
 }
 
 interface SubscriptionItemInput {
@@ -196,67 +177,52 @@ export interface SubscriptionInput {
 }
 
 export function subscriptionObject(input: SubscriptionInput): JsonObject {
+  const { id, discounts = [], trialEndAt = null } = input;
   const created = seconds(input.createdAt);
   const period = { current_period_end: created + 2_592_000, current_period_start: created };
-  const discounts = input.discounts ?? [];
-  const trialEnd = input.trialEndAt ?? null;
-  return {
-    id: input.id,
-    object: "subscription",
+  const isNew = isNewLayout(input.version);
+  const data = input.items.map(({ discounts: own = [], ...item }) =>
+    from(subscriptionItem, {
+      current_period_end: undefined,
+      current_period_start: undefined,
+      ...(isNew ? period : {}),
+      id: item.id,
+      created,
+      discounts: own,
+      price: item.price,
+      quantity: item.quantity,
+      subscription: id,
+    }),
+  );
+  return from(subscription, {
+    id,
     billing_cycle_anchor: created,
-    cancel_at: input.cancelAt === undefined ? null : seconds(input.cancelAt),
+    cancel_at: orNull(seconds, input.cancelAt),
     cancel_at_period_end: input.cancelAtPeriodEnd ?? false,
-    canceled_at: null,
-    collection_method: "charge_automatically",
     created,
     currency: input.currency.toLowerCase(),
-    ...(isNewLayout(input.version) ? {} : { ...period, discount: discounts[0] ?? null }),
+    ...(isNew ? {} : { ...period, discount: discounts[0] ?? null }),
     customer: input.customer,
-    default_payment_method: null,
     discounts,
-    ended_at: input.endedAt === undefined || input.endedAt === null ? null : seconds(input.endedAt),
+    ended_at: orNull(seconds, input.endedAt),
     items: {
       object: "list",
-      data: input.items.map((item) => ({
-        id: item.id,
-        object: "subscription_item",
-        created,
-        ...(isNewLayout(input.version) ? period : {}),
-        discounts: item.discounts ?? [],
-        metadata: {},
-        price: item.price,
-        ...(item.quantity === undefined ? {} : { quantity: item.quantity }),
-        subscription: input.id,
-        tax_rates: [],
-      })),
+      data,
       has_more: false,
-      total_count: input.items.length,
-      url: `/v1/subscription_items?subscription=${input.id}`,
+      total_count: data.length,
+      url: `/v1/subscription_items?subscription=${id}`,
     },
     latest_invoice: null,
     livemode: true,
-    metadata: {},
     pause_collection: input.collectionPaused ? { behavior: "void", resumes_at: null } : null,
-    schedule: null,
     start_date: created,
     status: input.status,
-    trial_end: trialEnd === null ? null : seconds(trialEnd),
-    trial_start: trialEnd === null ? null : created,
-  };
+    trial_end: orNull(seconds, trialEndAt),
+    trial_start: trialEndAt === null ? null : created,
+  });
 }
 
 /** Everything since 2025-03-31 (basil). */
 export function isNewLayout(version: ApiVersion = defaultVersion): boolean {
   return version >= "2025-03-31";
-}
-
-export function seconds(atMs: number): number {
-  return Math.floor(atMs / 1000);
-}
-
-/** A JSON number of an amount; our own mistake when it does not hold it. */
-export function units(amount: bigint): number {
-  const value = Number(amount);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`amount ${amount} is no JSON integer`);
-  return value;
 }
