@@ -1,6 +1,7 @@
 /** Accounts that ever had MRR, and their subscriptions, as of two moments. */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
+import { type AccountsPart, accountsParams, accountsSql } from "../reading/accounts.js";
 import { type Cell, inSql } from "../reading/metric-filters.js";
 import { movementRows } from "../reading/movements.js";
 import { type Query, asOfParams, sumSettingsSql } from "../reading/query.js";
@@ -23,7 +24,7 @@ export interface AccountsWanted {
   /** First days of their months: `YYYY-MM-DD`. */
   readonly vintages?: Several | undefined;
   readonly isActive?: boolean | undefined;
-  readonly accounts?: readonly string[] | undefined;
+  readonly accounts?: AccountsPart | undefined;
 }
 
 /**
@@ -39,7 +40,7 @@ export function accountsQuery(
   }: Pick<AccountsWanted, "vintages"> & { readonly cell: Pick<Cell, "condition" | "params"> },
   accounts: readonly string[],
 ): Query {
-  const wanted = { vintages, accounts };
+  const wanted = { vintages, accounts: { listed: accounts } };
   const sums = `SELECT account, any(provider) AS owner,
   formatDateTime(vintage, '%Y-%m') AS vintage_month,
   sumIf(mrr, ${cell.condition}) AS worth,
@@ -67,14 +68,14 @@ export function accountRows(asOf: AsOf, { vintages, accounts }: RowsWanted): str
   return [
     movementRows(asOf),
     ...(vintages === undefined ? [] : [`vintage ${inSql(vintages)} {vintages:Array(Date)}`]),
-    ...(accounts === undefined ? [] : ["account IN {accounts:Array(String)}"]),
+    ...(accounts === undefined ? [] : [accountsSql(accounts)]),
   ].join(" AND ");
 }
 
 export function accountParams({ vintages, accounts }: RowsWanted): Query["params"] {
   return {
     ...(vintages === undefined ? {} : { vintages: vintages.values }),
-    ...(accounts === undefined ? {} : { accounts }),
+    ...accountsParams(accounts),
   };
 }
 

@@ -4,6 +4,7 @@ import { forbidden } from "../../schemas/http/errors.js";
 import type { ExportRow } from "../exports/columns.js";
 import { seesCustomers, withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";
+import type { AccountsPart } from "../reading/accounts.js";
 import { cellOf, monthsOf } from "../reading/metric-filters.js";
 import { type ReadApi, listRoute } from "../reading/routes.js";
 import { readAccounts, readAllAccounts } from "./pages.js";
@@ -24,7 +25,7 @@ export function accountsRoute(api: ReadApi): void {
   listRoute(api, options, async ({ ctx, access, query, asOf, ...asked }) => {
     const { active, search, sort = "-mrr" } = query;
     const part = await asked.narrowed(query);
-    const { vintage, accounts: listed } = part;
+    const { vintage, accounts: ofSegment } = part;
     // With this search an API key could test whether somebody is a customer.
     if (search !== undefined && ctx.state.caller?.kind !== "member") throw membersOnly();
     const names = seesCustomers({ ctx, access }) ? api.customers : null;
@@ -40,7 +41,7 @@ export function accountsRoute(api: ReadApi): void {
       cell: cellOf({ ...part, vintage: undefined, accounts: undefined }, await asked.catalogue()),
       vintages: vintage && monthsOf(vintage),
       isActive: active === undefined ? undefined : active === "true",
-      accounts: inBoth(found, listed),
+      accounts: found === undefined ? ofSegment : narrowedTo(found, ofSegment),
     };
     const others = async () => {
       if (found === undefined || isNarrowed) return {};
@@ -68,13 +69,9 @@ export function accountsRoute(api: ReadApi): void {
 /** What narrows a search besides. */
 const filterNames = ["vintage", "provider", "product", "currency", "country"] as const;
 
-function inBoth(
-  found: readonly string[] | undefined,
-  listed: readonly string[] | undefined,
-): readonly string[] | undefined {
-  if (found === undefined || listed === undefined) return found ?? listed;
-  const names = new Set(listed);
-  return found.filter((account) => names.has(account));
+function narrowedTo(found: readonly string[], ofSegment: AccountsPart = {}): AccountsPart {
+  const names = ofSegment.listed && new Set(ofSegment.listed);
+  return { ...ofSegment, listed: found.filter((account) => names?.has(account) ?? true) };
 }
 
 function membersOnly() {

@@ -4,6 +4,7 @@
  * the movements of MRR.
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
+import { accountsSql } from "../reading/accounts.js";
 import { movementRows } from "../reading/movements.js";
 import { type Query, allOf, atSql } from "../reading/query.js";
 import {
@@ -30,7 +31,7 @@ export function failedPaymentsQuery(started: Started, part: StartedPart): Query 
   const moved = allOf(
     movementRows(started.asOf),
     part.provider !== undefined && "provider IN {provider:Array(String)}",
-    part.accounts !== undefined && "account IN {accounts:Array(String)}",
+    part.accounts !== undefined && accountsSql(part.accounts),
   );
   const churned = `SELECT toStartOfMonth(at) AS start, 'churned' AS what,
   toInt64(-sum(accounts)) AS count, toDecimal128(-sum(mrr), 6) AS mrr

@@ -29,7 +29,10 @@ export function mrrChangesRoute(api: ReadApi): void {
     const part = await asked.narrowed(query);
     const { baseCurrency } = access;
     const catalogue = await asked.catalogue();
-    const wanted = { from, cell: cellOf(part, catalogue) };
+    const cell = cellOf(part, catalogue);
+    // Of both readings the same accounts, so that the changes between them add up.
+    const params = { ...cell.params, accounts_known_at: asOf.knownAt };
+    const wanted = { from, cell: { ...cell, params } };
     return {
       present: (row: MrrChangeRow) => presentMrrChange(row, catalogue, baseCurrency),
       async page(after, limit) {

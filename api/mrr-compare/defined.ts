@@ -28,7 +28,7 @@ export interface Defined {
   readonly clocks: Clocks;
   /** Default: all. */
   readonly provider?: readonly string[] | undefined;
-  readonly accounts?: readonly string[] | undefined;
+  readonly accounts?: CellQuery["accounts"];
 }
 
 /** @returns null for ours, which sums of movements have */

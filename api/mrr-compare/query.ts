@@ -1,6 +1,7 @@
 /** The changes of all accounts of a workspace, slice by slice, and what was refunded. */
 import type { StateChange } from "../../schemas/subscriptions/account-state.js";
 import { startOfMonth } from "../../schemas/months.js";
+import { type AccountsPart, accountsParams, accountsSql } from "../reading/accounts.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import {
   type Query,
@@ -17,7 +18,7 @@ export interface AccountsCompared {
   readonly asOf: PinnedAsOf;
   /** Default: all. */
   readonly provider?: readonly string[] | undefined;
-  readonly accounts?: readonly string[] | undefined;
+  readonly accounts?: AccountsPart | undefined;
 }
 
 export interface ComparedChange extends StateChange {
@@ -67,7 +68,7 @@ function changesSql({ provider, accounts }: AccountsCompared): string {
     `at < ${momentSql("until")}`,
     `recorded_at <= ${knownAtSql}`,
     provider !== undefined && "provider IN {provider:Array(String)}",
-    accounts !== undefined && "account IN {accounts:Array(String)}",
+    accounts !== undefined && accountsSql(accounts),
   );
 }
 
@@ -98,5 +99,5 @@ export function refundedQuery(of: AccountsCompared): Query {
 function paramsOf({ asOf, provider, accounts }: AccountsCompared): Query["params"] {
   // To the end of the month, which a rule may look at.
   const until = startOfMonth(asOf.at, 1);
-  return given({ ...asOfParams(asOf), provider, accounts, until });
+  return given({ ...asOfParams(asOf), ...accountsParams(accounts), provider, until });
 }

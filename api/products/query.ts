@@ -28,7 +28,7 @@ export function skuRevenueQuery(asOf: AsOf, since: number | null, cell: Cell): Q
     columnsOf: () => skuColumns,
     measures: ["amount", "sales"],
     condition: ledgerCondition(cell, asOf),
-    isOfRows: cell.hasAccounts,
+    accounts: cell.accounts,
     since: from === null ? "ever" : "day",
   });
   return {

@@ -6,7 +6,8 @@
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "./as-of.js";
-import { type Cell, accountsSql } from "./metric-filters.js";
+import { accountsSql, isAcrossShards } from "./accounts.js";
+import type { Cell } from "./metric-filters.js";
 import { additiveTable, fromDaySql } from "./parts.js";
 import { allOf, fromSql, knownAtSql, tenantSql } from "./query.js";
 
@@ -19,8 +20,8 @@ interface LedgerSums {
   readonly measures: readonly LedgerMeasure[];
   /** On the entries summed, on such columns too. */
   readonly condition: string;
-  /** No projection knows what the condition is about: entries are read once, one by one. */
-  readonly isOfRows: boolean;
+  /** Of some: no projection knows them, so entries are read once, one by one. */
+  readonly accounts: Cell["accounts"];
   /**
    * Where the sum begins: at the parameter `from`; the same, which begins a month, and
    * by_month_and_sku has all that is asked for; or with the first entry.
@@ -31,14 +32,15 @@ interface LedgerSums {
 /** What adds up to the sums, for each value of some columns. */
 export function ledgerPartsSql(
   asOf: AsOf,
-  { columnsOf, measures, condition, isOfRows, since }: LedgerSums,
+  { columnsOf, measures, condition, accounts, since }: LedgerSums,
 ): string {
   const { rows, time, upToAt } = ledger;
   const begun = since === "ever" ? "" : ` AND ${time} >= ${fromSql}`;
-  if (isOfRows) {
+  if (accounts !== undefined) {
     const known = asOf.knownAt === null ? "" : ` AND recorded_at <= ${knownAtSql}`;
     const all = { source: `${rows}${begun} AND ${upToAt}${known}`, values: "sum" } as const;
-    return eachShard(ledger.partsSql([all], columnsOf, measures, condition, wide));
+    const sql = ledger.partsSql([all], columnsOf, measures, condition, wide);
+    return isAcrossShards(accounts) ? `(${sql})` : eachShard(sql);
   }
   const months = () =>
     ledger.monthParts("by_month_and_sku", asOf, since === "month" ? fromDaySql : undefined);
@@ -61,14 +63,15 @@ function wide(measure: LedgerMeasure): string {
  * in the version that counts. What names no sale is of nobody.
  */
 export function ledgerCondition(
-  { partCondition, hasAccounts }: Pick<Cell, "partCondition" | "hasAccounts">,
+  { partCondition, accounts }: Pick<Cell, "partCondition" | "accounts">,
   { knownAt }: Pick<AsOf, "knownAt">,
 ): string {
-  if (!hasAccounts) return partCondition;
+  if (accounts === undefined) return partCondition;
   const known = allOf(tenantSql, knownAt !== null && `recorded_at <= ${knownAtSql}`);
-  return `${partCondition} AND payment IN (
+  const ids = `SELECT id FROM transactions WHERE ${known} AND ${accountsSql(accounts)}`;
+  const shown = accountsSql(accounts, "argMax(account, (recorded_at, fact_id, version))");
+  return `${partCondition} AND payment GLOBAL IN (
   SELECT concat(any(provider), ':', any(payment)) FROM transactions
-  WHERE ${known} AND id IN (SELECT id FROM transactions WHERE ${known} AND ${accountsSql})
-  GROUP BY timestamp, id
-  HAVING argMax(account, (recorded_at, fact_id, version)) IN {cell_accounts:Array(String)})`;
+  WHERE ${known} AND id GLOBAL IN (${ids})
+  GROUP BY timestamp, id HAVING ${shown})`;
 }

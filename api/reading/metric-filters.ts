@@ -5,6 +5,7 @@ import type { Several } from "../../schemas/http/several.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { QueryParam } from "../../stores/clickhouse/sql-text.js";
+import { type AccountsPart, accountsParams, accountsSql } from "./accounts.js";
 
 export interface CellQuery {
   readonly provider?: readonly string[] | undefined;
@@ -16,7 +17,7 @@ export interface CellQuery {
   readonly vintage?: Several | undefined;
   readonly plan_interval?: readonly string[] | undefined;
   /** Of a segment: these only. */
-  readonly accounts?: readonly string[] | undefined;
+  readonly accounts?: AccountsPart | undefined;
 }
 
 export interface Cell {
@@ -24,7 +25,7 @@ export interface Cell {
   readonly condition: string;
   /** The same without accounts, which the ledger does not know (`ledger.ts`). */
   readonly partCondition: string;
-  readonly hasAccounts: boolean;
+  readonly accounts: AccountsPart | undefined;
   readonly params: Readonly<Record<string, QueryParam>>;
   /** Nothing is left out, or nothing but vintages. */
   readonly isOfVintages: boolean;
@@ -70,10 +71,10 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
   const hasAccounts = accounts !== undefined;
   const partCondition = conditions.length === 0 ? "true" : conditions.join(" AND ");
   return {
-    condition: hasAccounts ? `${partCondition} AND ${accountsSql}` : partCondition,
+    condition: hasAccounts ? `${partCondition} AND ${accountsSql(accounts)}` : partCondition,
     partCondition,
-    hasAccounts,
-    params: hasAccounts ? { ...params, cell_accounts: accounts } : params,
+    accounts,
+    params: { ...params, ...accountsParams(accounts) },
     isOfVintages: !hasAccounts && conditions.length === (hasVintages ? 1 : 0),
     hasVintages,
     isOfRows: intervals !== undefined || hasAccounts,
@@ -81,9 +82,6 @@ export function cellOf(query: CellQuery, catalogue: Catalogue): Cell {
     hasWholeAccounts: !isOfParts && product === undefined,
   };
 }
-
-/** Of a table that has accounts. */
-export const accountsSql = "account IN {cell_accounts:Array(String)}";
 
 export function inSql({ isNot }: Pick<Several, "isNot">): "IN" | "NOT IN" {
   return isNot ? "NOT IN" : "IN";

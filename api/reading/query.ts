@@ -41,8 +41,12 @@ export function projectionSettingSql(name: string): string {
 }
 
 export function asOfParams({ workspace, environment, at, knownAt }: AsOf): Query["params"] {
-  return given({ workspace, environment, at, known_at: knownAt });
+  const known = { known_at: knownAt, accounts_known_at: knownAt ?? timeMax };
+  return given({ workspace, environment, at, ...known });
 }
+
+/** The engine's times reach no further. */
+const timeMax = Date.UTC(2299, 0, 1);
 
 /** Those that have a value. */
 export function given(

@@ -38,7 +38,7 @@ export interface ReportedRow extends RevenueCell {
   readonly fee: string;
 }
 
-type Rows = Pick<Cell, "condition" | "partCondition" | "hasAccounts" | "params" | "isOfSkus">;
+type Rows = Pick<Cell, "condition" | "partCondition" | "accounts" | "params" | "isOfSkus">;
 
 /** @param rowsMax one more is read, to see whether there are more */
 export function revenueQuery(
@@ -83,7 +83,7 @@ function revenueSql(
     columnsOf,
     measures: ["amount", "tax", "fee", "sales"],
     condition: ledgerCondition(cell, asOf),
-    isOfRows: cell.hasAccounts,
+    accounts: cell.accounts,
     since: isOfSkus && isOfMonths(series) ? "month" : "day",
   });
   return `SELECT ${names}, sumIf(amount, kind = 'sale') AS gross,
@@ -107,7 +107,7 @@ function paramsOf({ asOf, from }: Series, cell: Rows): Query["params"] {
 export function reportedQuery(series: Series, cell: Rows, groups: Groups | undefined): Query {
   const { asOf, interval } = series;
   const places = groups === undefined ? [] : [placeSql(groups)];
-  const account = cell.hasAccounts ? ["account"] : [];
+  const account = cell.accounts === undefined ? [] : ["account"];
   const shown = [
     "provider",
     "external_id",

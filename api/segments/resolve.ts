@@ -46,9 +46,12 @@ export class Segments {
       tenant,
       await this.pinned(tenant, query.segment),
     );
-    const unknown = Object.keys(filters).find((name) => !Object.hasOwn(known, name));
+    // Of accounts, which every call knows: the list, and at what they began.
+    const { first_price: _firstPrice, ...parts } = filters;
+    const unknown = Object.keys(parts).find((name) => !Object.hasOwn(known, name));
     if (unknown !== undefined) throw notApplicable(unknown);
-    const added = readSegmentFilters.parse(filters);
+    const { first_price: firstPrice, ...added } = readSegmentFilters.parse(filters);
+    const isOfAccounts = accounts !== null || firstPrice !== undefined;
     const both = {
       ...(added.provider && { provider: common(query.provider, added.provider) }),
       ...(added.product && { product: narrower(query.product, added.product) }),
@@ -60,7 +63,7 @@ export class Segments {
       ...(added.vintage && {
         vintage: narrower(query.vintage && wholeMonths(query.vintage), wholeMonths(added.vintage)),
       }),
-      ...(accounts && { accounts }),
+      ...(isOfAccounts && { accounts: { listed: accounts ?? undefined, firstPrice } }),
     };
     return { ...query, ...both };
   }

@@ -1,6 +1,7 @@
 /** SQL of what is counted by the month in which it began, from the changes of subscriptions. */
 import { transferSuffix } from "../../schemas/movements.js";
 import type { AsOf } from "../reading/as-of.js";
+import { accountsParams, accountsSql } from "../reading/accounts.js";
 import type { CellQuery } from "../reading/metric-filters.js";
 import {
   type Query,
@@ -30,7 +31,7 @@ export function knownSql({ asOf }: Started, { provider, accounts }: StartedPart)
     tenantSql,
     asOf.knownAt !== null && `recorded_at <= ${knownAtSql}`,
     provider !== undefined && "provider IN {provider:Array(String)}",
-    accounts !== undefined && "account IN {accounts:Array(String)}",
+    accounts !== undefined && accountsSql(accounts),
   );
 }
 
@@ -60,5 +61,6 @@ export function startedParams(
   { provider, accounts }: StartedPart,
 ): Query["params"] {
   const until = months.asOf.at;
-  return given({ ...asOfParams(asOf), from: months.from, until, provider, accounts });
+  const params = { ...asOfParams(asOf), ...accountsParams(accounts) };
+  return given({ ...params, from: months.from, until, provider });
 }

@@ -3,6 +3,7 @@
  * with some version that passes. The caller checks whether the shown version does.
  */
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
+import { isAcrossShards } from "../reading/accounts.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { inSql, skuSql } from "../reading/metric-filters.js";
 import { type Query, allOf, atSql, momentSql, tenantSql } from "../reading/query.js";
@@ -46,8 +47,7 @@ WHERE ${allOf(pageConditions(wanted, after), otherConditions(wanted))}
 ORDER BY timestamp DESC, id DESC LIMIT {rows_max:UInt32}
 SETTINGS ${isShort ? "optimize_read_in_order" : "read_in_order_use_buffering"} = 0`;
   return {
-    // A transaction and its ledger lie in one shard.
-    sql: `SELECT timestamp_ms, id FROM ${eachShard(rows)}
+    sql: `SELECT timestamp_ms, id FROM ${shardsSql(rows, wanted)}
 ORDER BY timestamp_ms DESC, id DESC LIMIT {rows_max:UInt32}`,
     params: pageParams(asOf, wanted, after, rowsMax),
   };
@@ -86,13 +86,18 @@ FROM transactions ${prewhere(ofProvider(wanted), quickConditions(wanted))}
 WHERE ${allOf(pageConditions(wanted, null), otherConditions(wanted), after !== null && beyond)}
 ORDER BY ${column} ${isFalling ? "DESC" : "ASC"}, id LIMIT {rows_max:UInt32}`;
   return {
-    sql: `SELECT timestamp_ms, id, key FROM ${eachShard(rows)}
+    sql: `SELECT timestamp_ms, id, key FROM ${shardsSql(rows, wanted)}
 ORDER BY toInt64(key) ${isFalling ? "DESC" : "ASC"}, id LIMIT {rows_max:UInt32}`,
     params: {
       ...pageParams(asOf, wanted, null, rowsMax),
       ...(after === null ? {} : { after_key: after.key, after_id: after.id }),
     },
   };
+}
+
+/** A transaction and its ledger lie in one shard, its account's movements in any. */
+function shardsSql(rows: string, { accounts }: TransactionsWanted): string {
+  return isAcrossShards(accounts) ? `(${rows})` : eachShard(rows);
 }
 
 function quickConditions(wanted: TransactionsWanted): string {
@@ -115,7 +120,7 @@ function pastSql(statuses: NonNullable<TransactionsWanted["status"]>): string | 
   if (statuses.includes("succeeded")) return false;
   const kinds = statuses.map((status) => (status === "refunded" ? "'refund'" : "'dispute'"));
   if (kinds.length === 0) return "false";
-  return `(status IN {status:Array(String)} OR ${ledgerPaymentSql} IN (
+  return `(status IN {status:Array(String)} OR ${ledgerPaymentSql} GLOBAL IN (
     SELECT payment FROM ledger
     WHERE ${tenantSql} AND kind IN (${kinds.join(", ")}) AND happened_at <= ${atSql}))`;
 }

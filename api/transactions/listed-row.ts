@@ -6,6 +6,8 @@
 export interface ListedRow extends Pick<TransactionRow, "timestamp_ms" | "id"> {
   /** JSON, made of the other columns by `migrations/clickhouse`. */
   readonly shown: string;
+  /** 0: of another account than the list is of. */
+  readonly is_listed?: number;
 }
 
 export const listedColumns = "toUnixTimestamp64Milli(timestamp) AS timestamp_ms, id, shown";

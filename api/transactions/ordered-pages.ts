@@ -78,7 +78,7 @@ async function shownOf(
   const places = candidates.map(({ timestamp_ms: timestamp, id }) => {
     return { timestamp: Number(timestamp), id };
   });
-  const rows = await rowsOf<ListedRow>({ clickhouse }, versionsQuery(asOf, places));
+  const rows = await rowsOf<ListedRow>({ clickhouse }, versionsQuery(asOf, wanted, places));
   const chosen = firstOfEachId(rows).map(transactionOf);
   const then = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
   return new Map(then.filter((row) => isWanted(row, wanted)).map((row) => [row.id, row]));

@@ -179,14 +179,15 @@ async function readCandidates(
     rowsMax = versionsUsual * (count - candidates.size);
   }
   if (candidates.size === 0) return { rows: [], last: null };
-  const query = versionsQuery(asOf, [...candidates.values()]);
+  const query = versionsQuery(asOf, wanted, [...candidates.values()]);
   const rows = await rowsOf<ListedRow>({ clickhouse }, query);
   return { rows, last: isEnd ? null : last };
 }
 
-/** The rows of one id lie together, the version that counts first. */
+/** The rows of one id lie together, the version that counts first: its account decides. */
 export function firstOfEachId(rows: readonly ListedRow[]): ListedRow[] {
-  return rows.filter((row, index) => row.id !== rows[index - 1]?.id);
+  const first = rows.filter((row, index) => row.id !== rows[index - 1]?.id);
+  return first.filter(({ is_listed: isListed }) => isListed !== 0);
 }
 
 function positionOf(

@@ -1,4 +1,5 @@
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { type AccountsPart, accountsParams, accountsSql } from "../reading/accounts.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { inSql, skuSql } from "../reading/metric-filters.js";
 import {
@@ -29,7 +30,7 @@ export interface TransactionsWanted extends Pick<TransactionsQuery, WantedName> 
   /** Each as `provider:external_id`. */
   readonly skus?: Several | undefined;
   /** Of these accounts only, those of `segment`. */
-  readonly accounts?: ReadonlySet<string> | undefined;
+  readonly accounts?: AccountsPart | undefined;
   readonly segment?: SegmentRef | undefined;
   /** The status is wanted as of `at`, not as of now: any version may have another one. */
   readonly isPast: boolean;
@@ -49,7 +50,7 @@ export function transactionsQuery(
   rowsMax: number,
 ): Query {
   return {
-    sql: `SELECT ${listedColumns} FROM transactions ${prewhere(ofProvider(wanted))}
+    sql: `SELECT ${columnsSql(wanted)} FROM transactions ${prewhere(ofProvider(wanted))}
 WHERE ${pageConditions(wanted, after)}
 ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
     params: pageParams(asOf, wanted, after, rowsMax),
@@ -64,19 +65,26 @@ ORDER BY ${newestFirst} LIMIT {rows_max:UInt32} ${threadsSql(wanted)}`,
  */
 export function versionsQuery(
   asOf: PinnedAsOf,
+  wanted: Pick<TransactionsWanted, "accounts">,
   transactions: readonly TransactionPosition[],
 ): Query {
   return {
-    sql: `SELECT ${listedColumns} FROM transactions
+    sql: `SELECT ${columnsSql(wanted)} FROM transactions
 PREWHERE timestamp IN {timestamps:Array(DateTime64(3, 'UTC'))}
 WHERE ${knownSql} AND id IN {ids:Array(String)} ORDER BY ${newestFirst}
 SETTINGS optimize_read_in_order = 0, use_skip_indexes = 0`,
     params: {
       ...asOfParams(asOf),
+      ...accountsParams(wanted.accounts),
       timestamps: transactions.map(({ timestamp }) => clickhouseTime(timestamp)),
       ids: transactions.map(({ id }) => id),
     },
   };
+}
+
+function columnsSql({ accounts }: Pick<TransactionsWanted, "accounts">): string {
+  if (accounts === undefined) return listedColumns;
+  return `${listedColumns}, ${accountsSql(accounts)} AS is_listed`;
 }
 
 /** The conditions of a page on what versions do not differ in. */
@@ -109,11 +117,11 @@ export function pageParams(
   return given({
     ...Object.fromEntries(several),
     ...asOfParams(asOf),
+    ...accountsParams(accounts),
     from,
     to,
     ids,
     account,
-    accounts: accounts && [...accounts],
     skus: skus?.values,
     external_ids: skus?.values.map((sku) => sku.slice(sku.indexOf(":") + 1)),
     rows_max: rowsMax,
@@ -175,7 +183,7 @@ export function columnConditions(
   wanted: TransactionsWanted,
   sqlOf: (column: string) => string = (column) => column,
 ): string[] {
-  const listed = wanted.accounts && `${sqlOf("account")} IN {accounts:Array(String)}`;
+  const listed = wanted.accounts && accountsSql(wanted.accounts, sqlOf("account"));
   const others = columnFilters
     .map(([name, column]) => {
       const value = wanted[name];
@@ -190,9 +198,8 @@ export function columnConditions(
 
 /** Whether the shown version, with its status as of `at`, is wanted. */
 export function isWanted(row: TransactionRow, wanted: TransactionsWanted): boolean {
-  const { skus, ids, accounts } = wanted;
+  const { skus, ids } = wanted;
   return (
-    (accounts?.has(row.account) ?? true) &&
     columnFilters.every(([name, column]) => {
       const value = wanted[name];
       if (value === undefined) return true;

@@ -33,11 +33,10 @@ export function transactionsRoute(api: ReadApi): void {
   };
   listRoute(api, options, async ({ query, asOf, ...asked }) => {
     const part = await asked.narrowed(query);
-    const { search, product, accounts } = part;
+    const { search, product } = part;
     const catalogue = await asked.catalogue();
     const wanted = {
       ...part,
-      accounts: accounts && new Set(accounts),
       ids: search === undefined ? undefined : await transactionsNamed(clickhouse, asOf, search),
       skus: product === undefined ? undefined : skusOf(product, catalogue),
       // Later facts can be known only if `at` was asked for.

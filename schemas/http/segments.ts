@@ -11,13 +11,33 @@ const filterLengthMax = 5_000;
 
 const { segment: _segment, ...shapes } = mrrCellQuery;
 
+/** Monthly amounts of base currency, as text. */
+export interface FirstPrice {
+  readonly from: string;
+  /** Exclusive, like the ends of periods; undefined: any more. */
+  readonly below?: string | undefined;
+}
+
+const firstPrice = z
+  .string()
+  .regex(/^\d{1,12}(\.\d{1,6})?-(\d{1,12}(\.\d{1,6})?)?$/, "must be amounts: 10-50 or 50-")
+  .transform((text): FirstPrice => {
+    const [from = "0", below = ""] = text.split("-");
+    return { from, ...(below === "" ? {} : { below }) };
+  })
+  .refine(({ from, below }) => below === undefined || Number(from) < Number(below), {
+    message: "must begin below its end",
+  });
+
+const filterShapes = { ...shapes, first_price: firstPrice.optional() };
+
 /** As text, which the parameter of the same name would take. */
-function filter(parameter: keyof typeof shapes) {
+function filter(parameter: keyof typeof filterShapes) {
   return z
     .string()
     .max(filterLengthMax)
     .superRefine((text, context) => {
-      const issue = shapes[parameter].safeParse(text).error?.issues[0];
+      const issue = filterShapes[parameter].safeParse(text).error?.issues[0];
       if (issue === undefined) return;
       context.addIssue({ code: "custom", message: issue.message });
     })
@@ -32,12 +52,16 @@ const segmentFilters = z
     country: filter("country"),
     plan_interval: filter("plan_interval"),
     vintage: filter("vintage"),
+    first_price: filter("first_price").describe(
+      "Accounts by the MRR they began with, in base currency: `10-50` from 10 and below 50, `50-` " +
+        "from 50",
+    ),
   })
   .describe("As the calls about figures take them; all of them hold");
 export type SegmentFilters = z.output<typeof segmentFilters>;
 
 /** Filters as text, read like the parameters of a call. */
-export const readSegmentFilters = z.object(shapes);
+export const readSegmentFilters = z.object(filterShapes);
 
 const customers = z
   .string()

@@ -116,6 +116,11 @@ describe("Segments", function suite() {
     expect(listed.unmatched).to.deep.equal(["sub_none"]);
     expect(listed.accounts).to.equal(3);
     const both = await made({ filters: { country: "DE,US" }, customers: "a\nb\ne" });
+    const priced = await made({ filters: { first_price: "20-80" } });
+    const few = await made({
+      filters: { first_price: "40-", country: "DE,US" },
+      customers: "b\nc",
+    });
     const wrong: string[] = [];
     for (const [query, sum] of [
       [`segment=${german.id}`, 50],
@@ -125,6 +130,9 @@ describe("Segments", function suite() {
       [`segment=${listed.id}`, 190],
       [`segment=${listed.id}&country=FR`, 20],
       [`segment=${both.id}`, 170],
+      [`segment=${priced.id}`, 60],
+      [`segment=${priced.id}&country=FR`, 20],
+      [`segment=${few.id}`, 40],
     ] as const) {
       for (const name of ofAll) {
         const found = await asked[name]?.(query);
@@ -133,6 +141,7 @@ describe("Segments", function suite() {
     }
     expect(wrong).to.deep.equal([]);
     expect(await ofCohorts(`segment=${listed.id}`)).to.equal(190);
+    expect(await ofCohorts(`segment=${priced.id}`)).to.equal(60);
     expectError(await shop.get(`/v1/metrics/cohorts?segment=${both.id}`), notApplicable);
   });
 
@@ -215,6 +224,38 @@ describe("Segments", function suite() {
     expectError(await owner.call("POST", url(), { name: "None" }), "422 field_invalid body");
     const list = { name: "List", customers: "a" };
     expectError(await shop.manage("POST", `${shop.path}/segments`, list), "403 session_required");
+  });
+
+  it("should know first prices as of each reading, in every order and definition", async () => {
+    const { id } = await made({ filters: { first_price: "20.5-50" } });
+    const query = `segment=${id}`;
+    expect(await asked.movements?.(query)).to.equal(40);
+    // An earlier start came late: it began with more.
+    const earlier = { ...sold[0], amount: 25, day: undefined, occurred_at: "2026-01-02T12:00:00Z" };
+    const sale = { provider: "custom", event_type: "subscription.new", event_id: "a_first" };
+    const ids = { subscription_id: "sub_a", transaction_id: "paid_a_first", product_id: "basic" };
+    const { status, text } = await shop.ingest({ ...sale, ...ids, ...earlier, currency: "EUR" });
+    expect(status, text).to.equal(202);
+    const known = await shop.booked();
+    expect(await asked.movements?.(query)).to.equal(50);
+    expect(await asked["revenue"]?.(query)).to.equal(75);
+    const sums = async (path: string) => sumOf((await read(path)).data, "gross_amount");
+    expect(await sums(`transactions?${query}&sort=normalized_amount`)).to.equal(75);
+    expect(await sums(`transactions?${query}&known_at=${complete}`)).to.equal(40);
+    const frozen = `metrics/mrr/movements?${range}&${query}&known_at=${complete}`;
+    expect((await read(frozen)).data.totals.end_mrr).to.equal(40);
+    const compared = await read(`metrics/mrr/compare?definition=stripe&${query}`);
+    expect(compared.comparison.ours).to.equal(50);
+    const since = `from_known_at=${complete}&to_known_at=${known}&at=2026-04-01T00:00:00Z`;
+    const changes = await read(`metrics/mrr/changes?${since}&${query}`);
+    const { from, to } = changes.readings;
+    expect([from.mrr, to.mrr, sumOf(changes.data, "mrr")]).to.deep.equal([50, 50, 0]);
+    for (const path of ["metrics/trials", "metrics/failed-payments"]) {
+      expect((await shop.get(`/v1/${path}?${query}`)).status, path).to.equal(200);
+    }
+    const wrong = { name: "Odd", filters: { first_price: "50-10" } };
+    const refused = await owner.call("POST", url(), wrong);
+    expectError(refused, "422 field_invalid filters.first_price");
   });
 
   it("should read lists as text and as CSV", () => {

@@ -9,6 +9,7 @@ import type { One } from "../api/manage-answers.js";
 import { reloadAnswers, useUrl } from "../api/use-answer.js";
 import { vintageName } from "../format/dates.js";
 import { countryName, planIntervalName, providerName } from "../format/names.js";
+import { shortMoney } from "../format/numbers.js";
 import { Confirm } from "../parts/confirm.js";
 import { fieldOf } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
@@ -46,15 +47,17 @@ export default function SegmentChip({ view }: { readonly view: View }) {
     };
   }, [id, found?.revision]);
   const without = view.with({ segment: null });
+  const { first_price: firstPrice, ...filters } = found?.filters ?? {};
+  const currency = workspaceOf(view.workspace)?.base_currency ?? "EUR";
   return (
     <Menu name="Segment" label={found?.name ?? (list === null ? "…" : "A deleted segment")}>
-      {isNewest ? <Filters of={found} /> : null}
+      {isNewest ? <Filters of={found} currency={currency} /> : null}
       {found !== undefined && !isNewest ? (
         <p class="soft small menu-text">As it was at revision {revision}; it changed since.</p>
       ) : null}
       <a href={without}>Remove the segment</a>
-      {isNewest && found.accounts === null ? (
-        <a href={view.with({ ...found.filters, segment: null })}>Show its filters instead</a>
+      {isNewest && found.accounts === null && firstPrice === undefined ? (
+        <a href={view.with({ ...filters, segment: null })}>Show its filters instead</a>
       ) : null}
       {found !== undefined && mayManage(workspaceOf(view.workspace)) ? (
         <Confirm
@@ -74,13 +77,20 @@ export default function SegmentChip({ view }: { readonly view: View }) {
   );
 }
 
-function Filters({ of }: { readonly of: SegmentView }) {
+function Filters({ of, currency }: { readonly of: SegmentView; readonly currency: string }) {
+  const [from, below] = (of.filters.first_price ?? "").split("-").map(Number);
   return (
     <ul class="small menu-text">
       {mrrFilterNames.flatMap((name) => {
         const text = of.filters[name];
         return text === undefined ? [] : [<li key={name}>{sayFilter(name, text)}</li>];
       })}
+      {from === undefined || of.filters.first_price === undefined ? null : (
+        <li>
+          First price: from {shortMoney(from, currency)}
+          {below ? ` to below ${shortMoney(below, currency)}` : ""} a month
+        </li>
+      )}
       {of.accounts === null ? null : <li>{of.accounts} customers of a list</li>}
     </ul>
   );
@@ -159,9 +169,15 @@ function Save(props: {
   const [unmatched, setUnmatched] = useState<readonly string[]>([]);
   const { segment, ...filters } = view.mrrFilters;
   const same = list.find((each) => each.name === name.trim());
+  const currency = workspaceOf(view.workspace)?.base_currency ?? "EUR";
   const save = async (form: HTMLFormElement): Promise<void> => {
     const customers = (await fileText(form)) || fieldOf(form, "customers").trim();
-    const content = { filters, ...(customers === "" ? {} : { customers }) };
+    const [from, below] = [fieldOf(form, "price_from"), fieldOf(form, "price_below")];
+    const price = from + below === "" ? {} : { first_price: `${from || "0"}-${below}` };
+    const content = {
+      filters: { ...filters, ...price },
+      ...(customers === "" ? {} : { customers }),
+    };
     const environment = view.environment === "test" ? "Test" : "Production";
     const { data } =
       same === undefined
@@ -199,6 +215,12 @@ function Save(props: {
         />
       </label>
       <details>
+        <summary class="small">By first price</summary>
+        <p class="soft small">What customers began with, a month.</p>
+        <Price name="price_from" label="From" currency={currency} />
+        <Price name="price_below" label="Below" currency={currency} />
+      </details>
+      <details>
         <summary class="small">Of a list of customers</summary>
         <p class="soft small">
           One in each line: an id or an e-mail, up to 10,000. Of a CSV file the first column counts.
@@ -210,6 +232,19 @@ function Save(props: {
         {same === undefined ? "Save as segment" : "Change the segment"}
       </button>
     </form>
+  );
+}
+
+function Price(props: {
+  readonly name: string;
+  readonly label: string;
+  readonly currency: string;
+}) {
+  return (
+    <label class="small">
+      {props.label}, {props.currency}{" "}
+      <input type="number" name={props.name} min="0" step="any" autocomplete="off" />
+    </label>
   );
 }
 
