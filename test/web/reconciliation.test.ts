@@ -7,7 +7,6 @@ import { apiKey, disputesMoney } from "../apis/stripe-api.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
 import type { LookedAt } from "./browser.js";
-import { seen } from "./browser.js";
 import { openWorkspace } from "./workspace.js";
 
 const now = new Date();
