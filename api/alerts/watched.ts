@@ -5,7 +5,7 @@ import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
-import { proofOf } from "../mcp/ask.js";
+import { proofOf } from "../reading/proof-links.js";
 import { dayMs, intervalStart, nextInterval } from "../reading/calendar.js";
 import { type Reads, askInProcess } from "../reading/in-process.js";
 import { clocksOf, completeText } from "../reading/reading.js";

@@ -7,7 +7,7 @@ import { periodStart } from "../../workspaces/digest-periods.js";
 import type { Access } from "../../workspaces/keys.js";
 import { segmentNames } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
-import { proofOf } from "../mcp/ask.js";
+import { proofOf } from "../reading/proof-links.js";
 import { movementsAnswer } from "../movement-series/schema.js";
 import { dayMs } from "../reading/calendar.js";
 import { type Reads, askInProcess } from "../reading/in-process.js";

@@ -26,12 +26,9 @@ import { mrrChangesAnswer, mrrChangesQueryParameters } from "../mrr-changes/sche
 import { productsAnswer, productsQueryParameters } from "../products/schema.js";
 import { ratesAnswer, ratesQueryParameters } from "../rates/schema.js";
 import { revenueAnswer, revenueQueryParameters } from "../revenue/schema.js";
+import { streamQueryParameters } from "../stream/schema.js";
 import { summaryAnswer, summaryQueryParameters } from "../summary/schema.js";
-import {
-  streamMessage,
-  streamQueryParameters,
-  transactionsAnswer,
-} from "../../schemas/http/transactions.js";
+import { streamMessage, transactionsAnswer } from "../../schemas/http/transactions.js";
 import { transactionAnswer, transactionQueryParameters } from "../transaction/schema.js";
 import { transactionsQueryParameters } from "../transactions/schema.js";
 import { manageOperations } from "./manage-operations.js";

@@ -6,7 +6,8 @@ import { z } from "zod";
 import { fieldError } from "../../http/body.js";
 import { newAlert } from "../../schemas/http/outbound/alerts.js";
 import { newAnnotation } from "../../schemas/http/members.js";
-import { failed, objectOf, textPart } from "./ask.js";
+import { objectOf } from "../reading/proof-links.js";
+import { failed, textPart } from "./ask.js";
 
 interface Writer {
   /** Where this process itself answers. */

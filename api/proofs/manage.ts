@@ -19,6 +19,7 @@ import type { Calls } from "../manage/calls.js";
 import { requireRoom } from "../manage/room.js";
 import { dayMs, startOfDay } from "../reading/calendar.js";
 import { clocksOf } from "../reading/reading.js";
+import { pinnedText } from "../segments/resolve.js";
 import { figures } from "./figures.js";
 import { keyRestMs } from "./keys.js";
 import type { Proofs } from "./routes.js";
@@ -104,12 +105,14 @@ export function proofManageRoutes(
     checkFit(asked, now);
     const isFrozen = asked.frozen === true;
     const access = { workspace: workspace.id, environment: "live" } as const;
+    const { segment: named, ...filters } = asked.filters ?? {};
+    const segment = named && (await pinnedText(postgres, access, named));
     const clocks = isFrozen ? await clocksOf(proofs.service, access) : null;
     const showing: Showing = {
       title: asked.title,
       business: asked.business ?? workspace.name,
       figure: asked.figure,
-      filters: asked.filters ?? {},
+      filters: { ...filters, ...(segment && { segment }) },
       months: figures[asked.figure].of === "moment" ? null : (asked.months ?? monthsByDefault),
       shown_as: asked.shown_as ?? "exact",
       at: clocks && new Date(Math.min(asked.at ?? now, clocks.completeTo)),

@@ -111,12 +111,14 @@ function timesOf({ at, frozen, known_at: knownAt, period }: ProofClaims): string
     : `${days}As of ${minuteOf(at)}; this page follows the figure.`;
 }
 
-function filtersOf({ filters }: ProofClaims): string {
-  const parts = Object.entries(filters).flatMap(([name, value]) => {
+function filtersOf({ filters: { segment: _id, ...filters }, segment }: ProofClaims): string {
+  const all = [...Object.entries(filters), ...Object.entries(segment?.filters ?? {})];
+  const parts = all.flatMap(([name, value]) => {
     if (value === undefined) return [];
     const said = value.startsWith("-") ? `all but ${value.replaceAll(/(^|,)-/g, "$1")}` : value;
     return `${name.replaceAll("_", " ")}: ${said}`;
   });
+  if (segment?.is_of_list) parts.push("customers of a list that the business keeps");
   return parts.length === 0 ? "" : `<p>Only a part of it: ${escapeHtml(parts.join("; "))}.</p>`;
 }
 

@@ -72,7 +72,8 @@ export class Proofs {
    */
   claims(workspace: Workspace, showing: Showing, now: number): Promise<ProofClaims> {
     const { service, reads } = this;
-    const sources = { config: service.config, reads, knownByOf: this.#knownByOf };
+    const { config, postgres } = service;
+    const sources = { config, postgres, reads, knownByOf: this.#knownByOf };
     return claimsOf(sources, workspace, showing, now);
   }
 

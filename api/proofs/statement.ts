@@ -1,11 +1,13 @@
 /** The content of a proof: figures of the interface, shown as chosen, and how they are known. */
 import { z } from "zod";
-import type { ProofClaims } from "../../schemas/http/proofs.js";
+import type { ProofClaims, ProofFilters } from "../../schemas/http/proofs.js";
+import { segmentRef } from "../../schemas/http/series.js";
 import { severalOf } from "../../schemas/http/several.js";
 import { dayAfter } from "../../schemas/money/rates.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { Service } from "../../service.js";
 import type { Proof } from "../../workspaces/proofs.js";
+import { contentOf } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { type Reads, askInProcess } from "../reading/in-process.js";
 import { figures, periodOf } from "./figures.js";
@@ -16,6 +18,7 @@ export type Showing = Omit<Proof, "id" | "workspace" | "created_at" | "revoked_a
 
 interface Sources {
   readonly config: Pick<Service["config"], "PUBLIC_URL">;
+  readonly postgres: Service["postgres"];
   readonly reads: Reads;
   readonly knownByOf: KnownByOf;
 }
@@ -25,7 +28,7 @@ interface Sources {
  * @param now ms since 1970
  */
 export async function claimsOf(
-  { config, reads, knownByOf }: Sources,
+  { config, postgres, reads, knownByOf }: Sources,
   { id: workspace, base_currency: baseCurrency }: Workspace,
   showing: Showing,
   now: number,
@@ -57,6 +60,9 @@ export async function claimsOf(
   const read = rows?.map(({ value }) => value) ?? ("read" in figure ? [figure.read(answer)] : []);
   const { values, text } = shownFigures(read, figure.unit, baseCurrency, as);
   const moments = { at: Date.parse(at), knownAt: Date.parse(knownAt) };
+  const ref = filters.segment === undefined ? null : segmentRef.parse(filters.segment);
+  const segment =
+    ref && (await contentOf(postgres, access, { ...ref, revision: ref.revision ?? 0 }));
   return {
     title: showing.title,
     business: showing.business,
@@ -64,6 +70,7 @@ export async function claimsOf(
     name: figure.name,
     definition: `${issuerOf(config, showing)}/docs/${figure.definition}`,
     filters,
+    segment: segment && { filters: segment.filters, is_of_list: segment.accounts !== null },
     period: period && {
       ...period,
       ...(figure.of === "months and now" && { to: dayAfter(at.slice(0, 10), 1) }),
@@ -80,7 +87,7 @@ export async function claimsOf(
     frozen: showing.known_at !== null,
     at,
     known_at: knownAt,
-    known_by: await knownByOf(workspace, moments, providersIn(filters.provider)),
+    known_by: await knownByOf(workspace, moments, providersIn(filters, segment?.filters)),
   };
 }
 
@@ -96,6 +103,10 @@ const momentsOf = z.object({ at: z.string(), complete_to: z.string() });
 const providerFilter = severalOf(providerTokens);
 
 /** The interface has checked it already. */
-function providersIn(filter: string | undefined): ReadonlySet<string> | null {
-  return filter === undefined ? null : new Set<string>(providerFilter.parse(filter));
+function providersIn(...parts: readonly (ProofFilters | undefined)[]): ReadonlySet<string> | null {
+  const filters = parts.flatMap((part) => part?.provider ?? []);
+  if (filters.length === 0) return null;
+  return filters
+    .map((text) => new Set<string>(providerFilter.parse(text)))
+    .reduce((one, other) => new Set([...one].filter((provider) => other.has(provider))));
 }

@@ -18,10 +18,12 @@ import {
 } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { seesCustomers } from "../customers/names.js";
+import { isSegmentUsed } from "../../workspaces/webhooks/endpoints.js";
 import type { Calls } from "../manage/calls.js";
 import { requireRoom } from "../manage/room.js";
 import { shownEnvironment, storedEnvironment } from "../manage/views.js";
 import { type CustomerList, listedAccounts, namesIn } from "./customers.js";
+import { checkOfEvents } from "./resolve.js";
 
 export function segmentRoutes(
   service: Service,
@@ -53,6 +55,7 @@ export function segmentRoutes(
     const { name = found.name, filters, customers } = readJson(ctx, changedSegment);
     const of = { workspace: workspace.id, environment: found.environment };
     const list = typeof customers === "string" ? await listOf(ctx, of, customers) : null;
+    if (filters && (await isSegmentUsed(postgres, workspace.id, found.id))) checkOfEvents(filters);
     const isSame = filters === undefined && customers === undefined;
     const change = (before: SegmentContent): SegmentContent | null => {
       if (isSame) return null;

@@ -80,6 +80,31 @@ export class Segments {
   }
 }
 
+/** Of single events no more is known: not when, nor at what price, their account began. */
+const eventFilters = new Set(["provider", "product", "currency", "country"]);
+
+/** @throws ApiError 422 */
+export function checkOfEvents(filters: SegmentContent["filters"]): void {
+  const unknown = Object.keys(filters).find((name) => !eventFilters.has(name));
+  if (unknown !== undefined) throw notApplicable(unknown);
+}
+
+/**
+ * What single events may be filtered by, as they come.
+ * @throws ApiError 422
+ */
+export async function segmentOfEvents(
+  postgres: Pick<Postgres, "query">,
+  tenant: Tenant,
+  ref: SegmentRef,
+): Promise<SegmentContent & { readonly text: string }> {
+  const pinned = await pinnedSegment(postgres, tenant, ref);
+  const content = await contentOf(postgres, tenant, pinned);
+  if (content === null) throw segmentUnknown();
+  checkOfEvents(content.filters);
+  return { ...content, text: textOf(pinned) };
+}
+
 /** @throws ApiError 422 */
 async function pinnedSegment(
   postgres: Pick<Postgres, "query">,
@@ -133,7 +158,7 @@ function segmentUnknown() {
 function notApplicable(filter: string) {
   return unprocessable(
     "segment_not_applicable",
-    `The segment filters by ${filter}, by which these figures cannot be told apart.`,
+    `The segment filters by ${filter}, by which this cannot be told apart.`,
     "segment",
   );
 }

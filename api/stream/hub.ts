@@ -2,7 +2,7 @@
  * One tail of the transactions topic for all sockets of this process. Each new version is decoded
  * and written as text once, for the sockets of its workspace and environment that want it.
  */
-import type { CatalogueView } from "../../workspaces/catalogue/view.js";
+import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
 import type { LogRecord, Subscription } from "../../stores/log/log.js";
 import type { Service } from "../../service.js";
 import type { StreamMessage } from "../../schemas/http/transactions.js";
@@ -10,9 +10,12 @@ import { type TransactionRecord, topics, transactionCodec } from "../../schemas/
 import type { Cursors } from "../reading/cursors.js";
 import { presentTransactionRecord } from "../transactions/presenter.js";
 
+type Product = ReturnType<Catalogue["productOf"]>;
+
 export interface Listener {
   readonly tenant: string;
-  wants(record: TransactionRecord): boolean;
+  /** @param product its id; null where it could not be looked up */
+  wants(record: TransactionRecord, product: string | null): boolean;
   /** Must not wait: a slow one is dropped by its owner. */
   take(text: string): void;
   /** A message could not be made: its reader must reconnect and continue from its cursor. */
@@ -80,13 +83,7 @@ export class Hub {
   }
 
   /** @param after where a reader of this message continues */
-  async messageText(record: TransactionRecord, after: Place): Promise<string> {
-    const { workspace, environment } = record;
-    const catalogue = await this.catalogues.of(workspace, environment);
-    const product = catalogue.productOf({
-      provider: record.provider,
-      externalId: record.external_id,
-    });
+  messageText(record: TransactionRecord, product: Product, after: Place): string {
     const cursor = this.cursorAt(record, after);
     const message: StreamMessage = Object.assign(presentTransactionRecord(record, product), {
       cursor,
@@ -94,14 +91,22 @@ export class Hub {
     return JSON.stringify(message);
   }
 
+  async productOf(record: TransactionRecord): Promise<Product> {
+    const { workspace, environment, provider, external_id: externalId } = record;
+    const catalogue = await this.catalogues.of(workspace, environment);
+    return catalogue.productOf({ provider, externalId });
+  }
+
   async #deliver({ partition, offset, value }: LogRecord): Promise<void> {
     const record = transactionCodec.decode(value);
     const after = this.#next.with(partition, offset + 1n);
     let text: string | null = null;
+    let product: Product | null = null;
     let failure: unknown = null;
-    if (this.#wanting(record).length > 0) {
+    if (this.#wanting(record, null).length > 0) {
       try {
-        text = await this.messageText(record, after);
+        product = await this.productOf(record);
+        text = this.messageText(record, product, after);
       } catch (error) {
         failure = error;
       }
@@ -109,7 +114,7 @@ export class Hub {
     // No awaiting from here on: a subscriber that joins has read this record from the log or gets
     // it now.
     this.#next[partition] = offset + 1n;
-    for (const listener of this.#wanting(record)) {
+    for (const listener of this.#wanting(record, product)) {
       if (text === null) listener.lose();
       else listener.take(text);
     }
@@ -128,9 +133,9 @@ export class Hub {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #wanting(record: TransactionRecord): Listener[] {
+  #wanting(record: TransactionRecord, product: Product | null): Listener[] {
     const sameTenant = this.#listeners.get(tenantOf(record.workspace, record.environment)) ?? [];
-    return [...sameTenant].filter((listener) => listener.wants(record));
+    return [...sameTenant].filter((listener) => listener.wants(record, product?.id ?? null));
   }
 }
 

@@ -15,8 +15,10 @@ import { readQuery } from "../../http/query.js";
 import { refuseRaw } from "../../http/server.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Service } from "../../service.js";
-import { streamQueryParameters } from "../../schemas/http/transactions.js";
+import { streamQueryParameters } from "./schema.js";
 import type { Cursors } from "../reading/cursors.js";
+import { passingOf } from "../../workspaces/webhooks/wanted.js";
+import { segmentOfEvents } from "../segments/resolve.js";
 import { Hub, streamScope } from "./hub.js";
 import { OpenSockets } from "./open-sockets.js";
 import { Subscriber, streamPath } from "./subscriber.js";
@@ -34,11 +36,12 @@ export async function openStream(
   const sockets = new OpenSockets(service);
   service.releases.push("sockets", () => sockets.close());
   const server = new WebSocketServer({ noServer: true, maxPayload: clientMessageBytesMax });
-  const begins = new WeakMap<IncomingMessage, string>();
+  /** Lines of its answer. */
+  const begins = new WeakMap<IncomingMessage, readonly string[]>();
   server.on("headers", (headers, request) => {
     // As on every answer.
     headers.push(`X-Request-Id: ${requestIdOf(request, service.config)}`);
-    headers.push(`X-Cursor: ${begins.get(request)}`);
+    headers.push(...(begins.get(request) ?? []));
   });
   // A handshake the library cannot accept; its own answer would lack our envelope.
   server.on("wsClientError", (error, socket, request) => {
@@ -55,14 +58,21 @@ export async function openStream(
     try {
       const { caller, access, querystring } = await authorizeSocket(service, request);
       await service.limits.countKey(access.keyId);
-      const { after, sample, ...filters } = readQuery({ querystring }, streamQueryParameters);
+      const query = readQuery({ querystring }, streamQueryParameters);
+      const { after, sample, segment: ref, ...filters } = query;
+      const segment = ref && (await segmentOfEvents(service.postgres, access, ref));
+      const passes = passingOf(segment?.filters ?? {}, segment?.accounts ?? null);
       const place = after === undefined ? null : readPlace(cursors, access, after);
       sockets.admit(access.keyId);
-      begins.set(request, hub.cursorAt(access, place ?? hub.next));
+      begins.set(request, [
+        `X-Cursor: ${hub.cursorAt(access, place ?? hub.next)}`,
+        ...(segment ? [`Segment: ${segment.text}`] : []),
+      ]);
       // Calls back before it returns, or never: the socket begins where its cursor says.
       server.handleUpgrade(request, socket, head, (webSocket) => {
         socket.off("error", ignore);
-        const subscriber = new Subscriber(webSocket, hub, service.log, access, filters, sample);
+        const { log } = service;
+        const subscriber = new Subscriber(webSocket, hub, log, access, filters, passes, sample);
         sockets.add({ subscriber, webSocket, request, caller, access });
         subscriber.start(place).catch((error: unknown) => {
           service.logger.error({ err: error }, "a socket could not catch up");

@@ -7,8 +7,9 @@ import type { WebSocket } from "ws";
 import type { Access } from "../../workspaces/keys.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
-import type { StreamQuery } from "../../schemas/http/transactions.js";
+import type { StreamQuery } from "./schema.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
+import type { passingOf } from "../../workspaces/webhooks/wanted.js";
 import { Sample } from "./sample.js";
 import { type Hub, type Listener, type Place, tenantOf } from "./hub.js";
 
@@ -31,6 +32,8 @@ export class Subscriber implements Listener {
     private readonly log: Log,
     access: Pick<Access, "workspace" | "environment">,
     private readonly filters: Pick<StreamQuery, "provider" | "status">,
+    /** Of a segment. */
+    private readonly passes: ReturnType<typeof passingOf>,
     sample?: number,
   ) {
     this.#sample = sample === undefined ? null : new Sample(sample, (text) => this.#send(text));
@@ -52,9 +55,20 @@ export class Subscriber implements Listener {
     await this.#catchUp([...after]);
   }
 
-  wants(record: TransactionRecord): boolean {
+  wants(record: TransactionRecord, product: string | null): boolean {
     const { provider, status } = this.filters;
-    return !record.backfill && isAmong(provider, record.provider) && isAmong(status, record.status);
+    return (
+      !record.backfill &&
+      isAmong(provider, record.provider) &&
+      isAmong(status, record.status) &&
+      this.passes({
+        provider: record.provider,
+        ...(product !== null && { product }),
+        currency: record.original_currency,
+        country: record.customer_country,
+        account: record.account,
+      })
+    );
   }
 
   take(text: string): void {
@@ -137,9 +151,11 @@ export class Subscriber implements Listener {
   /** Resolves when the message left this process, so a slow reader slows only its own replay. */
   async #replay({ value }: LogRecord, place: Place): Promise<void> {
     const record = transactionCodec.decode(value);
-    if (tenantOf(record.workspace, record.environment) !== this.tenant || !this.wants(record))
-      return;
-    const text = await this.hub.messageText(record, place);
+    if (tenantOf(record.workspace, record.environment) !== this.tenant) return;
+    if (!this.wants(record, null)) return;
+    const product = await this.hub.productOf(record);
+    if (!this.wants(record, product.id)) return;
+    const text = this.hub.messageText(record, product, place);
     await new Promise<void>((resolve) => this.socket.send(text, () => resolve()));
   }
 

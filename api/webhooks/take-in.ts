@@ -54,7 +54,8 @@ async function handle(
   const since = new Date(Date.now() - limits.webhookDeliveriesKeptMs);
   const events = read.filter((event) => event !== null).filter(({ at }) => at >= since);
   const workspaces = [...new Set(events.map(({ workspace }) => workspace))];
-  const endpoints = await activeEndpoints(postgres, workspaces);
+  const accounts = events.flatMap(({ subject }) => subject.account ?? []);
+  const endpoints = await activeEndpoints(postgres, workspaces, accounts);
   const deliveries = events.flatMap((event) => {
     const wanting = endpoints.filter((endpoint) => isWanted(endpoint, event));
     if (wanting.length === 0) return [];

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { instantOrDay } from "./clocks.js";
 import { knownBy, name, timestamp } from "./manage.js";
+import { segmentFilters } from "./segments.js";
+import { segmentText } from "./series.js";
 
 const proofFigures = [
   "mrr",
@@ -37,6 +39,7 @@ const proofFilters = z.strictObject({
   country: filterText,
   plan_interval: filterText,
   vintage: filterText,
+  segment: segmentText.optional().describe("Kept at one revision; the statement says what it is"),
 });
 export type ProofFilters = z.infer<typeof proofFilters>;
 
@@ -97,6 +100,10 @@ export const proofClaims = z
     name: z.string(),
     definition: z.url().describe("What the figure means"),
     filters: proofFilters.describe("Which part of the business it is of; empty: all of it"),
+    segment: z
+      .object({ filters: segmentFilters, is_of_list: z.boolean() })
+      .nullable()
+      .describe("What that of `filters` is, at its revision; a list of customers is not shown"),
     period: z
       .object({ from: z.iso.date(), to: z.iso.date().describe("The day after the last") })
       .nullable()

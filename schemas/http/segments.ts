@@ -44,7 +44,7 @@ function filter(parameter: keyof typeof filterShapes) {
     .optional();
 }
 
-const segmentFilters = z
+export const segmentFilters = z
   .strictObject({
     provider: filter("provider"),
     product: filter("product"),
@@ -53,8 +53,8 @@ const segmentFilters = z
     plan_interval: filter("plan_interval"),
     vintage: filter("vintage"),
     first_price: filter("first_price").describe(
-      "Accounts by the MRR they began with, in base currency: `10-50` from 10 and below 50, `50-` " +
-        "from 50",
+      "Accounts by the MRR they began with, in base currency: `10-50` from 10 and below 50, " +
+        "`50-` from 50",
     ),
   })
   .describe("As the calls about figures take them; all of them hold");

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { completeAnswer } from "./clocks.js";
 import { customerField } from "./customers.js";
 import { pagination } from "./pages.js";
-import { severalNote, severalOf } from "./several.js";
 import { providerTokens } from "../provider-tokens.js";
 
 export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
@@ -11,31 +10,6 @@ export const providerToken = z.enum(providerTokens).meta({ id: "Provider" });
 export const transactionStatuses = ["succeeded", "refunded", "disputed"] as const;
 
 export const transactionTypes = ["subscription", "one_time", "refund"] as const;
-
-export const streamQueryParameters = z.object({
-  provider: severalOf(providerTokens).optional().describe(severalNote),
-  status: severalOf(transactionStatuses).optional().describe(severalNote),
-  after: z
-    .string()
-    .min(1)
-    .max(4_096)
-    .optional()
-    .describe(
-      "`cursor` of the last message seen, or `X-Cursor` before the first: " +
-        "missed messages are sent first.",
-    ),
-  sample: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000)
-    .optional()
-    .describe(
-      "Messages a second at most, for readers that cannot take all: each then says in " +
-        "`skipped` how many were left out before it. The last of a burst is always sent.",
-    ),
-});
-export type StreamQuery = z.output<typeof streamQueryParameters>;
 
 export const transaction = z.object({
   id: z.string().describe("`tx_norm_…`"),

@@ -5,6 +5,10 @@ import { namesIn } from "../../api/segments/customers.js";
 import { join } from "../../workspaces/members/memberships.js";
 import { createUser } from "../../workspaces/members/users.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { until } from "../harness/promises.js";
+import { openReceiver } from "../harness/receiver.js";
 import { Browser } from "../harness/browser.js";
 import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { allBut, some } from "../harness/query-rows.js";
@@ -257,6 +261,93 @@ describe("Segments", function suite() {
     const refused = await owner.call("POST", url(), wrong);
     expectError(refused, "422 field_invalid filters.first_price");
   });
+
+  it("should pass single events on to sockets and webhooks", async () => {
+    const { id } = await made({ filters: { product: await productOf("basic") }, customers: "a" });
+    const vintage = await made({ filters: { vintage: "2026" } });
+    const receiver = await openReceiver("of a segment");
+    const hooks = `/v1/manage${shop.path}/webhooks`;
+    const endpoint = { environment: "Production", url: receiver.url };
+    const hook = (segment: string) =>
+      owner.call("POST", hooks, {
+        ...endpoint,
+        events: ["transaction.recorded"],
+        filters: { segment },
+      });
+    expectError(await hook(vintage.id), "422 segment_not_applicable segment");
+    expectError(await hook(`seg_${"0".repeat(20)}`), "422 segment_unknown segment");
+    const { status, text, json } = await hook(id);
+    expect(status, text).to.equal(201);
+    receiver.secrets = [json.data.secret];
+    const stream = `${shop.base.replace("http", "ws")}/v1/events/stream?segment=`;
+    const headers = { Authorization: `Bearer ${shop.readKey}` };
+    const socket = new WebSocket(stream + id, { headers });
+    const upgraded = once(socket, "upgrade");
+    const [answer] = await upgraded;
+    expect(answer.headers.segment).to.equal(`${id}.1`);
+    const messages: string[] = [];
+    socket.on("message", (data: Buffer) => messages.push(JSON.parse(data.toString()).gross_amount));
+    const refused = new WebSocket(stream + vintage.id, { headers });
+    const [, { statusCode }] = await once(refused, "unexpected-response");
+    expect(statusCode).to.equal(422);
+    let sales = 0;
+    const sell = async (customer_id: string, product_id: string) => {
+      sales += 1;
+      const at = { occurred_at: new Date().toISOString(), currency: "EUR", amount: sales };
+      const ids = { event_id: `sale_${sales}`, transaction_id: `sale_${sales}`, customer_id };
+      const sale = { provider: "custom", event_type: "transaction.sale", product_id };
+      expect((await shop.ingest({ ...sale, ...ids, ...at })).status).to.equal(202);
+    };
+    for (const [customer, product] of [
+      ["b", "basic"],
+      ["a", "pro"],
+      ["a", "basic"],
+    ] as const) {
+      await sell(customer, product);
+    }
+    await until(() => messages.length > 0 && receiver.taken.length > 0);
+    expect(receiver.taken.map(({ data }) => data.gross_amount)).to.deep.equal([3]);
+    expect(messages).to.deep.equal([3]);
+    // An endpoint follows its segment, which keeps to what single events know.
+    const unfit = await owner.call("PATCH", `${url()}/${id}`, { filters: { vintage: "2026" } });
+    expectError(unfit, "422 segment_not_applicable segment");
+    await owner.call("PATCH", `${url()}/${id}`, { filters: {}, customers: "b" });
+    await owner.call("DELETE", `${url()}/${id}`);
+    await sell("a", "basic");
+    await sell("b", "pro");
+    await until(() => receiver.taken.length > 1 && messages.length > 1);
+    expect(receiver.taken.map(({ data }) => data.gross_amount)).to.deep.equal([3, 5]);
+    expect(messages).to.deep.equal([3, 4]);
+    socket.terminate();
+  });
+
+  it("should be proven as it was when it was published", async () => {
+    const content = { filters: { country: "US", first_price: "100-" }, customers: "c\ne" };
+    const { id } = await made(content);
+    const given = { title: "Ours", figure: "mrr", filters: { segment: id } };
+    const published = await owner.call("POST", `/v1/manage${shop.path}/proofs`, given);
+    expect(published.status, published.text).to.equal(201);
+    await owner.call("PATCH", `${url()}/${id}`, { filters: { country: "DE" } });
+    await owner.call("DELETE", `${url()}/${id}`);
+    const { pathname } = new URL(published.json.data.url);
+    const { statement } = (await shop.call(`${pathname}.json`)).json;
+    expect(statement).to.deep.include({
+      value: 160,
+      filters: { segment: `${id}.1` },
+      segment: { filters: content.filters, is_of_list: true },
+    });
+    const page = await shop.call(pathname);
+    expect(page.text).to.include("country: US; first price: 100-; customers of a list");
+    expectError(
+      await owner.call("POST", `/v1/manage${shop.path}/proofs`, given),
+      "422 segment_unknown segment",
+    );
+  });
+
+  async function productOf(name: string): Promise<string> {
+    const { data } = await read("products?period=lifetime");
+    return data.find((each: { name: string }) => each.name.toLowerCase() === name).id;
+  }
 
   it("should read lists as text and as CSV", () => {
     const cases: readonly [text: string, names: readonly string[]][] = [

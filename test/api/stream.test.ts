@@ -239,7 +239,7 @@ describe("The live stream", () => {
       const peer = new WebSocket(`ws://localhost:${address.port}`, { autoPong });
       const [socket]: WebSocket[] = await once(server, "connection");
       if (socket === undefined) throw new Error("no socket");
-      const subscriber = new Subscriber(socket, hub, service.log, access, {});
+      const subscriber = new Subscriber(socket, hub, service.log, access, {}, () => true);
       const ponged = autoPong ? once(socket, "pong") : once(peer, "ping");
       subscriber.ping();
       await ponged;

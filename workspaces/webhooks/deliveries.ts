@@ -49,10 +49,27 @@ export function messageBody(
   return body;
 }
 
-export function activeEndpoints(sql: Sql, workspaces: readonly string[]): Promise<Endpoint[]> {
-  return sql.query<Endpoint>(
-    "SELECT * FROM webhook_endpoints WHERE disabled_at IS NULL AND workspace = ANY($1)",
-    [workspaces],
+export interface ActiveEndpoint extends Endpoint {
+  /** What its segment filters by, as that was last; null, like the next: it is of none. */
+  readonly segment_filters: Readonly<Record<string, string>> | null;
+  /** Of the segment's list those asked about. */
+  readonly segment_accounts: readonly string[] | null;
+}
+
+/** @param accounts that their events are of: lists of segments are long */
+export function activeEndpoints(
+  sql: Sql,
+  workspaces: readonly string[],
+  accounts: readonly string[] = [],
+): Promise<ActiveEndpoint[]> {
+  return sql.query<ActiveEndpoint>(
+    `SELECT e.*, r.filters AS segment_filters, CASE WHEN r.accounts IS NOT NULL THEN
+       ARRAY(SELECT unnest(r.accounts) INTERSECT SELECT unnest($2::text[])) END AS segment_accounts
+     FROM webhook_endpoints e
+     LEFT JOIN segments s ON s.id = e.filters->>'segment' AND s.workspace = e.workspace
+     LEFT JOIN segment_revisions r ON r.segment = s.id AND r.revision = s.revision
+     WHERE e.disabled_at IS NULL AND e.workspace = ANY($1)`,
+    [workspaces, [...new Set(accounts)]],
   );
 }
 

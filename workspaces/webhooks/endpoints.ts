@@ -96,6 +96,12 @@ export function listEndpoints(
   return newestFirst<ListedEndpoint>(postgres, page, select, [workspace]);
 }
 
+/** Whether any endpoint, a disabled one too, filters by it. */
+export async function isSegmentUsed(sql: Sql, workspace: string, segment: string) {
+  const used = "SELECT 1 FROM webhook_endpoints WHERE workspace = $1 AND filters->>'segment' = $2";
+  return (await sql.query(`${used} LIMIT 1`, [workspace, segment])).length > 0;
+}
+
 /** @returns null when the workspace has no such endpoint */
 export async function findEndpoint(
   sql: Sql,

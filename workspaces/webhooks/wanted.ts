@@ -1,13 +1,15 @@
 /** Which events an endpoint wants. Pure. */
 import { type EventType, readFilters } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { Endpoint } from "./endpoints.js";
+import type { ActiveEndpoint } from "./deliveries.js";
 
-interface Subject {
+export interface Subject {
   readonly provider?: string;
   readonly product?: string;
   readonly currency?: string;
   readonly country?: string;
+  /** Empty: of a guest. */
+  readonly account?: string;
 }
 
 export interface HappenedEvent {
@@ -19,27 +21,43 @@ export interface HappenedEvent {
 }
 
 /** An endpoint gets what is recorded since it was made. */
-export function isWanted(endpoint: Endpoint, event: HappenedEvent): boolean {
+export function isWanted(endpoint: ActiveEndpoint, event: HappenedEvent): boolean {
   return (
     endpoint.workspace === event.workspace &&
     endpoint.environment === event.environment &&
     endpoint.events.includes(event.type) &&
     endpoint.created_at <= event.at &&
-    passes(endpoint.filters, event.subject)
+    passingOf(endpoint.filters, null)(event.subject) &&
+    passingOf(endpoint.segment_filters ?? {}, endpoint.segment_accounts)(event.subject)
   );
 }
 
-/** Filters ignore what an event lacks: an alert has no country. */
-function passes(written: Endpoint["filters"], subject: Subject): boolean {
+/**
+ * Filters ignore what an event lacks: an alert has no country.
+ *
+ * @param written other filters than those are not known of single events
+ * @param accounts null: all
+ */
+export function passingOf(
+  written: Readonly<Record<string, string | undefined>>,
+  accounts: readonly string[] | null,
+): (subject: Subject) => boolean {
   const { provider, product, currency, country } = readFilters.parse(written);
+  const listed = accounts && new Set(accounts);
   const several = [
-    [subject.provider, provider && { isNot: false, values: provider as readonly string[] }],
-    [subject.product, product],
-    [subject.currency, currency],
-    [subject.country, country],
+    ["provider", provider && { isNot: false, values: provider as readonly string[] }],
+    ["product", product],
+    ["currency", currency],
+    ["country", country],
   ] as const;
-  return several.every(
-    ([value, filter]) =>
-      value === undefined || filter === undefined || filter.values.includes(value) !== filter.isNot,
-  );
+  return ({ account, ...subject }) =>
+    (account === undefined || listed === null || listed.has(account)) &&
+    several.every(([name, filter]) => {
+      const value = subject[name];
+      return (
+        value === undefined ||
+        filter === undefined ||
+        filter.values.includes(value) !== filter.isNot
+      );
+    });
 }

@@ -41,6 +41,7 @@ import { webhookDeliveryId } from "../../../schemas/ids.js";
 import type { Cursors } from "../../reading/cursors.js";
 import type { Calls } from "../calls.js";
 import { overlapMs } from "../keys.js";
+import { segmentOfEvents } from "../../segments/resolve.js";
 import { markOf, openList, pageOf } from "../lists.js";
 import { requireRoom } from "../room.js";
 import { storedEnvironment } from "../views.js";
@@ -71,6 +72,7 @@ export function webhookRoutes(service: Service, calls: Calls<Workspace>, cursors
       name = null,
     } = readJson(ctx, newWebhookEndpoint);
     refuseAddress(url);
+    await checkSegment({ workspace, environment: storedEnvironment(environment) }, filters);
     const secret = makeSecret(randomBytes(secretBytes));
     const made = await postgres.transaction(async (sql) => {
       await requireRoom(sql, "webhook_endpoints", workspace, limits.webhookEndpointsMax);
@@ -84,9 +86,10 @@ export function webhookRoutes(service: Service, calls: Calls<Workspace>, cursors
 
   const changed = { right, action: "webhook.changed" } as const;
   calls.write("PATCH", one, changed, async (ctx, workspace) => {
-    const { id } = await endpointOf(ctx, workspace);
+    const { id, environment } = await endpointOf(ctx, workspace);
     const { enabled, filters, ...changes } = readJson(ctx, changedWebhookEndpoint);
     if (changes.url !== undefined) refuseAddress(changes.url);
+    await checkSegment({ workspace: workspace.id, environment }, filters);
     await postgres.transaction(async (sql) => {
       const written = filters === undefined ? {} : { filters: definedOf(filters) };
       await changeEndpoint(sql, id, { ...definedOf(changes), ...written });
@@ -171,6 +174,15 @@ export function webhookRoutes(service: Service, calls: Calls<Workspace>, cursors
     const found = await endpointOf(ctx, workspace);
     if (found.disabled_at === null) return found;
     throw conflict("webhook_disabled", "This endpoint is disabled; enable it first.");
+  }
+
+  /** @throws ApiError 422 */
+  async function checkSegment(
+    tenant: Pick<ListedEndpoint, "workspace" | "environment">,
+    { segment }: { readonly segment?: string | undefined } = {},
+  ): Promise<void> {
+    if (segment === undefined) return;
+    await segmentOfEvents(postgres, tenant, { id: segment, revision: null });
   }
 
   /** @throws ApiError 422 */

@@ -43,6 +43,11 @@ const filters = z
     product: filterText(cellQuery.product),
     currency: filterText(cellQuery.currency),
     country: filterText(cellQuery.country),
+    segment: z
+      .string()
+      .regex(/^seg_[0-9A-Za-z]{20}$/, "must be the id of a segment")
+      .optional()
+      .describe("Of the environment, as it is at each event, or was when it was deleted"),
   })
   .describe("As those of figures: `DE,FR` or `-DE`. What an event does not have does not count");
 /** As they are applied. */
