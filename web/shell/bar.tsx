@@ -23,8 +23,6 @@ interface Controls {
   readonly interval?: boolean;
   readonly compare?: boolean;
   readonly filters?: readonly FilterName[];
-  /** False: what comes in live is filtered here, which knows no segments. */
-  readonly hasSegments?: boolean;
 }
 
 const intervals = ["day", "week", "month", "quarter", "year"] as const;
@@ -69,9 +67,7 @@ function Row(props: Props) {
         )}
         {controls.interval === true ? <IntervalMenu /> : null}
         {controls.compare === true ? <CompareMenu /> : null}
-        {controls.filters === undefined ? null : (
-          <Filters names={controls.filters} hasSegments={controls.hasSegments !== false} />
-        )}
+        {controls.filters === undefined ? null : <Filters names={controls.filters} />}
         {props.children}
       </div>
       {hasFigures ? (

@@ -16,9 +16,8 @@ import { SegmentMenu } from "./segments.js";
 export default function FilterMenu(props: {
   readonly view: View;
   readonly names: readonly FilterName[];
-  readonly hasSegments: boolean;
 }) {
-  const { view, names, hasSegments } = props;
+  const { view, names } = props;
   const listed = useAnswer(names.includes("product") ? "/v1/products" : null, {
     period: "lifetime",
     limit: "200",
@@ -26,8 +25,8 @@ export default function FilterMenu(props: {
   const countries = useUrl<CountriesAnswer>(
     names.includes("country") ? urlOf("/v1/countries", view.tenant) : null,
   ).answer?.data;
-  const filters = (
-    <>
+  return (
+    <SegmentMenu view={view}>
       {names.includes("provider") ? (
         <FilterList
           name="provider"
@@ -69,7 +68,6 @@ export default function FilterMenu(props: {
           example="2026-05"
         />
       ) : null}
-    </>
+    </SegmentMenu>
   );
-  return hasSegments ? <SegmentMenu view={view}>{filters}</SegmentMenu> : filters;
 }

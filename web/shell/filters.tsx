@@ -13,11 +13,7 @@ import { screenOf } from "./screens.js";
 const FilterMenu = screenOf(() => import("./filter-menu.js"));
 const SegmentChip = screenOf(() => import("./segments.js"));
 
-export function Filters(props: {
-  readonly names: readonly FilterName[];
-  readonly hasSegments: boolean;
-}) {
-  const { names, hasSegments } = props;
+export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   const view = useView();
   const products = filterOf(view.get("product"));
   // Not before somebody chooses: the figures wait for the same engine.
@@ -33,16 +29,16 @@ export function Filters(props: {
         <div class="filter-menu">
           {isWanted ? (
             <ErrorBoundary>
-              <FilterMenu view={view} names={names} hasSegments={hasSegments} />
+              <FilterMenu view={view} names={names} />
             </ErrorBoundary>
           ) : null}
         </div>
       </Menu>
-      {hasSegments && view.get("segment") !== null ? (
+      {view.get("segment") === null ? null : (
         <ErrorBoundary>
           <SegmentChip view={view} />
         </ErrorBoundary>
-      ) : null}
+      )}
       {names.flatMap(chipsOf).map(({ label, href }) => (
         <a key={label} class="chip" href={href} aria-label={`Remove the filter ${label}`}>
           <span class="cut">{label}</span>

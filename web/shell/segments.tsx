@@ -6,33 +6,19 @@ import type { z } from "zod";
 import type { SegmentView, writtenSegment } from "../../schemas/http/segments.js";
 import { call } from "../api/client.js";
 import type { One } from "../api/manage-answers.js";
-import { reloadAnswers, useUrl } from "../api/use-answer.js";
+import { reloadAnswers } from "../api/use-answer.js";
 import { vintageName } from "../format/dates.js";
 import { countryName, planIntervalName, providerName } from "../format/names.js";
 import { shortMoney } from "../format/numbers.js";
 import { Confirm } from "../parts/confirm.js";
 import { fieldOf } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
+import { useSegments } from "../parts/segments.js";
 import { Failure } from "../parts/states.js";
 import { useAction } from "../parts/use-action.js";
 import { filterOf } from "../state/filter.js";
 import { mayManage, workspaceOf } from "../state/session.js";
 import { type FilterName, type View, mrrFilterNames, segmentShown } from "../state/view.js";
-
-interface Segments {
-  /** Of the interface. */
-  readonly url: string;
-  /** Null: not known yet. */
-  readonly list: readonly SegmentView[] | null;
-}
-
-function useSegments(view: View): Segments {
-  const url = `/v1/manage/workspaces/${view.workspace ?? ""}/segments`;
-  // All of them are on one page (`limits.segmentsMax`).
-  const { answer } = useUrl<{ data: readonly SegmentView[] }>(`${url}?limit=200`, false);
-  const environment = view.environment === "test" ? "Test" : "Production";
-  return { url, list: answer?.data.filter((each) => each.environment === environment) ?? null };
-}
 
 export default function SegmentChip({ view }: { readonly view: View }) {
   const { url, list } = useSegments(view);

@@ -25,7 +25,7 @@ export function LiveRows(props: {
   const columns = useMemo(() => columnsOf(view), [view]);
   const seen = useRowsSeen();
   const { provider, currency, country, product } = view.filters;
-  const rows = withBooked(props.paused ?? liveRows.value, props.booked)
+  const rows = (props.paused ?? newest(view, props.booked))
     .filter(
       (row) =>
         passes(provider, row.provider) &&
@@ -40,7 +40,7 @@ export function LiveRows(props: {
         title="Waiting for the next transaction"
         action={{ href: view.to("/transactions"), label: "Transactions so far" }}
       >
-        It appears here within two seconds of its event.
+        It appears here within seconds of its event.
       </Empty>
     );
   }
@@ -111,10 +111,9 @@ function rowsSeen(): number {
   return Math.ceil((scrollY + innerHeight) / rowPxMin / rowsStep) * rowsStep;
 }
 
-function withBooked(
-  live: readonly Transaction[],
-  booked: readonly Transaction[],
-): readonly Transaction[] {
+/** One socket serves all screens, so of a segment there is what is listed, asked again and again. */
+export function newest(view: View, booked: readonly Transaction[]): readonly Transaction[] {
+  const live = view.get("segment") === null ? liveRows.value : [];
   const ids = new Set(live.map(({ id }) => id));
   return [...live, ...booked.filter(({ id }) => !ids.has(id))];
 }

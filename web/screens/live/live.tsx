@@ -1,14 +1,15 @@
 /** Every transaction as it is booked: drawn once a frame, paused and filtered here. */
 import { useState } from "preact/hooks";
 import type { Transaction } from "../../../schemas/http/transactions.js";
-import { liveGap, liveRows, liveSeconds, liveState } from "../../api/live.js";
+import { liveGap, liveSeconds, liveState } from "../../api/live.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { count } from "../../format/numbers.js";
 import { Icon } from "../../parts/icon.js";
+import { Failure } from "../../parts/states.js";
 import { Bar } from "../../shell/bar.js";
 import { filterNames, useView } from "../../state/view.js";
 import { TransactionDrawer } from "../transactions/transaction-drawer.js";
-import { LiveRows } from "./live-rows.js";
+import { LiveRows, newest } from "./live-rows.js";
 
 const states = {
   off: "Off: figures are frozen",
@@ -23,17 +24,21 @@ export default function Live() {
   const [paused, setPaused] = useState<readonly Transaction[] | null>(null);
   const open = view.get("open");
   // Until something comes, and below it: the newest that are booked.
-  const { answer } = useAnswer(view.isFrozen ? null : "/v1/transactions", { limit: "50" });
+  const segment = view.get("segment");
+  const { answer, error } = useAnswer(view.isFrozen ? null : "/v1/transactions", {
+    limit: "50",
+    segment,
+  });
   const booked = answer?.data ?? [];
   const state = liveState.value;
   return (
     <>
-      <Bar title="Live feed" controls={{ filters: filterNames, hasSegments: false }}>
+      <Bar title="Live feed" controls={{ filters: filterNames }}>
         <button
           type="button"
           class="button"
           aria-pressed={paused !== null}
-          onClick={() => setPaused(paused === null ? liveRows.peek() : null)}
+          onClick={() => setPaused(paused === null ? newest(view, booked) : null)}
         >
           <Icon name={paused === null ? "pause" : "play"} />
           {paused === null ? "Pause" : "Resume"}
@@ -50,6 +55,7 @@ export default function Live() {
           Some transactions were missed while this page slept; the list of transactions has them.
         </p>
       ) : null}
+      {error === null ? null : <Failure error={error} />}
       <LiveRows paused={paused} booked={booked} open={open} />
       {open === null ? null : <TransactionDrawer id={open} />}
     </>

@@ -11,8 +11,12 @@ const shownMax = 8;
 
 export function Strip() {
   const view = useView();
-  const { answer, error } = useAnswer("/v1/transactions", { limit: String(shownMax) });
-  const live = view.isFrozen ? [] : liveRows.value;
+  const { filters } = view;
+  const params = { limit: String(shownMax), ...filters };
+  const { answer, error } = useAnswer("/v1/transactions", params);
+  // Of a part there is what is listed, asked again as others come.
+  const isAll = Object.keys(filters).length === 0;
+  const live = isAll && !view.isFrozen ? liveRows.value : [];
   const ids = new Set(live.map(({ id }) => id));
   const listed = (answer?.data ?? []).filter(({ id }) => !ids.has(id));
   const rows = [...live, ...listed]
@@ -38,7 +42,7 @@ export function Strip() {
         ))}
         {answer !== null && rows.length === 0 ? (
           <li>
-            <span class="soft">Nothing yet.</span>
+            <span class="soft">{isAll ? "Nothing yet." : "Nothing of this part."}</span>
             <a href={view.to("/settings/integrations")}>Connect a provider</a>
           </li>
         ) : null}

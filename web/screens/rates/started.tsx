@@ -61,7 +61,9 @@ export function Started<Field extends string>(props: StartedProps<Field>) {
       <h2 class="table-title">{heading}</h2>
       <p class="soft intro">
         {props.intro}
-        {Object.keys(others).length === 0 ? "" : " Of the filters only the provider applies."}
+        {Object.keys(others).length === 0
+          ? ""
+          : " Of the filters only providers and segments apply."}
       </p>
       <section
         class={isStale ? "figures fifths is-stale" : "figures fifths"}

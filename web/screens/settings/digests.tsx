@@ -5,6 +5,7 @@ import type { digestPreview, digests } from "../../../schemas/http/outbound/dige
 import { call, urlOf } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";
+import { SegmentField } from "../../parts/segments.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { When } from "../../parts/when.js";
@@ -29,11 +30,11 @@ export function Digests() {
   if (answer === null) return <SkeletonTable rows={2} columns={2} />;
   const { email, chat, missing_settings: missing } = answer.data;
   const own = email?.frequency ?? "off";
-  const choose = (to: "email" | "chat", choice: string): void =>
+  const choose = (to: "email" | "chat", choice: string, segment: string | null): void =>
     action.run(() =>
       choice === "off"
         ? call("DELETE", `${path}/${to}`)
-        : call("POST", `${path}/${to}`, { body: { frequency: choice } }),
+        : call("POST", `${path}/${to}`, { body: { frequency: choice, ...partOf(segment) } }),
     );
   return (
     <>
@@ -45,18 +46,18 @@ export function Digests() {
         </p>
       )}
       <div class="row-form bottom settings-section">
-        <Frequency
+        <Choose
           label="Digest by e-mail"
-          value={own}
+          of={email}
           isDisabled={action.isBusy || (missing.length > 0 && email === null)}
-          onChange={(choice) => choose("email", choice)}
+          onChange={(choice, segment) => choose("email", choice, segment)}
         />
         {isManager ? (
-          <Frequency
+          <Choose
             label="In the chat channel"
-            value={chat?.frequency ?? "off"}
+            of={chat}
             isDisabled={action.isBusy}
-            onChange={(choice) => choose("chat", choice)}
+            onChange={(choice, segment) => choose("chat", choice, segment)}
           />
         ) : null}
         <button
@@ -69,33 +70,51 @@ export function Digests() {
       </div>
       <Sending of={email} name="By e-mail" />
       <Sending of={chat} name="In the chat channel" />
-      {previewed === null ? null : <Preview path={path} frequency={previewed} />}
+      {previewed === null ? null : (
+        <Preview path={path} frequency={previewed} segment={email?.segment ?? null} />
+      )}
     </>
   );
 }
 
-function Frequency(props: {
+function partOf(segment: string | null) {
+  return segment === null ? {} : { segment };
+}
+
+function Choose(props: {
   readonly label: string;
-  readonly value: Choice;
+  readonly of: Digest;
   readonly isDisabled: boolean;
-  readonly onChange: (choice: string) => void;
+  readonly onChange: (choice: string, segment: string | null) => void;
 }) {
+  const { label, of, isDisabled, onChange } = props;
   return (
-    <label>
-      {props.label}
-      <br />
-      <select
-        value={props.value}
-        disabled={props.isDisabled}
-        onChange={(event) => props.onChange(event.currentTarget.value)}
-      >
-        {Object.entries(frequencies).map(([value, label]) => (
-          <option key={value} value={value}>
-            {label}
-          </option>
-        ))}
-      </select>
-    </label>
+    <>
+      <label>
+        {label}
+        <br />
+        <select
+          value={of?.frequency ?? "off"}
+          disabled={isDisabled}
+          onChange={(event) => onChange(event.currentTarget.value, of?.segment ?? null)}
+        >
+          {Object.entries(frequencies).map(([value, name]) => (
+            <option key={value} value={value}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {of === null ? null : (
+        <SegmentField
+          label={`${label}: of`}
+          none="The whole business"
+          value={of.segment}
+          isDisabled={isDisabled}
+          onChange={(segment) => onChange(of.frequency, segment)}
+        />
+      )}
+    </>
   );
 }
 
@@ -122,9 +141,14 @@ function Sending({ of, name }: { readonly of: Digest; readonly name: string }) {
   );
 }
 
-function Preview({ path, frequency }: { readonly path: string; readonly frequency: string }) {
+function Preview(props: {
+  readonly path: string;
+  readonly frequency: string;
+  readonly segment: string | null;
+}) {
+  const { path, frequency, segment } = props;
   const { answer, error } = useUrl<One<z.output<typeof digestPreview>>>(
-    urlOf(`${path}/preview`, { frequency }),
+    urlOf(`${path}/preview`, { frequency, segment }),
   );
   if (error !== null) return <Failure error={error} />;
   if (answer === null) return <SkeletonTable rows={4} columns={1} />;

@@ -10,7 +10,7 @@ import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { workspaceOf } from "../../state/session.js";
-import { mrrFilterNames, useView } from "../../state/view.js";
+import { type Filters, useView } from "../../state/view.js";
 
 export const figureNames: Readonly<Record<ProofFigure, string>> = {
   mrr: "MRR",
@@ -62,12 +62,7 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
   const action = useAction();
   const [figure, setFigure] = useState<string>("mrr");
   const [claims, setClaims] = useState<ProofClaims | null>(null);
-  const filters = Object.fromEntries(
-    mrrFilterNames.flatMap((name) => {
-      const value = view.get(name);
-      return value === null ? [] : [[name, value] as const];
-    }),
-  );
+  const filters = view.mrrFilters;
   const bodyOf = (form: HTMLFormElement): object => {
     const ends = fieldOf(form, "expires");
     return {
@@ -175,8 +170,10 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
   );
 }
 
-function partOf(filters: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(filters).map(([name, value]) => `${name}: ${value}`);
+function partOf(filters: Filters): string {
+  const parts = Object.entries(filters).map(([name, value]) =>
+    name === "segment" ? "the segment, what it is" : `${name}: ${value}`,
+  );
   return parts.length === 0
     ? "Of the whole business. To publish a part, filter any screen first, then come back."
     : `Only of ${parts.join(", ")}, as filtered; the page says so.`;

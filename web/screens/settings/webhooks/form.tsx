@@ -4,6 +4,7 @@ import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
+import { SegmentField } from "../../../parts/segments.js";
 import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
@@ -40,7 +41,7 @@ export function EndpointForm(props: {
   const action = useAction();
   const save = async (form: HTMLFormElement): Promise<void> => {
     const name = fieldOf(form, "name");
-    const given = filters
+    const given = [...filters, ["segment"] as const]
       .map(([filter]) => [filter, fieldOf(form, filter)] as const)
       .filter(([, text]) => text !== "");
     const common = {
@@ -124,6 +125,12 @@ export function EndpointForm(props: {
                 />
               </label>
             ))}
+            <SegmentField
+              name="segment"
+              label="Segment"
+              none="None"
+              value={of?.filters["segment"] ?? null}
+            />
           </div>
         </details>
         <p>
