@@ -10,11 +10,11 @@ import { reloadAnswers } from "../api/use-answer.js";
 import { vintageName } from "../format/dates.js";
 import { countryName, planIntervalName, providerName } from "../format/names.js";
 import { shortMoney } from "../format/numbers.js";
+import { ActionForm } from "../parts/action-form.js";
 import { Confirm } from "../parts/confirm.js";
 import { fieldOf } from "../parts/field.js";
 import { Menu } from "../parts/menu.js";
 import { useSegments } from "../parts/segments.js";
-import { Failure } from "../parts/states.js";
 import { useAction } from "../parts/use-action.js";
 import { filterOf } from "../state/filter.js";
 import { mayManage, workspaceOf } from "../state/session.js";
@@ -178,14 +178,7 @@ function Save(props: {
   };
   if (segment !== undefined && unmatched.length === 0) return null;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const { currentTarget: form } = event;
-        action.run(() => save(form));
-      }}
-    >
-      {action.error === null ? null : <Failure error={action.error} />}
+    <ActionForm action={action} send={(form) => save(form)}>
       <Unmatched lines={unmatched} />
       <label>
         <span class="soft small">Save the filters as a segment</span>
@@ -217,7 +210,7 @@ function Save(props: {
       <button type="submit" class="button" disabled={action.isBusy}>
         {same === undefined ? "Save as segment" : "Change the segment"}
       </button>
-    </form>
+    </ActionForm>
   );
 }
 

@@ -3,10 +3,10 @@ import { call } from "../../api/client.js";
 import type { Activity as Row, Member } from "../../api/manage-answers.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { Confirm } from "../../parts/confirm.js";
-import { More } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { Empty } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { session } from "../../state/session.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { When } from "../../parts/when.js";
 
@@ -47,58 +47,51 @@ function Changes(props: {
       <div class="section-head">
         <p class="soft">Every change made here or by the API. Rows are never edited or removed.</p>
       </div>
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={8} columns={4} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Activity, newest first"
+        columns={[
+          { key: "at", head: "When", cell: (row) => <When at={row.at} /> },
+          { key: "who", head: "Who", cell: ({ actor }) => nameOf(actor) },
+          { key: "what", head: "What", cell: ({ action }) => actionWords(action) },
+          {
+            key: "object",
+            head: "Object",
+            cell: ({ object }) => <code class="soft">{object}</code>,
+          },
+          {
+            key: "request",
+            head: "Request",
+            cell: ({ request_id: id }) => (
+              <code class="soft tight" title={id}>
+                {shortId(id)}
+              </code>
+            ),
+          },
+          ...(undo === undefined
+            ? []
+            : [
+                {
+                  key: "undo",
+                  head: <span class="unseen">Undo</span>,
+                  cell: (row: Row) =>
+                    row.undo === null ? null : (
+                      <Confirm
+                        label="Undo"
+                        of={`the merge into ${row.undo.product}`}
+                        title="Undo this merge?"
+                        isHarmless
+                        act={() => undo(row.id)}
+                      >
+                        <Unmerged undo={row.undo} />
+                      </Confirm>
+                    ),
+                },
+              ]),
+        ]}
+      >
         <Empty title="No changes yet">The next change appears here.</Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Activity, newest first"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            { key: "at", head: "When", cell: (row) => <When at={row.at} /> },
-            { key: "who", head: "Who", cell: ({ actor }) => nameOf(actor) },
-            { key: "what", head: "What", cell: ({ action }) => actionWords(action) },
-            {
-              key: "object",
-              head: "Object",
-              cell: ({ object }) => <code class="soft">{object}</code>,
-            },
-            {
-              key: "request",
-              head: "Request",
-              cell: ({ request_id: id }) => (
-                <code class="soft tight" title={id}>
-                  {shortId(id)}
-                </code>
-              ),
-            },
-            ...(undo === undefined
-              ? []
-              : [
-                  {
-                    key: "undo",
-                    head: <span class="unseen">Undo</span>,
-                    cell: (row: Row) =>
-                      row.undo === null ? null : (
-                        <Confirm
-                          label="Undo"
-                          of={`the merge into ${row.undo.product}`}
-                          title="Undo this merge?"
-                          isHarmless
-                          act={() => undo(row.id)}
-                        >
-                          <Unmerged undo={row.undo} />
-                        </Confirm>
-                      ),
-                  },
-                ]),
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
     </>
   );
 }

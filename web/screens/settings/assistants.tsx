@@ -5,11 +5,11 @@ import type { Member } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
-import { More } from "../../parts/pages.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { workspaceOf } from "../../state/session.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 
 const own = "/v1/session/assistants";
@@ -58,28 +58,19 @@ function OfWorkspace() {
   return (
     <section class="settings-section">
       <h2>All of this workspace</h2>
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={2} columns={5} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Assistants of the workspace"
+        columns={columnsOf(`${path}/assistants`, {
+          key: "member",
+          head: "Member",
+          cell: ({ member }) => (
+            <span class="cut">{members.rows.find(({ id }) => id === member)?.name ?? member}</span>
+          ),
+        })}
+      >
         <p class="soft">No member has connected one.</p>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Assistants of the workspace"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={columnsOf(`${path}/assistants`, {
-            key: "member",
-            head: "Member",
-            cell: ({ member }) => (
-              <span class="cut">
-                {members.rows.find(({ id }) => id === member)?.name ?? member}
-              </span>
-            ),
-          })}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
     </section>
   );
 }

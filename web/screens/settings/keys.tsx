@@ -2,15 +2,15 @@
 import { useState } from "preact/hooks";
 import { call } from "../../api/client.js";
 import type { CreatedKey, KeyView, One } from "../../api/manage-answers.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
-import { More } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Empty } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { Roll } from "./roll.js";
 import { When } from "../../parts/when.js";
@@ -36,61 +36,54 @@ export function Keys() {
         ) : null}
       </div>
       {made === null ? null : <Made made={made} />}
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={3} columns={6} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="API keys"
+        columns={[
+          {
+            key: "name",
+            head: "Key",
+            cell: ({ name, prefix }) => (
+              <>
+                <span class="cut">{name ?? "No name"}</span>
+                <br />
+                <code class="soft">{prefix}…</code>
+              </>
+            ),
+          },
+          { key: "environment", head: "Environment", cell: ({ environment }) => environment },
+          { key: "scope", head: "Scope", cell: ({ scope }) => scope },
+          { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
+          { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+          { key: "ends", head: "State", cell: (row) => <State of={row} /> },
+          {
+            key: "revoke",
+            head: <span class="unseen">Changes</span>,
+            isNumber: true,
+            cell: (row) =>
+              isManager && !hasEnded(row) ? (
+                <span class="row-form">
+                  <button type="button" class="button" onClick={() => setRolled(row)}>
+                    Roll<span class="unseen"> {row.name ?? row.prefix}</span>
+                  </button>
+                  <Confirm
+                    label="Revoke"
+                    of={row.name ?? row.prefix}
+                    title={`Revoke ${row.name ?? row.prefix}?`}
+                    act={() => call("DELETE", `${path}/${row.id}`)}
+                  >
+                    Calls with it are refused within 5 seconds. A revoked key cannot be brought
+                    back.
+                  </Confirm>
+                </span>
+              ) : null,
+          },
+        ]}
+      >
         <Empty title="No keys yet">
           The dashboard needs none. Create one for each program that calls the API.
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="API keys"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "name",
-              head: "Key",
-              cell: ({ name, prefix }) => (
-                <>
-                  <span class="cut">{name ?? "No name"}</span>
-                  <br />
-                  <code class="soft">{prefix}…</code>
-                </>
-              ),
-            },
-            { key: "environment", head: "Environment", cell: ({ environment }) => environment },
-            { key: "scope", head: "Scope", cell: ({ scope }) => scope },
-            { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
-            { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
-            { key: "ends", head: "State", cell: (row) => <State of={row} /> },
-            {
-              key: "revoke",
-              head: <span class="unseen">Changes</span>,
-              isNumber: true,
-              cell: (row) =>
-                isManager && !hasEnded(row) ? (
-                  <span class="row-form">
-                    <button type="button" class="button" onClick={() => setRolled(row)}>
-                      Roll<span class="unseen"> {row.name ?? row.prefix}</span>
-                    </button>
-                    <Confirm
-                      label="Revoke"
-                      of={row.name ?? row.prefix}
-                      title={`Revoke ${row.name ?? row.prefix}?`}
-                      act={() => call("DELETE", `${path}/${row.id}`)}
-                    >
-                      Calls with it are refused within 5 seconds. A revoked key cannot be brought
-                      back.
-                    </Confirm>
-                  </span>
-                ) : null,
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
       {isNew ? (
         <NewKey
           path={path}
@@ -176,15 +169,7 @@ function NewKey(props: {
   };
   return (
     <Dialog title="Create a key" onClose={props.onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => create(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
+      <ActionForm action={action} class="stack" send={(form) => create(form)}>
         <label>
           Name, such as the program that uses it
           <input type="text" name="name" maxLength={200} />
@@ -214,7 +199,7 @@ function NewKey(props: {
             Create
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

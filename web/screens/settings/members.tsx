@@ -7,12 +7,12 @@ import { words } from "../../format/names.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { fieldOf } from "../../parts/field.js";
-import { More } from "../../parts/pages.js";
-import { Failure, SkeletonTable } from "../../parts/states.js";
+import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { type Action, useAction } from "../../parts/use-action.js";
 import { loadSession, session, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { When } from "../../parts/when.js";
 
@@ -38,66 +38,60 @@ export function Members() {
   return (
     <>
       {action.error === null ? null : <Failure error={action.error} />}
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={3} columns={4} /> : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Members"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "name",
-              head: "Member",
-              cell: ({ id, name, email }) => (
-                <>
-                  <span class="cut">{name}</span>
-                  {id === ownId ? <span class="soft"> (you)</span> : null}
-                  {email === null ? null : (
-                    <>
-                      <br />
-                      <span class="soft small">{email}</span>
-                    </>
-                  )}
-                </>
-              ),
-            },
-            {
-              key: "role",
-              head: "Role",
-              cell: (row) => (
-                <RoleCell
-                  of={row}
-                  roles={isManager && grantable.includes(row.role) ? grantable : []}
-                  action={action}
-                  path={`${path}/members/${row.id}`}
-                />
-              ),
-            },
-            { key: "since", head: "Since", cell: (row) => <When at={row.created_at} /> },
-            {
-              key: "remove",
-              head: <span class="unseen">Remove</span>,
-              isNumber: true,
-              cell: (row) =>
-                row.id === ownId || (isManager && grantable.includes(row.role)) ? (
-                  <Confirm
-                    label={row.id === ownId ? "Leave" : "Remove"}
-                    of={row.name}
-                    title={row.id === ownId ? "Leave this workspace?" : `Remove ${row.name}?`}
-                    act={async () => {
-                      await call("DELETE", `${path}/members/${row.id}`);
-                      if (row.id === ownId) await loadSession();
-                    }}
-                  >
-                    Open pages lose access within seconds. A new invitation is needed to come back.
-                  </Confirm>
-                ) : null,
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      <ListTable
+        of={list}
+        caption="Members"
+        columns={[
+          {
+            key: "name",
+            head: "Member",
+            cell: ({ id, name, email }) => (
+              <>
+                <span class="cut">{name}</span>
+                {id === ownId ? <span class="soft"> (you)</span> : null}
+                {email === null ? null : (
+                  <>
+                    <br />
+                    <span class="soft small">{email}</span>
+                  </>
+                )}
+              </>
+            ),
+          },
+          {
+            key: "role",
+            head: "Role",
+            cell: (row) => (
+              <RoleCell
+                of={row}
+                roles={isManager && grantable.includes(row.role) ? grantable : []}
+                action={action}
+                path={`${path}/members/${row.id}`}
+              />
+            ),
+          },
+          { key: "since", head: "Since", cell: (row) => <When at={row.created_at} /> },
+          {
+            key: "remove",
+            head: <span class="unseen">Remove</span>,
+            isNumber: true,
+            cell: (row) =>
+              row.id === ownId || (isManager && grantable.includes(row.role)) ? (
+                <Confirm
+                  label={row.id === ownId ? "Leave" : "Remove"}
+                  of={row.name}
+                  title={row.id === ownId ? "Leave this workspace?" : `Remove ${row.name}?`}
+                  act={async () => {
+                    await call("DELETE", `${path}/members/${row.id}`);
+                    if (row.id === ownId) await loadSession();
+                  }}
+                >
+                  Open pages lose access within seconds. A new invitation is needed to come back.
+                </Confirm>
+              ) : null,
+          },
+        ]}
+      />
       {isManager ? <Invitations path={`${path}/invitations`} roles={grantable} /> : null}
     </>
   );

@@ -5,9 +5,9 @@ import { call } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { Spark } from "../../charts/spark.js";
 import { providerName } from "../../format/names.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
-import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { workspaceOf } from "../../state/session.js";
 import { type Filters, useView } from "../../state/view.js";
@@ -87,17 +87,15 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
   };
   return (
     <Dialog title="New proof" onClose={onClose}>
-      <form
+      <ActionForm
+        action={action}
         class="stack"
         onChange={() => setClaims(null)}
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form, submitter } = event;
+        send={(form, submitter) => {
           const isPreview = submitter?.getAttribute("name") === "preview";
-          action.run(() => (isPreview ? preview(form) : publish(form)));
+          return isPreview ? preview(form) : publish(form);
         }}
       >
-        {action.error === null ? null : <Failure error={action.error} />}
         <label>
           Title
           <input type="text" name="title" maxLength={200} required />
@@ -165,7 +163,7 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
             Preview
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -4,10 +4,9 @@ import type { ProofView } from "../../../schemas/http/proofs.js";
 import { call } from "../../api/client.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
-import { More } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Empty } from "../../parts/states.js";
 import { When } from "../../parts/when.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { NewProof, figureNames, shownNames } from "./new-proof.js";
 
@@ -29,58 +28,51 @@ export function Proofs() {
           </button>
         ) : null}
       </div>
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={3} columns={4} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Proofs"
+        columns={[
+          {
+            key: "title",
+            head: "Proof",
+            cell: ({ title, url }) => (
+              <a class="cut" href={url} target="_blank" rel="noopener">
+                {title}
+              </a>
+            ),
+          },
+          { key: "figure", head: "Figure", cell: (row) => <Shows of={row} /> },
+          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
+          {
+            key: "changes",
+            head: <span class="unseen">Changes</span>,
+            isNumber: true,
+            cell: (row) =>
+              hasEnded(row) ? null : (
+                <span class="row-form">
+                  <Copy text={row.url} name="link" isShown isNamed />
+                  <Copy text={frameOf(row)} name="iframe" isShown isNamed />
+                  {isManager ? (
+                    <Confirm
+                      label="Revoke"
+                      of={row.title}
+                      title={`Revoke ${row.title}?`}
+                      act={() => call("DELETE", `${path}/${row.id}`)}
+                    >
+                      Its page says so from then on; copies in caches last up to a minute. A
+                      statement that somebody saved stays verifiable.
+                    </Confirm>
+                  ) : null}
+                </span>
+              ),
+          },
+        ]}
+      >
         <Empty title="Nothing is public">
           Publish a figure to show it to investors, buyers or readers, without an account.
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Proofs"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "title",
-              head: "Proof",
-              cell: ({ title, url }) => (
-                <a class="cut" href={url} target="_blank" rel="noopener">
-                  {title}
-                </a>
-              ),
-            },
-            { key: "figure", head: "Figure", cell: (row) => <Shows of={row} /> },
-            { key: "state", head: "State", cell: (row) => <State of={row} /> },
-            { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
-            {
-              key: "changes",
-              head: <span class="unseen">Changes</span>,
-              isNumber: true,
-              cell: (row) =>
-                hasEnded(row) ? null : (
-                  <span class="row-form">
-                    <Copy text={row.url} name="link" isShown isNamed />
-                    <Copy text={frameOf(row)} name="iframe" isShown isNamed />
-                    {isManager ? (
-                      <Confirm
-                        label="Revoke"
-                        of={row.title}
-                        title={`Revoke ${row.title}?`}
-                        act={() => call("DELETE", `${path}/${row.id}`)}
-                      >
-                        Its page says so from then on; copies in caches last up to a minute. A
-                        statement that somebody saved stays verifiable.
-                      </Confirm>
-                    ) : null}
-                  </span>
-                ),
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
       {isNew ? <NewProof path={path} onClose={() => setNew(false)} /> : null}
     </>
   );
@@ -90,7 +82,9 @@ function Shows({ of: { figure, months, shown_as: as, filters } }: { readonly of:
   const parts = [
     ...(months === null ? [] : [months === 1 ? "1 month" : `${months} months`]),
     shownNames[as],
-    ...Object.entries(filters).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(filters).map(([name, value]) =>
+      name === "segment" ? "a segment" : `${name}: ${value}`,
+    ),
   ];
   return (
     <>

@@ -5,11 +5,10 @@ import type { One, RejectView, ReplayAnswer } from "../../api/manage-answers.js"
 import { providerName } from "../../format/names.js";
 import { count } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
-import { More } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { Empty, Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
+import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { reasonWords } from "./reject-reasons.js";
 import { When } from "../../parts/when.js";
@@ -71,63 +70,57 @@ export function Rejects() {
       </div>
       {action.error === null ? null : <Failure error={action.error} />}
       {done === null ? null : <Done answer={done} />}
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={5} columns={5} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Rejects, newest first"
+        rowKey={({ id, step, reason: why }) => `${id} ${step} ${why}`}
+        columns={[
+          {
+            key: "received",
+            head: "Received",
+            cell: (row) => (
+              <a href={view.to(`/events/${row.id}`)}>
+                <When at={row.received_at} />
+              </a>
+            ),
+          },
+          {
+            key: "event",
+            head: "Event",
+            cell: (row) => (
+              <>
+                {providerName(row.provider)}
+                {row.environment === "Test" ? <span class="soft"> test</span> : null}
+                <br />
+                <code class="soft">{row.native_type}</code>
+              </>
+            ),
+          },
+          { key: "reason", head: "Why", cell: (row) => <Why of={row} /> },
+          {
+            key: "replay",
+            head: <span class="unseen">Replay</span>,
+            isNumber: true,
+            cell: (row) =>
+              isManager && state !== "resolved" ? (
+                <button
+                  type="button"
+                  class="button"
+                  disabled={action.isBusy}
+                  onClick={() => replay({ ids: [row.id] })}
+                >
+                  Replay<span class="unseen"> {row.id}</span>
+                </button>
+              ) : null,
+          },
+        ]}
+      >
         <Empty title={state === "open" ? "Nothing is left unbooked" : "None"}>
           {state === "open"
             ? "Every event that arrived and concerns revenue is booked."
             : "No event is in this state."}
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Rejects, newest first"
-          rows={list.rows}
-          rowKey={({ id, step, reason: why }) => `${id} ${step} ${why}`}
-          columns={[
-            {
-              key: "received",
-              head: "Received",
-              cell: (row) => (
-                <a href={view.to(`/events/${row.id}`)}>
-                  <When at={row.received_at} />
-                </a>
-              ),
-            },
-            {
-              key: "event",
-              head: "Event",
-              cell: (row) => (
-                <>
-                  {providerName(row.provider)}
-                  {row.environment === "Test" ? <span class="soft"> test</span> : null}
-                  <br />
-                  <code class="soft">{row.native_type}</code>
-                </>
-              ),
-            },
-            { key: "reason", head: "Why", cell: (row) => <Why of={row} /> },
-            {
-              key: "replay",
-              head: <span class="unseen">Replay</span>,
-              isNumber: true,
-              cell: (row) =>
-                isManager && state !== "resolved" ? (
-                  <button
-                    type="button"
-                    class="button"
-                    disabled={action.isBusy}
-                    onClick={() => replay({ ids: [row.id] })}
-                  >
-                    Replay<span class="unseen"> {row.id}</span>
-                  </button>
-                ) : null,
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
     </>
   );
 }

@@ -1,7 +1,7 @@
 /** A new key or secret in the place of one, which goes on until all programs have changed over. */
+import { ActionForm } from "../../parts/action-form.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
-import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 
 const overlaps = [
@@ -22,15 +22,11 @@ export function Roll(props: {
   const action = useAction();
   return (
     <Dialog title={props.title} onClose={props.onClose}>
-      <form
+      <ActionForm
+        action={action}
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => props.roll(fieldOf(form, "overlap")));
-        }}
+        send={(form) => props.roll(fieldOf(form, "overlap"))}
       >
-        {action.error === null ? null : <Failure error={action.error} />}
         <p class="soft">
           {what === "key"
             ? "Makes a new key of the same name and rights. The old one stops by itself."
@@ -51,7 +47,7 @@ export function Roll(props: {
             Make the new {what}
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

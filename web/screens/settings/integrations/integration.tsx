@@ -12,10 +12,10 @@ import { reloadAnswers } from "../../../api/use-answer.js";
 import { moment } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
 import { count } from "../../../format/numbers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Copy } from "../../../parts/copy.js";
 import { Dialog } from "../../../parts/dialog.js";
-import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
@@ -251,15 +251,7 @@ function Rotate(props: {
   };
   return (
     <Dialog title={`New credentials of ${provider.name}`} onClose={onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => rotate(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
+      <ActionForm action={action} class="stack" send={(form) => rotate(form)}>
         <p class="soft">
           Enter all of them: what is left empty is no longer known. The old ones stay valid for 24
           hours.
@@ -273,7 +265,7 @@ function Rotate(props: {
             Rotate
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

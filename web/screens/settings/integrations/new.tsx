@@ -2,8 +2,8 @@
 import { useLocation } from "preact-iso";
 import { call } from "../../../api/client.js";
 import type { CreatedIntegration, One, ProviderView } from "../../../api/manage-answers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { fieldOf } from "../../../parts/field.js";
-import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
@@ -37,15 +37,7 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
         <a href={view.to("/settings/integrations/new")}>All providers</a>
       </p>
       <h2 class="step-title">Connect {provider.name}</h2>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => connect(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
+      <ActionForm action={action} class="stack" send={(form) => connect(form)}>
         {isAddressFirst ? null : (
           <CredentialFields fields={credentials} wrong={action.error?.param ?? null} />
         )}
@@ -76,7 +68,7 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
             {isAddressFirst ? "Get the webhook URL" : "Connect"}
           </button>
         </p>
-      </form>
+      </ActionForm>
       <p class="soft">
         {isAddressFirst
           ? `Next, ${provider.name} is given the URL, and its secret is entered here. `

@@ -1,9 +1,9 @@
 /** The second half of connecting: the URL is known, the provider's secret is not. */
 import { call } from "../../../api/client.js";
 import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { Copy } from "../../../parts/copy.js";
 import { fieldOf } from "../../../parts/field.js";
-import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
@@ -61,15 +61,13 @@ function ByApiKey({ integration, provider, path }: Props) {
         must be of {mode} and may write webhook endpoints; it is kept too, to complete events and
         read history.
       </p>
-      <form
+      <ActionForm
+        action={action}
         class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const key = fieldOf(event.currentTarget, "endpoint-key");
-          action.run(() => call("POST", `${path}/endpoint`, { body: { api_key: key } }));
-        }}
+        send={(form) =>
+          call("POST", `${path}/endpoint`, { body: { api_key: fieldOf(form, "endpoint-key") } })
+        }
       >
-        {action.error === null ? null : <Failure error={action.error} />}
         <div class="field">
           <label for="endpoint-key">API key</label>
           <input
@@ -86,7 +84,7 @@ function ByApiKey({ integration, provider, path }: Props) {
             Make the endpoint
           </button>
         </p>
-      </form>
+      </ActionForm>
     </section>
   );
 }
@@ -95,23 +93,19 @@ function Secret({ provider, path }: Props) {
   const action = useAction();
   const { credentials } = provider;
   return (
-    <form
+    <ActionForm
+      action={action}
       class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const { currentTarget: form } = event;
-        action.run(() =>
-          call("PATCH", path, { body: { credentials: credentialsOf(form, credentials) } }),
-        );
-      }}
+      send={(form) =>
+        call("PATCH", path, { body: { credentials: credentialsOf(form, credentials) } })
+      }
     >
-      {action.error === null ? null : <Failure error={action.error} />}
       <CredentialFields fields={credentials} wrong={action.error?.param ?? null} />
       <p>
         <button type="submit" class="button primary" disabled={action.isBusy}>
           Connect
         </button>
       </p>
-    </form>
+    </ActionForm>
   );
 }

@@ -9,15 +9,15 @@ import type {
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
 import { Choice, Menu } from "../../../parts/menu.js";
-import { More } from "../../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
-import { Table } from "../../../parts/table.js";
+import { Empty, Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
+import { ListTable } from "../list-table.js";
 import { useList } from "../manage.js";
 
 const states = {
@@ -77,54 +77,47 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
       {done === null ? null : (
         <p role="status">{done === 1 ? "1 is sent again." : `${count(done)} are sent again.`}</p>
       )}
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={5} columns={5} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Deliveries, newest first"
+        columns={[
+          {
+            key: "created",
+            head: "Made",
+            cell: (row) => <When at={row.created_at} />,
+          },
+          { key: "type", head: "Event", cell: ({ type }) => <code>{type}</code> },
+          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          {
+            key: "attempts",
+            head: "Attempts",
+            isNumber: true,
+            cell: ({ attempts }) => count(attempts),
+          },
+          {
+            key: "changes",
+            head: <span class="unseen">Changes</span>,
+            isNumber: true,
+            cell: (row) => (
+              <span class="row-form">
+                <button type="button" class="button" onClick={() => setOpened(row)}>
+                  Show<span class="unseen"> {row.message}</span>
+                </button>
+                <button
+                  type="button"
+                  class="button"
+                  disabled={action.isBusy || isDisabled}
+                  onClick={() => action.run(() => call("POST", `${path}/${row.id}/replay`))}
+                >
+                  Replay<span class="unseen"> {row.message}</span>
+                </button>
+              </span>
+            ),
+          },
+        ]}
+      >
         <Empty title="None">Deliveries are kept for 30 days.</Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Deliveries, newest first"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "created",
-              head: "Made",
-              cell: (row) => <When at={row.created_at} />,
-            },
-            { key: "type", head: "Event", cell: ({ type }) => <code>{type}</code> },
-            { key: "state", head: "State", cell: (row) => <State of={row} /> },
-            {
-              key: "attempts",
-              head: "Attempts",
-              isNumber: true,
-              cell: ({ attempts }) => count(attempts),
-            },
-            {
-              key: "changes",
-              head: <span class="unseen">Changes</span>,
-              isNumber: true,
-              cell: (row) => (
-                <span class="row-form">
-                  <button type="button" class="button" onClick={() => setOpened(row)}>
-                    Show<span class="unseen"> {row.message}</span>
-                  </button>
-                  <button
-                    type="button"
-                    class="button"
-                    disabled={action.isBusy || isDisabled}
-                    onClick={() => action.run(() => call("POST", `${path}/${row.id}/replay`))}
-                  >
-                    Replay<span class="unseen"> {row.message}</span>
-                  </button>
-                </span>
-              ),
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
       {opened === null ? null : (
         <Dialog title={opened.type} onClose={() => setOpened(null)}>
           <p class="soft">
@@ -181,15 +174,7 @@ function Replay(props: {
   };
   return (
     <Dialog title="Replay deliveries" onClose={props.onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => replay(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
+      <ActionForm action={action} class="stack" send={(form) => replay(form)}>
         <label>
           Of this day (UTC) and later
           <input
@@ -211,7 +196,7 @@ function Replay(props: {
             Send again
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

@@ -2,10 +2,10 @@
 import type { WebhookEndpointView } from "../../../../schemas/http/outbound/webhooks.js";
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
 import { SegmentField } from "../../../parts/segments.js";
-import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 
@@ -62,15 +62,7 @@ export function EndpointForm(props: {
   };
   return (
     <Dialog title={of === null ? "Add an endpoint" : "Change the endpoint"} onClose={props.onClose}>
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => save(form));
-        }}
-      >
-        {action.error === null ? null : <Failure error={action.error} />}
+      <ActionForm action={action} class="stack" send={(form) => save(form)}>
         <label>
           Address
           <input
@@ -138,7 +130,7 @@ export function EndpointForm(props: {
             {of === null ? "Add" : "Save"}
           </button>
         </p>
-      </form>
+      </ActionForm>
     </Dialog>
   );
 }

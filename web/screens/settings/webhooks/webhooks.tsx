@@ -6,12 +6,11 @@ import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Copy } from "../../../parts/copy.js";
-import { More } from "../../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
-import { Table } from "../../../parts/table.js";
+import { Empty, Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
+import { ListTable } from "../list-table.js";
 import { useList, useManagePath, useMayManage } from "../manage.js";
 import { Roll } from "../roll.js";
 import { Deliveries } from "./deliveries.js";
@@ -48,59 +47,52 @@ export function Webhooks() {
           <Copy text={secret} name="secret" />
         </div>
       )}
-      {list.error === null ? null : <Failure error={list.error} />}
-      {list.isLoading ? <SkeletonTable rows={3} columns={4} /> : null}
-      {!list.isLoading && list.error === null && list.rows.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Webhook endpoints"
+        columns={[
+          {
+            key: "url",
+            head: "Endpoint",
+            cell: (row) => (
+              <>
+                <a class="cut" href={view.to(`/settings/webhooks/${row.id}`)}>
+                  {row.name ?? hostOf(row.url)}
+                </a>
+                <br />
+                <span class="soft">
+                  {row.name === null ? row.environment : `${hostOf(row.url)}, ${row.environment}`}
+                </span>
+              </>
+            ),
+          },
+          { key: "events", head: "Events", cell: (row) => <Events of={row} /> },
+          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          {
+            key: "pending",
+            head: "Waiting",
+            isNumber: true,
+            cell: ({ pending }) => count(pending),
+          },
+          {
+            key: "changes",
+            head: <span class="unseen">Changes</span>,
+            isNumber: true,
+            cell: (row) => (
+              <Changes
+                of={row}
+                path={`${path}/${row.id}`}
+                onChange={() => setOpen(row)}
+                onRoll={() => setRolled(row)}
+              />
+            ),
+          },
+        ]}
+      >
         <Empty title="No endpoints yet">
           Add the address of a program that wants to hear of transactions, MRR or problems.
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Webhook endpoints"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              key: "url",
-              head: "Endpoint",
-              cell: (row) => (
-                <>
-                  <a class="cut" href={view.to(`/settings/webhooks/${row.id}`)}>
-                    {row.name ?? hostOf(row.url)}
-                  </a>
-                  <br />
-                  <span class="soft">
-                    {row.name === null ? row.environment : `${hostOf(row.url)}, ${row.environment}`}
-                  </span>
-                </>
-              ),
-            },
-            { key: "events", head: "Events", cell: (row) => <Events of={row} /> },
-            { key: "state", head: "State", cell: (row) => <State of={row} /> },
-            {
-              key: "pending",
-              head: "Waiting",
-              isNumber: true,
-              cell: ({ pending }) => count(pending),
-            },
-            {
-              key: "changes",
-              head: <span class="unseen">Changes</span>,
-              isNumber: true,
-              cell: (row) => (
-                <Changes
-                  of={row}
-                  path={`${path}/${row.id}`}
-                  onChange={() => setOpen(row)}
-                  onRoll={() => setRolled(row)}
-                />
-              ),
-            },
-          ]}
-        />
-      )}
-      <More of={list.rest} />
+      </ListTable>
       {open === null ? null : (
         <EndpointForm
           of={open === "new" ? null : open}
@@ -133,7 +125,9 @@ export function Webhooks() {
 const hostOf = (url: string): string => new URL(url).host;
 
 function Events({ of }: { readonly of: WebhookEndpointView }) {
-  const filters = Object.entries(of.filters).map(([name, value]) => `${name} ${value}`);
+  const filters = Object.entries(of.filters).map(([name, value]) =>
+    name === "segment" ? "a segment" : `${name} ${value}`,
+  );
   return (
     <>
       <code>{of.events.join(", ")}</code>
