@@ -221,7 +221,8 @@ function Price(props: {
 }) {
   return (
     <label class="small">
-      {props.label}, {props.currency}{" "}
+      {props.label}, {props.currency}
+      <br />
       <input type="number" name={props.name} min="0" step="any" autocomplete="off" />
     </label>
   );

@@ -48,7 +48,7 @@ export default function Live() {
         <p class={state === "live" ? "badge live" : "badge"} role="status">
           {states[state]}
         </p>
-        <Rate />
+        <Rate isPart={Object.keys(view.filters).length > 0} />
       </div>
       {liveGap.value ? (
         <p class="test-note">
@@ -63,7 +63,7 @@ export default function Live() {
 }
 
 /** Versions of transactions in each of the last 60 seconds. */
-function Rate() {
+function Rate({ isPart }: { readonly isPart: boolean }) {
   const rates = liveSeconds.value.map(({ all }) => all);
   const most = Math.max(1, ...rates);
   const last = liveSeconds.value.slice(-10);
@@ -83,7 +83,7 @@ function Rate() {
         ))}
       </svg>
       <span class="soft small">
-        {count(all)} in the last 10 seconds
+        {count(all)} in the last 10 seconds{isPart ? ", in all" : ""}
         {skipped === 0 ? "" : `, ${count(skipped)} of them not listed`}
       </span>
     </div>
