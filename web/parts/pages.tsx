@@ -1,6 +1,7 @@
 /** Rows of a list, page after page: the first comes by itself, more when asked for. */
 import { useEffect, useState } from "preact/hooks";
 import { CallError, type Params, call, urlOf } from "../api/client.js";
+import type { Loaded } from "../api/use-answer.js";
 
 interface Page<Row> {
   readonly data: readonly Row[];
@@ -13,6 +14,21 @@ export interface Rest<Row> {
   readonly error: CallError | null;
   readonly isLoading: boolean;
   readonly more: () => void;
+}
+
+/** A list as it is shown: its first page, and those after it. */
+export interface Listed<Row> {
+  readonly rows: readonly Row[];
+  readonly rest: Rest<Row>;
+  readonly error: CallError | null;
+  /** No answer came yet. */
+  readonly isLoading: boolean;
+  readonly isStale: boolean;
+}
+
+export function listed<Row>({ answer, error, isStale }: Loaded<unknown>, rest: Rest<Row>) {
+  const isLoading = answer === null && error === null;
+  return { rows: rest.rows, rest, error, isLoading, isStale };
 }
 
 /** @param first the answer of the first page @param key what the list is of */

@@ -8,8 +8,9 @@ import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { AccountLink } from "../../parts/customer.js";
-import { More, usePages } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { ListTable } from "../../parts/list-table.js";
+import { listed, usePages } from "../../parts/pages.js";
+import { Empty } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
 import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
@@ -28,8 +29,14 @@ export default function Accounts() {
   const search = view.get("search");
   const order = orderIn(view, sorts);
   const params = { ...view.mrrFilters, active, search, sort: order.sort };
-  const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<ListedAccount>(path, { ...view.tenant, ...view.clocks, ...params }, answer);
+  const loaded = useAnswer(path, params);
+  const { answer, isStale } = loaded;
+  const pages = usePages<ListedAccount>(
+    path,
+    { ...view.tenant, ...view.clocks, ...params },
+    answer,
+  );
+  const list = listed(loaded, pages);
   const { route } = useLocation();
   // The palette was given an exact id or e-mail: who alone has it is opened. What is still shown of
   // another search is not meant.
@@ -58,83 +65,74 @@ export default function Accounts() {
         <Search label="Name is not searched: exact id or e-mail" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
-      {answer === null && error === null ? <SkeletonTable rows={14} columns={6} /> : null}
-      {answer !== null && found.length === 0 && search !== null ? (
-        <Empty
-          title="Nobody found"
-          action={{
-            href: view.to(`/accounts/${encodeURIComponent(search)}`),
-            label: "Open it as the id of an account",
-          }}
-        >
-          No customer has this id or e-mail, and none paid anything with it. Name is not searched:
-          exact id or e-mail. With filters or a state, only those with MRR there are found.
-        </Empty>
-      ) : null}
-      {answer?.data.length === 0 && search === null ? (
-        <Empty
-          title="No accounts"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
-        >
-          An account appears when a customer first has MRR.
-        </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <div class={isStale ? "is-stale" : ""}>
-          <Table
-            caption="Accounts"
-            order={order}
-            rows={list.rows}
-            rowKey={({ id }) => id}
-            columns={[
-              {
-                key: "id",
-                head: "Account",
-                cell: ({ id, customer }) => (
-                  <AccountLink account={id} customer={customer} isWhole />
-                ),
-              },
-              {
-                key: "state",
-                head: "State",
-                cell: (row) => (
-                  <span class={row.active ? "status good" : "status waiting"}>
-                    {row.active ? "Active" : "Not active"}
-                  </span>
-                ),
-              },
-              {
-                key: "mrr",
-                head: "MRR",
-                sort: "-mrr",
-                isNumber: true,
-                cell: ({ mrr, currency }) => money(mrr, currency),
-              },
-              {
-                key: "start",
-                head: "Began with",
-                isNumber: true,
-                cell: (row) => money(row.starting_mrr, row.currency),
-              },
-              {
-                key: "vintage",
-                head: "Began in",
-                sort: "-first_at",
-                cell: (row) => vintageName(row.vintage),
-              },
-              {
-                key: "last",
-                head: "Last movement",
-                sort: "-last_at",
-                cell: (row) => <When at={row.last_at} />,
-              },
-              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
-            ]}
-          />
-          <More of={list} />
-        </div>
-      )}
+      <ListTable
+        of={list}
+        caption="Accounts"
+        order={order}
+        columns={[
+          {
+            key: "id",
+            head: "Account",
+            cell: ({ id, customer }) => <AccountLink account={id} customer={customer} isWhole />,
+          },
+          {
+            key: "state",
+            head: "State",
+            cell: (row) => (
+              <span class={row.active ? "status good" : "status waiting"}>
+                {row.active ? "Active" : "Not active"}
+              </span>
+            ),
+          },
+          {
+            key: "mrr",
+            head: "MRR",
+            sort: "-mrr",
+            isNumber: true,
+            cell: ({ mrr, currency }) => money(mrr, currency),
+          },
+          {
+            key: "start",
+            head: "Began with",
+            isNumber: true,
+            cell: (row) => money(row.starting_mrr, row.currency),
+          },
+          {
+            key: "vintage",
+            head: "Began in",
+            sort: "-first_at",
+            cell: (row) => vintageName(row.vintage),
+          },
+          {
+            key: "last",
+            head: "Last movement",
+            sort: "-last_at",
+            cell: (row) => <When at={row.last_at} />,
+          },
+          { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+        ]}
+      >
+        {search === null ? (
+          <Empty
+            title="No accounts"
+            action={{ href: view.to("/settings"), label: "Connect a provider" }}
+          >
+            An account appears when a customer first has MRR.
+          </Empty>
+        ) : null}
+        {found.length === 0 && search !== null ? (
+          <Empty
+            title="Nobody found"
+            action={{
+              href: view.to(`/accounts/${encodeURIComponent(search)}`),
+              label: "Open it as the id of an account",
+            }}
+          >
+            No customer has this id or e-mail, and none paid anything with it. Name is not searched:
+            exact id or e-mail. With filters or a state, only those with MRR there are found.
+          </Empty>
+        ) : null}
+      </ListTable>
       {others.length === 0 ? null : (
         <>
           <h2 class="table-title">Never had MRR</h2>

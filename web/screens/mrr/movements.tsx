@@ -7,9 +7,10 @@ import { useAnswer } from "../../api/use-answer.js";
 import { countryName, planIntervalName, providerName, shortId } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
-import { More, usePages } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { type Column, Table, orderIn } from "../../parts/table.js";
+import { ListTable } from "../../parts/list-table.js";
+import { listed, usePages } from "../../parts/pages.js";
+import { Empty } from "../../parts/states.js";
+import { type Column, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
@@ -28,12 +29,14 @@ export default function Movements() {
   const account = view.get("account");
   const order = orderIn(view, sorts);
   const params = { ...view.range, ...view.mrrFilters, kind, account, sort: order.sort };
-  const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<ListedMovement>(
+  const loaded = useAnswer(path, params);
+  const { answer } = loaded;
+  const pages = usePages<ListedMovement>(
     path,
     { ...view.tenant, ...view.clocks, ...params },
     answer,
   );
+  const list = listed(loaded, pages);
   return (
     <>
       <Bar title="Movements" controls={{ range: true, filters: mrrFilterNames }}>
@@ -48,25 +51,16 @@ export default function Movements() {
         </a>
         <ExportMenu path={path} params={params} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
-      {answer === null && error === null ? <SkeletonTable rows={14} columns={7} /> : null}
-      {answer?.data.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Movements"
+        order={order}
+        columns={movementColumns(view, answer?.totals)}
+      >
         <Empty title="No movements" action={{ href: view.to("/mrr"), label: "Back to MRR" }}>
           Nothing changed in this time with these filters.
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <div class={isStale ? "is-stale" : ""}>
-          <Table
-            caption="Movements"
-            order={order}
-            rows={list.rows}
-            rowKey={({ id }) => id}
-            columns={movementColumns(view, answer?.totals)}
-          />
-          <More of={list} />
-        </div>
-      )}
+      </ListTable>
     </>
   );
 }

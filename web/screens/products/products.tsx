@@ -6,9 +6,10 @@ import { moment, range as rangeText } from "../../format/dates.js";
 import { change, count, money } from "../../format/numbers.js";
 import { Delta } from "../../parts/delta.js";
 import { Choice, Menu } from "../../parts/menu.js";
-import { More, usePages } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { type Column, Table, orderIn } from "../../parts/table.js";
+import { ListTable } from "../../parts/list-table.js";
+import { listed, usePages } from "../../parts/pages.js";
+import { Empty } from "../../parts/states.js";
+import { type Column, orderIn } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
 import { dayAfter } from "../../state/ranges.js";
@@ -51,12 +52,14 @@ export default function Products() {
   const { product: _product, ...filters } = view.filters;
   const wanted = { period, category, ...filters, sort: order.sort, ...compareParams(view) };
   const params = { ...wanted, limit: "200" };
-  const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<ComparedProduct>(
+  const loaded = useAnswer(path, params);
+  const { answer } = loaded;
+  const pages = usePages<ComparedProduct>(
     path,
     { ...view.tenant, ...view.clocks, ...params },
     answer,
   );
+  const list = listed(loaded, pages);
   const totals = answer?.totals;
   const then = answer?.compare ?? undefined;
   /** Beside a figure: how much more it is than at the other time. */
@@ -108,9 +111,95 @@ export default function Products() {
         />
         <ExportMenu path={path} params={wanted} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
-      {answer === null && error === null ? <SkeletonTable rows={12} columns={6} /> : null}
-      {answer?.data.length === 0 ? (
+      {then === undefined ? null : (
+        <p class="soft intro">
+          {then.since === null
+            ? `Compared with all up to ${moment(then.until)}.`
+            : `Compared with ${daysText(then.since, then.until)}, its last day to the same time.`}
+        </p>
+      )}
+      <ListTable
+        of={list}
+        caption="Products"
+        order={order}
+        isCurrent={({ id }) => id === open}
+        columns={[
+          {
+            key: "name",
+            head: "Product",
+            sort: "name",
+            foot: "All products",
+            cell: ({ id, name }) => (
+              <a class="row-link" href={view.with({ open: id })}>
+                {name}
+              </a>
+            ),
+          },
+          { key: "category", head: "Category", cell: (row) => row.category },
+          {
+            key: "providers",
+            head: "Sold by",
+            cell: ({ providers }) =>
+              [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),
+          },
+          {
+            key: "revenue",
+            head: "Revenue",
+            sort: "-total_revenue",
+            isNumber: true,
+            foot: totals && money(totals.total_revenue, currency),
+            cell: (row) => (
+              <a class="row-link" href={view.to("/revenue", { product: row.id })}>
+                {money(row.total_revenue, row.currency)}
+              </a>
+            ),
+          },
+          ...changeOf(
+            "revenue-change",
+            (figures) => figures.total_revenue,
+            totals && then && [totals.total_revenue, then.totals.total_revenue],
+          ),
+          {
+            key: "sales",
+            head: "Sales",
+            isNumber: true,
+            foot: totals && count(totals.total_sales),
+            cell: (row) => (
+              <a class="row-link" href={view.to("/transactions", { product: row.id })}>
+                {count(row.total_sales)}
+              </a>
+            ),
+          },
+          {
+            key: "subscriptions",
+            head: "Subscriptions",
+            sort: "-active_subscriptions",
+            isNumber: true,
+            cell: (row) => (
+              <a class="row-link" href={view.to("/accounts", { product: row.id, active: "true" })}>
+                {count(row.active_subscriptions)}
+              </a>
+            ),
+          },
+          {
+            key: "mrr",
+            head: "MRR",
+            sort: "-mrr",
+            isNumber: true,
+            foot: totals && money(totals.mrr, currency),
+            cell: (row) => (
+              <a class="row-link" href={view.to("/mrr", { product: row.id })}>
+                {money(row.mrr, row.currency)}
+              </a>
+            ),
+          },
+          ...changeOf(
+            "mrr-change",
+            (figures) => figures.mrr,
+            totals && then && [totals.mrr, then.totals.mrr],
+          ),
+        ]}
+      >
         <Empty
           title={isFiltered ? "No products here" : "No products yet"}
           action={
@@ -123,105 +212,7 @@ export default function Products() {
             ? "None has these categories and sold or sells anything with these filters."
             : "A product appears with the first event that names it."}
         </Empty>
-      ) : null}
-      {then === undefined ? null : (
-        <p class="soft intro">
-          {then.since === null
-            ? `Compared with all up to ${moment(then.until)}.`
-            : `Compared with ${daysText(then.since, then.until)}, its last day to the same time.`}
-        </p>
-      )}
-      {list.rows.length === 0 ? null : (
-        <div class={isStale ? "is-stale" : ""}>
-          <Table
-            caption="Products"
-            order={order}
-            rows={list.rows}
-            rowKey={({ id }) => id}
-            isCurrent={({ id }) => id === open}
-            columns={[
-              {
-                key: "name",
-                head: "Product",
-                sort: "name",
-                foot: "All products",
-                cell: ({ id, name }) => (
-                  <a class="row-link" href={view.with({ open: id })}>
-                    {name}
-                  </a>
-                ),
-              },
-              { key: "category", head: "Category", cell: (row) => row.category },
-              {
-                key: "providers",
-                head: "Sold by",
-                cell: ({ providers }) =>
-                  [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),
-              },
-              {
-                key: "revenue",
-                head: "Revenue",
-                sort: "-total_revenue",
-                isNumber: true,
-                foot: totals && money(totals.total_revenue, currency),
-                cell: (row) => (
-                  <a class="row-link" href={view.to("/revenue", { product: row.id })}>
-                    {money(row.total_revenue, row.currency)}
-                  </a>
-                ),
-              },
-              ...changeOf(
-                "revenue-change",
-                (figures) => figures.total_revenue,
-                totals && then && [totals.total_revenue, then.totals.total_revenue],
-              ),
-              {
-                key: "sales",
-                head: "Sales",
-                isNumber: true,
-                foot: totals && count(totals.total_sales),
-                cell: (row) => (
-                  <a class="row-link" href={view.to("/transactions", { product: row.id })}>
-                    {count(row.total_sales)}
-                  </a>
-                ),
-              },
-              {
-                key: "subscriptions",
-                head: "Subscriptions",
-                sort: "-active_subscriptions",
-                isNumber: true,
-                cell: (row) => (
-                  <a
-                    class="row-link"
-                    href={view.to("/accounts", { product: row.id, active: "true" })}
-                  >
-                    {count(row.active_subscriptions)}
-                  </a>
-                ),
-              },
-              {
-                key: "mrr",
-                head: "MRR",
-                sort: "-mrr",
-                isNumber: true,
-                foot: totals && money(totals.mrr, currency),
-                cell: (row) => (
-                  <a class="row-link" href={view.to("/mrr", { product: row.id })}>
-                    {money(row.mrr, row.currency)}
-                  </a>
-                ),
-              },
-              ...changeOf(
-                "mrr-change",
-                (figures) => figures.mrr,
-                totals && then && [totals.mrr, then.totals.mrr],
-              ),
-            ]}
-          />
-          <More of={list} />
-        </div>
-      )}
+      </ListTable>
       {shown === undefined ? null : (
         <ProductDrawer product={shown} all={list.rows} period={periods[period].toLowerCase()} />
       )}

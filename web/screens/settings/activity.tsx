@@ -3,10 +3,10 @@ import { call } from "../../api/client.js";
 import type { Activity as Row, Member } from "../../api/manage-answers.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { Confirm } from "../../parts/confirm.js";
+import { ListTable } from "../../parts/list-table.js";
 import { Empty } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { session } from "../../state/session.js";
-import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { When } from "../../parts/when.js";
 

@@ -5,11 +5,11 @@ import type { Member } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
+import { ListTable } from "../../parts/list-table.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { type Column, Table } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { workspaceOf } from "../../state/session.js";
-import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 
 const own = "/v1/session/assistants";

@@ -7,12 +7,12 @@ import { words } from "../../format/names.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { fieldOf } from "../../parts/field.js";
+import { ListTable } from "../../parts/list-table.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { type Action, useAction } from "../../parts/use-action.js";
 import { loadSession, session, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
-import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { When } from "../../parts/when.js";
 

@@ -4,9 +4,9 @@ import type { ProofView } from "../../../schemas/http/proofs.js";
 import { call } from "../../api/client.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
+import { ListTable } from "../../parts/list-table.js";
 import { Empty } from "../../parts/states.js";
 import { When } from "../../parts/when.js";
-import { ListTable } from "./list-table.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
 import { NewProof, figureNames, shownNames } from "./new-proof.js";
 

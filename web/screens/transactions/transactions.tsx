@@ -4,10 +4,11 @@ import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
-import { More, usePages } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
+import { ListTable } from "../../parts/list-table.js";
+import { listed, usePages } from "../../parts/pages.js";
+import { Empty } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
-import { Table, orderIn } from "../../parts/table.js";
+import { orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
@@ -40,12 +41,14 @@ export default function Transactions() {
     account,
     sort: order.sort,
   };
-  const { answer, error, isStale } = useAnswer(path, params);
-  const list = usePages<ListedTransaction>(
+  const loaded = useAnswer(path, params);
+  const { answer } = loaded;
+  const pages = usePages<ListedTransaction>(
     path,
     { ...view.tenant, ...view.clocks, ...params },
     answer,
   );
+  const list = listed(loaded, pages);
   return (
     <>
       <Bar title="Transactions" controls={{ range: !isOne, filters: filterNames }}>
@@ -64,9 +67,59 @@ export default function Transactions() {
         <Search label="A provider's id" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
-      {answer === null && error === null ? <SkeletonTable rows={14} columns={7} /> : null}
-      {answer?.data.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Transactions"
+        order={order}
+        isCurrent={({ id }) => id === open}
+        columns={[
+          {
+            key: "time",
+            head: "Paid",
+            sort: "-timestamp",
+            cell: (row) => (
+              <a class="row-link" href={view.with({ open: row.id })}>
+                <When at={row.timestamp} />
+              </a>
+            ),
+          },
+          {
+            key: "product",
+            head: "Product",
+            cell: (row) => (
+              <a class="row-link" href={view.with({ open: row.id })}>
+                {row.product_name}
+              </a>
+            ),
+          },
+          {
+            key: "amount",
+            head: "Amount",
+            isNumber: true,
+            cell: (row) => money(row.gross_amount, row.original_currency),
+          },
+          {
+            key: "normalized",
+            head: "Converted",
+            sort: "-normalized_amount",
+            isNumber: true,
+            cell: (row) => money(row.normalized_amount, row.base_currency),
+          },
+          {
+            key: "account",
+            head: "Account",
+            cell: ({ account: of, customer }) => <AccountLink account={of} customer={customer} />,
+          },
+          { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
+          { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
+          { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
+          {
+            key: "country",
+            head: "Country",
+            cell: ({ customer_country: country }) => countryName(country),
+          },
+        ]}
+      >
         <Empty
           title="No transactions"
           action={{ href: view.to("/settings"), label: "Connect a provider" }}
@@ -75,68 +128,7 @@ export default function Transactions() {
             ? "Choose a longer range or fewer filters, or connect a provider."
             : "No provider knows a payment, an invoice or an order by this id."}
         </Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <div class={isStale ? "is-stale" : ""}>
-          <Table
-            caption="Transactions"
-            order={order}
-            rows={list.rows}
-            rowKey={({ id }) => id}
-            isCurrent={({ id }) => id === open}
-            columns={[
-              {
-                key: "time",
-                head: "Paid",
-                sort: "-timestamp",
-                cell: (row) => (
-                  <a class="row-link" href={view.with({ open: row.id })}>
-                    <When at={row.timestamp} />
-                  </a>
-                ),
-              },
-              {
-                key: "product",
-                head: "Product",
-                cell: (row) => (
-                  <a class="row-link" href={view.with({ open: row.id })}>
-                    {row.product_name}
-                  </a>
-                ),
-              },
-              {
-                key: "amount",
-                head: "Amount",
-                isNumber: true,
-                cell: (row) => money(row.gross_amount, row.original_currency),
-              },
-              {
-                key: "normalized",
-                head: "Converted",
-                sort: "-normalized_amount",
-                isNumber: true,
-                cell: (row) => money(row.normalized_amount, row.base_currency),
-              },
-              {
-                key: "account",
-                head: "Account",
-                cell: ({ account: of, customer }) => (
-                  <AccountLink account={of} customer={customer} />
-                ),
-              },
-              { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
-              { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
-              { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
-              {
-                key: "country",
-                head: "Country",
-                cell: ({ customer_country: country }) => countryName(country),
-              },
-            ]}
-          />
-          <More of={list} />
-        </div>
-      )}
+      </ListTable>
       {open === null ? null : <TransactionDrawer id={open} />}
     </>
   );

@@ -12,12 +12,12 @@ import { count } from "../../../format/numbers.js";
 import { ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
+import { ListTable } from "../../../parts/list-table.js";
 import { Choice, Menu } from "../../../parts/menu.js";
 import { Empty, Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
-import { ListTable } from "../list-table.js";
 import { useList } from "../manage.js";
 
 const states = {
