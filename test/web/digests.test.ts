@@ -38,6 +38,15 @@ describe("The digests of the settings", function () {
     await open("/settings/digests");
     await seen(page, "refused it with 451");
     await looked.findNothingWrong(inWorkspace("/settings/digests", workspace));
+    const segments = `/v1/manage/workspaces/${workspace}/segments`;
+    const germans = { name: "Germans", filters: { country: "DE" } };
+    const headers = { origin: endpoints.base };
+    await page.request.post(segments, { headers, data: germans });
+    await open("/settings/digests");
+    await page.getByLabel("Segment sent by e-mail").selectOption({ label: "Germans" });
+    await page.getByRole("button", { name: "Preview", exact: true }).click();
+    await seen(page, "(Germans)");
+    expect(await looked.findings()).to.deep.equal([]);
     await choice.selectOption("off");
     await gone(page, "Last sent");
     const left = "SELECT 1 FROM digests WHERE workspace = $1";

@@ -26,16 +26,27 @@ export function Digests() {
   const isManager = useMayManage();
   const { answer, error } = useUrl<One<z.output<typeof digests>>>(path);
   const [previewed, setPreviewed] = useState<Exclude<Choice, "off"> | null>(null);
+  // Of a digest that is not there yet, until its frequency is chosen.
+  const [parts, setParts] = useState<Readonly<Record<string, string | null>>>({});
+  const partOf = (to: "email" | "chat", of: Digest) =>
+    of === null ? (parts[to] ?? null) : of.segment;
   if (error !== null) return <Failure error={error} />;
   if (answer === null) return <SkeletonTable rows={2} columns={2} />;
   const { email, chat, missing_settings: missing } = answer.data;
   const own = email?.frequency ?? "off";
-  const choose = (to: "email" | "chat", choice: string, segment: string | null): void =>
-    action.run(() =>
-      choice === "off"
-        ? call("DELETE", `${path}/${to}`)
-        : call("POST", `${path}/${to}`, { body: { frequency: choice, ...partOf(segment) } }),
-    );
+  const fieldsOf = (to: "email" | "chat", of: Digest) => ({
+    frequency: of?.frequency ?? "off",
+    segment: partOf(to, of),
+    onChange: (frequency: string, segment: string | null): void => {
+      setParts({ ...parts, [to]: segment });
+      if (frequency !== "off") {
+        const body = { frequency, ...(segment === null ? {} : { segment }) };
+        action.run(() => call("POST", `${path}/${to}`, { body }));
+      } else if (of !== null) {
+        action.run(() => call("DELETE", `${path}/${to}`));
+      }
+    },
+  });
   return (
     <>
       {action.error === null ? null : <Failure error={action.error} />}
@@ -48,16 +59,16 @@ export function Digests() {
       <div class="row-form bottom settings-section">
         <Choose
           label="Digest by e-mail"
-          of={email}
+          partLabel="Segment sent by e-mail"
+          {...fieldsOf("email", email)}
           isDisabled={action.isBusy || (missing.length > 0 && email === null)}
-          onChange={(choice, segment) => choose("email", choice, segment)}
         />
         {isManager ? (
           <Choose
             label="In the chat channel"
-            of={chat}
+            partLabel="Segment sent to chat"
+            {...fieldsOf("chat", chat)}
             isDisabled={action.isBusy}
-            onChange={(choice, segment) => choose("chat", choice, segment)}
           />
         ) : null}
         <button
@@ -71,32 +82,30 @@ export function Digests() {
       <Sending of={email} name="By e-mail" />
       <Sending of={chat} name="In the chat channel" />
       {previewed === null ? null : (
-        <Preview path={path} frequency={previewed} segment={email?.segment ?? null} />
+        <Preview path={path} frequency={previewed} segment={partOf("email", email)} />
       )}
     </>
   );
 }
 
-function partOf(segment: string | null) {
-  return segment === null ? {} : { segment };
-}
-
 function Choose(props: {
   readonly label: string;
-  readonly of: Digest;
+  readonly partLabel: string;
+  readonly frequency: Choice;
+  readonly segment: string | null;
   readonly isDisabled: boolean;
-  readonly onChange: (choice: string, segment: string | null) => void;
+  readonly onChange: (frequency: string, segment: string | null) => void;
 }) {
-  const { label, of, isDisabled, onChange } = props;
+  const { label, frequency, segment, isDisabled, onChange } = props;
   return (
     <>
       <label>
         {label}
         <br />
         <select
-          value={of?.frequency ?? "off"}
+          value={frequency}
           disabled={isDisabled}
-          onChange={(event) => onChange(event.currentTarget.value, of?.segment ?? null)}
+          onChange={(event) => onChange(event.currentTarget.value, segment)}
         >
           {Object.entries(frequencies).map(([value, name]) => (
             <option key={value} value={value}>
@@ -105,15 +114,13 @@ function Choose(props: {
           ))}
         </select>
       </label>
-      {of === null ? null : (
-        <SegmentField
-          label={`${label}: of`}
-          none="The whole business"
-          value={of.segment}
-          isDisabled={isDisabled}
-          onChange={(segment) => onChange(of.frequency, segment)}
-        />
-      )}
+      <SegmentField
+        label={props.partLabel}
+        none="The whole business"
+        value={segment}
+        isDisabled={isDisabled}
+        onChange={(chosen) => onChange(frequency, chosen)}
+      />
     </>
   );
 }

@@ -170,11 +170,11 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
 
 function partOf(filters: Filters): string {
   const parts = Object.entries(filters).map(([name, value]) =>
-    name === "segment" ? "the segment, what it is" : `${name}: ${value}`,
+    name === "segment" ? "the segment" : `${name}: ${value}`,
   );
   return parts.length === 0
     ? "Of the whole business. To publish a part, filter any screen first, then come back."
-    : `Only of ${parts.join(", ")}, as filtered; the page says so.`;
+    : `Only of ${parts.join(", ")}, as filtered; the page says which part that is.`;
 }
 
 function Preview({ claims }: { readonly claims: ProofClaims }) {
