@@ -3,7 +3,7 @@ import { type EventType, readFilters } from "../../schemas/http/outbound/webhook
 import type { Environment } from "../../schemas/records/records.js";
 import type { ActiveEndpoint } from "./deliveries.js";
 
-export interface Subject {
+interface Subject {
   readonly provider?: string;
   readonly product?: string;
   readonly currency?: string;
