@@ -1,6 +1,7 @@
 /** Tokens of the interface as people read them. */
 import type { PlanInterval } from "../../schemas/money/plan-intervals.js";
 import type { providerNames as namesOfService } from "../../schemas/provider-tokens.js";
+import { vintageName } from "./dates.js";
 
 /** The bundle takes only types from the service: the type holds these equal to the names there. */
 const providers: typeof namesOfService = {
@@ -22,6 +23,14 @@ export const providerTokens = [...providerNames.keys()];
 
 export function providerName(token: string): string {
   return providerNames.get(token) ?? token;
+}
+
+/** Of a filter; products have their names elsewhere. */
+export function filterValueName(filter: string, value: string): string {
+  if (filter === "provider") return providerName(value);
+  if (filter === "country") return countryName(value);
+  if (filter === "plan_interval") return planIntervalName(value);
+  return filter === "vintage" ? vintageName(value) : value;
 }
 
 const planIntervals = {

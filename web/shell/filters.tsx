@@ -2,8 +2,7 @@
 import { ErrorBoundary } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useAnswer } from "../api/use-answer.js";
-import { vintageName } from "../format/dates.js";
-import { countryName, planIntervalName, providerName } from "../format/names.js";
+import { filterValueName } from "../format/names.js";
 import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
 import { filterOf, filterText, toggled } from "../state/filter.js";
@@ -63,11 +62,8 @@ export function Filters({ names }: { readonly names: readonly FilterName[] }) {
   }
 
   function nameOf(name: FilterName, value: string): string {
-    if (name === "provider") return providerName(value);
-    if (name === "country") return countryName(value);
-    if (name === "plan_interval") return planIntervalName(value);
     if (name === "product") return listed?.find(({ id }) => id === value)?.name ?? "One product";
-    return name === "vintage" ? `begun in ${vintageName(value)}` : value;
+    return `${name === "vintage" ? "begun in " : ""}${filterValueName(name, value)}`;
   }
 }
 

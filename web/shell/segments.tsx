@@ -7,8 +7,7 @@ import type { SegmentView, writtenSegment } from "../../schemas/http/segments.js
 import { call } from "../api/client.js";
 import type { One } from "../api/manage-answers.js";
 import { reloadAnswers } from "../api/use-answer.js";
-import { vintageName } from "../format/dates.js";
-import { countryName, planIntervalName, providerName } from "../format/names.js";
+import { filterValueName } from "../format/names.js";
 import { shortMoney } from "../format/numbers.js";
 import { ActionForm } from "../parts/action-form.js";
 import { Confirm } from "../parts/confirm.js";
@@ -95,7 +94,7 @@ const valuesMax = 5;
 
 function sayFilter(name: FilterName, text: string): string {
   const { isNot, values } = filterOf(text);
-  const names = values.slice(0, valuesMax).map((value) => nameOf(name, value));
+  const names = values.slice(0, valuesMax).map((value) => filterValueName(name, value));
   const more = values.length - names.length;
   // Their names are the catalogue's.
   const list =
@@ -103,13 +102,6 @@ function sayFilter(name: FilterName, text: string): string {
       ? `${values.length} of the products`
       : [...names, ...(more > 0 ? [`${more} more`] : [])].join(", ");
   return `${labels[name]}${isNot ? " is not" : ""}: ${list}`;
-}
-
-function nameOf(name: FilterName, value: string): string {
-  if (name === "provider") return providerName(value);
-  if (name === "country") return countryName(value);
-  if (name === "plan_interval") return planIntervalName(value);
-  return name === "vintage" ? vintageName(value) : value;
 }
 
 /** What there is to choose above the filters, and below them a form that saves them. */

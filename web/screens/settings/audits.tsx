@@ -4,9 +4,9 @@ import { call } from "../../api/client.js";
 import { useUrl } from "../../api/use-answer.js";
 import { words } from "../../format/names.js";
 import { count } from "../../format/numbers.js";
-import { More, usePages } from "../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { ListTable } from "../../parts/list-table.js";
+import { listed, usePages } from "../../parts/pages.js";
+import { Empty, Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { session } from "../../state/session.js";
 import { When } from "../../parts/when.js";
@@ -23,8 +23,8 @@ const states = {
 
 export function Audits() {
   const action = useAction();
-  const { answer, error } = useUrl<AuditList>(path);
-  const list = usePages<AuditView>(path, {}, answer);
+  const loaded = useUrl<AuditList>(path);
+  const list = listed(loaded, usePages<AuditView>(path, {}, loaded.answer));
   return (
     <>
       <div class="section-head">
@@ -42,47 +42,40 @@ export function Audits() {
         </button>
       </div>
       {action.error === null ? null : <Failure error={action.error} />}
-      {error === null ? null : <Failure error={error} />}
-      {answer?.overdue === true ? (
+      {loaded.answer?.overdue === true ? (
         <p class="test-note" role="status">
           No audit of everything has ended for 26 hours.
         </p>
       ) : null}
-      {answer === null && error === null ? <SkeletonTable rows={4} columns={5} /> : null}
-      {answer?.data.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Audits, newest first"
+        columns={[
+          { key: "at", head: "Asked for", cell: (row) => <When at={row.created_at} /> },
+          { key: "by", head: "By", cell: ({ asked_by: by }) => words(by) },
+          { key: "of", head: "Of", cell: ({ workspace }) => nameOf(workspace) },
+          { key: "state", head: "Result", cell: (row) => <Result of={row} /> },
+          {
+            key: "rows",
+            head: "Rows compared",
+            isNumber: true,
+            cell: (row) => count(row.rows_compared),
+          },
+          {
+            key: "differences",
+            head: "Differences",
+            isNumber: true,
+            cell: (row) => count(row.differences),
+          },
+          {
+            key: "ended",
+            head: "Ended",
+            cell: (row) => <When at={row.ended_at} none="Not yet" />,
+          },
+        ]}
+      >
         <Empty title="No audits yet">The first one runs at night, or when you ask for it.</Empty>
-      ) : null}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Audits, newest first"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            { key: "at", head: "Asked for", cell: (row) => <When at={row.created_at} /> },
-            { key: "by", head: "By", cell: ({ asked_by: by }) => words(by) },
-            { key: "of", head: "Of", cell: ({ workspace }) => nameOf(workspace) },
-            { key: "state", head: "Result", cell: (row) => <Result of={row} /> },
-            {
-              key: "rows",
-              head: "Rows compared",
-              isNumber: true,
-              cell: (row) => count(row.rows_compared),
-            },
-            {
-              key: "differences",
-              head: "Differences",
-              isNumber: true,
-              cell: (row) => count(row.differences),
-            },
-            {
-              key: "ended",
-              head: "Ended",
-              cell: (row) => <When at={row.ended_at} none="Not yet" />,
-            },
-          ]}
-        />
-      )}
-      <More of={list} />
+      </ListTable>
     </>
   );
 }
