@@ -91,7 +91,7 @@ export function Digests() {
 function Choose(props: {
   readonly label: string;
   readonly partLabel: string;
-  readonly frequency: Choice;
+  readonly frequency: string;
   readonly segment: string | null;
   readonly isDisabled: boolean;
   readonly onChange: (frequency: string, segment: string | null) => void;
