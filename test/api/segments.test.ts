@@ -293,10 +293,10 @@ describe("Segments", function suite() {
     let sales = 0;
     const sell = async (customer_id: string, product_id: string) => {
       sales += 1;
-      const at = { occurred_at: new Date().toISOString(), currency: "EUR", amount: sales };
+      const now = { occurred_at: new Date().toISOString(), currency: "EUR", amount: sales };
       const ids = { event_id: `sale_${sales}`, transaction_id: `sale_${sales}`, customer_id };
       const sale = { provider: "custom", event_type: "transaction.sale", product_id };
-      expect((await shop.ingest({ ...sale, ...ids, ...at })).status).to.equal(202);
+      expect((await shop.ingest({ ...sale, ...ids, ...now })).status).to.equal(202);
     };
     for (const [customer, product] of [
       ["b", "basic"],

@@ -7,7 +7,7 @@ import { webhookDeliveryId } from "../../schemas/ids.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { durably } from "../../stores/postgres/rows.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-import type { Endpoint } from "./endpoints.js";
+import type { ActiveEndpoint, Endpoint } from "./endpoints.js";
 import { deliveryNews } from "./news.js";
 import type { HappenedEvent } from "./wanted.js";
 
@@ -47,13 +47,6 @@ export function messageBody(
     throw new Error(`a message of ${type} is larger than webhookPayloadBytesMax`);
   }
   return body;
-}
-
-export interface ActiveEndpoint extends Endpoint {
-  /** What its segment filters by, as that was last; null, like the next: it is of none. */
-  readonly segment_filters: Readonly<Record<string, string>> | null;
-  /** Of the segment's list those asked about. */
-  readonly segment_accounts: readonly string[] | null;
 }
 
 /** @param accounts that their events are of: lists of segments are long */

@@ -34,6 +34,13 @@ export interface Endpoint {
   readonly created_at: Date;
 }
 
+export interface ActiveEndpoint extends Endpoint {
+  /** What its segment filters by, as that was last; null, like the next: it is of none. */
+  readonly segment_filters: Readonly<Record<string, string>> | null;
+  /** Of the segment's list those asked about. */
+  readonly segment_accounts: readonly string[] | null;
+}
+
 export type GivenEndpoint = Pick<
   Endpoint,
   "workspace" | "environment" | "url" | "name" | "events" | "filters"

@@ -1,7 +1,7 @@
 /** Which events an endpoint wants. Pure. */
 import { type EventType, readFilters } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { ActiveEndpoint } from "./deliveries.js";
+import type { ActiveEndpoint } from "./endpoints.js";
 
 interface Subject {
   readonly provider?: string;

@@ -111,7 +111,7 @@ function rowsSeen(): number {
   return Math.ceil((scrollY + innerHeight) / rowPxMin / rowsStep) * rowsStep;
 }
 
-/** One socket serves all screens, so of a segment there is what is listed, asked again and again. */
+/** One socket serves all screens: of a segment there is what is listed, asked for again. */
 export function newest(view: View, booked: readonly Transaction[]): readonly Transaction[] {
   const live = view.get("segment") === null ? liveRows.value : [];
   const ids = new Set(live.map(({ id }) => id));
