@@ -28,7 +28,7 @@ export async function openPage(suite: Mocha.Context): Promise<LookedAt> {
   return new LookedAt(await context.newPage());
 }
 
-/** Resolves when a text is seen: a screen may show it in more than one place, or twice for a while. */
+/** Resolves when a text is seen: a screen may show it in several places, or twice for a while. */
 export function seen(...where: Text): Promise<void> {
   return first(...where).waitFor();
 }
