@@ -44,7 +44,7 @@ export async function reports(
       if (statSync(path).size > fileBytesMax) throw new ReportRefused("The file is too large.");
       const read = await readReport(readFileSync(path), provider, integration);
       for (const line of linesOf(path, read)) report(line);
-      if (apply) await keepReport(service.postgres, id, read, new Date());
+      if (apply) await keepReport(service.postgres, id, read, "file", new Date());
     } catch (error) {
       if (!(error instanceof ReportRefused)) throw error;
       wrong += 1;

@@ -4,13 +4,14 @@
  */
 import type { z } from "zod";
 import type { NeededEvents } from "../schemas/http/manage.js";
+import type { ReportKind } from "../schemas/http/reports.js";
 import type { ProviderToken } from "../schemas/provider-tokens.js";
 import type { Environment, FactBody } from "../schemas/records/records.js";
 import type { Backfill, PaymentLookup } from "./backfill.js";
 import type { HistoryExport } from "./export.js";
 import type { Payouts } from "./payouts.js";
 import type { EventRecord } from "./record.js";
-import type { StoreReports } from "./reports/report.js";
+import type { ReportOf, StoreReports } from "./reports/report.js";
 
 export type { ProviderToken };
 
@@ -201,9 +202,29 @@ export interface ProviderApi<Credentials> {
   readonly requestsPerSecond: number;
   /** It counts the calls of an address: all integrations of a process share that number. */
   readonly limitsAddress?: true;
+  /** How long to make no calls, as the headers of any answer say: so many ms; null: go on. */
+  readonly restMsOf?: (headers: Pick<globalThis.Headers, "get">) => number | null;
   /** What an answer without success says, where that is more than its status says; else null. */
   readonly meaningOf?: (status: number, text: string) => FailureMeaning | null;
 }
+
+/** How a store's reports are fetched from its API, given credentials for it: optional ones. */
+export interface FetchedReports<Credentials> {
+  readonly api: ProviderApi<Credentials>;
+  readonly kinds: readonly ReportKind[];
+  /**
+   * @param download one path of the API; null: there is no such thing. What it throws is the
+   *   caller's
+   * @returns the files that the report of a month has, none where the store has none; a text: why
+   *   there is no telling
+   */
+  files(
+    of: ReportOf,
+    credentials: Credentials,
+    download: Download,
+  ): Promise<readonly Buffer[] | string>;
+}
+export type Download = (path: string) => Promise<Buffer | null>;
 
 /** There is no such thing, or the API has trouble now, or it will not answer this. */
 export type FailureMeaning = "absent" | "trouble" | "refused";
@@ -332,6 +353,8 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly historyExport?: HistoryExport;
   /** Which of its reports are read as sums of a month; left out where it has none. */
   readonly reports?: StoreReports<Credentials>;
+  /** Left out where they are uploaded only. */
+  readonly fetchedReports?: FetchedReports<Credentials>;
   /** Left out where one event reports both what was bought and its payment. */
   readonly paymentLookup?: PaymentLookup;
   /** Reads the provider's own whole body. Never throws on data. */

@@ -162,8 +162,28 @@ function ofWorkspace(): Operation[] {
     },
     read(
       "/integrations/{integration}/reports",
-      "The reports that were uploaded, the newest month first",
+      "The reports that were uploaded or fetched, the newest month first",
       z.array(reports.keptReport),
+    ),
+    {
+      ...read(
+        "/integrations/{integration}/reports/fetch",
+        "Fetch the missing reports of the last twelve months from the store",
+        reports.reportFetch,
+      ),
+      method: "post",
+      status: 202,
+      errors: [404, 422],
+    },
+    read(
+      "/integrations/{integration}/reports/fetch",
+      "How the last fetch of reports went",
+      reports.reportFetch,
+    ),
+    remove(
+      "/integrations/{integration}/reports/{kind}/{month}",
+      "Delete a report",
+      reports.deletedReport,
     ),
     read(
       "/integrations/{integration}/reports/{kind}/{month}",

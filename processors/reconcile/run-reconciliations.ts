@@ -1,6 +1,7 @@
 /**
  * Compares months with providers' lists: the last months every night, and others on demand
- * (`…/reconciliation`). One month at a time among all processes.
+ * (`…/reconciliation`); so too fetches stores' reports (`…/reports/fetch`). One at a time among all
+ * processes.
  */
 import { schedule } from "node-cron";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
@@ -20,6 +21,13 @@ import {
   reconciliationNews,
 } from "../../workspaces/history/reconciliations.js";
 import { type BackfillingService, nextPause } from "../backfill/backfill.js";
+import {
+  askReportFetch,
+  type DueFetch,
+  dueReportFetch,
+  endReportFetch,
+} from "../../workspaces/history/report-fetches.js";
+import { type Fetched, fetchReports } from "./fetch-reports.js";
 import { reconcileMonth } from "./reconcile.js";
 
 /**
@@ -35,6 +43,7 @@ const spreadMs = 3 * 60 * 60 * 1000;
 const nightlyMonths = 3;
 const lookEveryMs = 500;
 const calmLookEveryMs = 30_000;
+const serviceFailed = "The service failed on it; its log has the reason.";
 
 export async function runReconciliations(service: BackfillingService): Promise<void> {
   const { log, logger, postgres, stopping } = service;
@@ -48,11 +57,14 @@ export async function runReconciliations(service: BackfillingService): Promise<v
   });
   while (!stopping.aborted) {
     try {
-      const due = await dueReconciliation(postgres, new Date());
-      if (due !== null) {
-        const done = await tryExclusively(postgres, "reconciliation", () =>
-          compare(service, due, pauses),
-        );
+      const now = new Date();
+      const due = await dueReconciliation(postgres, now);
+      const fetch = await dueReportFetch(postgres, now);
+      if (due !== null || fetch !== null) {
+        const done = await tryExclusively(postgres, "reconciliation", async () => {
+          if (due !== null) await compare(service, due, pauses);
+          if (fetch !== null) await fetchDue(service, fetch, pauses);
+        });
         if (done !== null) {
           lookout.found();
           continue;
@@ -97,8 +109,33 @@ async function compare(
     if (stopping.aborted || isStoreAway(error)) throw error;
     pauses.delete(name);
     logger.error({ err: error, integration, month }, "a comparison failed");
-    const problem = "The service failed on it; its log has the reason.";
-    await endReconciliation(postgres, due, { problem, againAt: null });
+    await endReconciliation(postgres, due, { problem: serviceFailed, againAt: null });
+  }
+}
+
+async function fetchDue(
+  service: BackfillingService,
+  due: DueFetch,
+  pauses: Map<string, number>,
+): Promise<void> {
+  const { logger, postgres, stopping } = service;
+  const { integration } = due;
+  const name = `${integration} reports`;
+  const end = (ended: Fetched, againAt: Date | null = null) =>
+    endReportFetch(postgres, due, { ...ended, againAt }, new Date());
+  try {
+    const found = await fetchReports(service, integration, new Date());
+    if (stopping.aborted) return;
+    const { for: until, problem, kept } = found;
+    if (problem !== null) logger.warn({ integration, problem }, "reports could not be fetched");
+    if (until === "now") return await end(found, new Date(Date.now() + nextPause(pauses, name)));
+    pauses.delete(name);
+    await end({ problem, kept });
+  } catch (error) {
+    if (stopping.aborted || isStoreAway(error)) throw error;
+    pauses.delete(name);
+    logger.error({ err: error, integration }, "a fetch of reports failed");
+    await end({ problem: serviceFailed, kept: 0 });
   }
 }
 
@@ -140,7 +177,7 @@ export async function askForTheNight(
       "SELECT id FROM integrations WHERE deleted_at IS NULL AND provider = ANY($1) ORDER BY id",
       [
         [...providers.values()]
-          .filter(({ backfill }) => backfill?.notCompared)
+          .filter(({ backfill, fetchedReports }) => backfill?.notCompared ?? fetchedReports)
           .map(({ token }) => token),
       ],
     );
@@ -148,10 +185,16 @@ export async function askForTheNight(
     const months = monthsOf({ from: first, to: now.getTime() }).map(({ month }) => month);
     for (const [place, { id }] of rows.entries()) {
       const found = await integrations.byId(id);
-      const api = found && providers.get(found.provider)?.api;
-      if (!found || !api?.allowsCalls(found.credentials[0])) continue;
+      const [credentials] = found?.credentials ?? [];
+      if (!found || credentials === undefined) continue;
       const dueAt = new Date(now.getTime() + Math.floor((place * spreadMs) / rows.length));
-      await askReconciliations(postgres, { integration: id, months }, dueAt, night);
+      const { api, backfill, fetchedReports } = providers.get(found.provider) ?? {};
+      if (backfill?.notCompared && api?.allowsCalls(credentials)) {
+        await askReconciliations(postgres, { integration: id, months }, dueAt, night);
+      }
+      if (fetchedReports?.api.allowsCalls(credentials)) {
+        await askReportFetch(postgres, id, dueAt, night);
+      }
     }
   } catch (error) {
     logger.error({ err: error }, "the nightly comparison could not be asked for");

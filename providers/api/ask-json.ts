@@ -1,6 +1,8 @@
-/** One answer of a provider's API as JSON, or why there is none, in a sentence for a person. */
+/**
+ * One answer of a provider's API, JSON or a file, or why there is none, in a sentence for a person.
+ */
 import { parseJsonText } from "../../schemas/json.js";
-import type { AskedFor } from "./integration-client.js";
+import type { Asked, AskedFor, Downloaded } from "./integration-client.js";
 import type { Asker, ProviderApis } from "./provider-api.js";
 
 /** Why there is no answer: for good, or for now. */
@@ -9,29 +11,50 @@ export interface Unread {
   readonly problem: string;
 }
 
+interface Named extends AskedFor {
+  /** What is asked for, as the sentence calls it. */
+  readonly name: string;
+}
+
 /**
- * @param question.name what is asked for, as the sentence calls it
  * @returns the value is null where the API has no such thing
  */
 export async function askJson(
   apis: ProviderApis,
   asker: Asker,
-  question: AskedFor & { readonly name: string },
+  question: Named,
   signal: AbortSignal,
 ): Promise<{ readonly value: unknown } | Unread> {
-  const { name } = question;
   const asked = await apis.ask(asker, { ...question, freshForMs: 0 }, signal);
   const of = `The API of ${asker.provider.token}`;
+  if (asked.outcome !== "answered") return unread(asked, of, question);
+  if (asked.text === null) return { value: null };
+  const json = parseJsonText(asked.text);
+  return json.ok ? { value: json.value } : { for: "good", problem: `${of} answered no JSON.` };
+}
+
+/** @returns the bytes are null where the API has no such file */
+export async function askFile(
+  apis: ProviderApis,
+  asker: Asker,
+  question: Named,
+  signal: AbortSignal,
+): Promise<{ readonly bytes: Buffer | null } | Unread> {
+  const asked = await apis.download(asker, { ...question, headers: { accept: "*/*" } }, signal);
+  if (asked.outcome === "answered") return { bytes: asked.answer };
+  return unread(asked, `The API of ${asker.provider.token}`, question);
+}
+
+function unread(
+  asked: Exclude<Asked | Downloaded, { outcome: "answered" }>,
+  of: string,
+  { name }: Named,
+): Unread {
   if (asked.outcome === "silent") {
     return { for: "good", problem: "The integration has no key for the provider's API." };
   }
   if (asked.outcome === "refused") {
     return { for: "good", problem: `${of} refused ${name}: ${asked.detail}.` };
   }
-  if (asked.outcome === "trouble") {
-    return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
-  }
-  if (asked.text === null) return { value: null };
-  const json = parseJsonText(asked.text);
-  return json.ok ? { value: json.value } : { for: "good", problem: `${of} answered no JSON.` };
+  return { for: "now", problem: `${of} cannot be had: ${asked.detail}.` };
 }

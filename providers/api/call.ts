@@ -35,28 +35,38 @@ export interface CallLimits {
   readonly signal: AbortSignal;
   /** Where the provider's answers say more than their status. */
   readonly meaningOf?: ProviderApi<unknown>["meaningOf"] | undefined;
+  /** Of any answer. */
+  readonly onHeaders?: (headers: Headers) => void;
   /** The text of a refusal is kept, for a person. */
   readonly readsRefusals?: boolean;
 }
+
+type Init = Pick<RequestInit, "method" | "headers" | "body">;
 
 /**
  * @returns the answer's text; null: there is no such thing
  * @throws ApiTrouble, ApiRefusal
  */
-export async function callApi(
+export async function callApi(url: string, init: Init, limits: CallLimits): Promise<string | null> {
+  return (await callForBytes(url, init, limits))?.toString("utf8") ?? null;
+}
+
+/** The same of an answer that need not be text. */
+export async function callForBytes(
   url: string,
-  init: Pick<RequestInit, "method" | "headers" | "body">,
+  init: Init,
   limits: CallLimits,
-): Promise<string | null> {
+): Promise<Buffer | null> {
   // The time limit covers the body too: a server may answer at once and then send for ever.
   return withDeadline(limits.answerMsMax, limits.signal, async (signal) => {
     try {
       // A redirected call would take the credentials along to where they do not belong.
       const response = await fetch(url, { ...init, signal, redirect: "error" });
-      if (response.ok) return await readText(response, limits.bytesMax);
+      limits.onHeaders?.(response.headers);
+      if (response.ok) return await readBody(response, limits.bytesMax);
       const { readsRefusals = false, meaningOf } = limits;
       const isRead = readsRefusals || meaningOf !== undefined;
-      const text = isRead ? await readText(response, limits.bytesMax) : "";
+      const text = isRead ? (await readBody(response, limits.bytesMax)).toString("utf8") : "";
       await response.body?.cancel();
       const meaning = meaningOf?.(response.status, text) ?? meaningOfStatus(response.status);
       return withoutAnswer(response, text, meaning);
@@ -81,7 +91,7 @@ function meaningOfStatus(status: number): FailureMeaning {
   return status >= 500 || status === 408 || status === 429 ? "trouble" : "refused";
 }
 
-async function readText(response: Response, bytesMax: number): Promise<string> {
+async function readBody(response: Response, bytesMax: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   // Counted as it comes, after decompression: the length header may lie.
@@ -90,7 +100,7 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
     if (bytes > bytesMax) throw new ApiTrouble(`an answer of more than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }
 
 /** Retry-After is seconds or a date (RFC 9110, 10.2.3); the App Store sends ms since 1970. */

@@ -15,7 +15,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { RateLimiterMemory, RateLimiterQueue } from "rate-limiter-flexible";
 import type { ProviderApi } from "../provider.js";
-import { ApiRefusal, ApiTrouble, callApi, type CallLimits } from "./call.js";
+import { ApiRefusal, ApiTrouble, callApi, callForBytes, type CallLimits } from "./call.js";
 
 /** Events of one integration that ask at a time, and how long each may take from then on. */
 const enrichmentAtOnceMax = 20;
@@ -25,7 +25,15 @@ const apiCallsWaitingMax = 1_000;
 
 export type Asked =
   /** JSON text; null: the API has no such thing. */
-  | { readonly outcome: "answered"; readonly text: string | null }
+  { readonly outcome: "answered"; readonly text: string | null } | Unanswered;
+export type Downloaded = Answered<Buffer> | Unanswered;
+
+interface Answered<Answer> {
+  readonly outcome: "answered";
+  readonly answer: Answer | null;
+}
+
+type Unanswered =
   /** No credentials that allow calls. */
   | { readonly outcome: "silent" }
   /** The same question would be refused again. */
@@ -143,12 +151,27 @@ export class ApiLine {
   }
 
   async ask(question: AskedFor, signal: AbortSignal): Promise<Asked> {
+    const asked = await this.#answer(question, signal, jsonText);
+    return asked.outcome === "answered" ? { outcome: "answered", text: asked.answer } : asked;
+  }
+
+  /** A file. */
+  download(question: AskedFor, signal: AbortSignal): Promise<Downloaded> {
+    return this.#answer(question, signal, (bytes) => bytes);
+  }
+
+  /** @param read throws ApiTrouble where the bytes are no answer */
+  async #answer<Answer>(
+    question: AskedFor,
+    signal: AbortSignal,
+    read: (bytes: Buffer) => Answer,
+  ): Promise<Answered<Answer> | Unanswered> {
     const { answerMsMax } = question;
     const bounds = { ...this.#bounds(signal), ...(answerMsMax && { answerMsMax }) };
     try {
       return await unlessAborted(
         signal,
-        this.#atOnce.execute(() => this.#tryAll(question, bounds)),
+        this.#atOnce.execute(() => this.#tryAll(question, bounds, read)),
       );
     } catch (error) {
       if (error instanceof ApiRefusal) return { outcome: "refused", detail: error.message };
@@ -156,13 +179,17 @@ export class ApiLine {
     }
   }
 
-  async #tryAll(question: AskedFor, bounds: CallLimits): Promise<Asked> {
+  async #tryAll<Answer>(
+    question: AskedFor,
+    bounds: CallLimits,
+    read: (bytes: Buffer) => Answer,
+  ): Promise<Answered<Answer> | Unanswered> {
     const { signal } = bounds;
     let isRenewed = false;
     for (let attempt = 1; ; attempt += 1) {
       signal.throwIfAborted();
       try {
-        return await this.#breaker.execute(() => this.#tryOnce(question, bounds));
+        return await this.#breaker.execute(() => this.#tryOnce(question, bounds, read));
       } catch (error) {
         if (error instanceof Withdrawn && !isRenewed) {
           isRenewed = true;
@@ -180,7 +207,11 @@ export class ApiLine {
     }
   }
 
-  async #tryOnce({ path, json, headers: own }: AskedFor, bounds: CallLimits): Promise<Asked> {
+  async #tryOnce<Answer>(
+    { path, json, headers: own }: AskedFor,
+    bounds: CallLimits,
+    read: (bytes: Buffer) => Answer,
+  ): Promise<Answered<Answer> | Unanswered> {
     const { signal } = bounds;
     const given = this.#authorize(signal);
     const authorization = await given.authorization;
@@ -188,17 +219,23 @@ export class ApiLine {
     await this.#pace.turn(this.#patience.waitMsMax, signal);
     const { headers } = authorization;
     try {
-      const text = await callApi(
+      const bytes = await callForBytes(
         this.#baseUrl + path,
         {
           headers: { accept: "application/json", ...own, ...headers, ...(json && jsonHeaders) },
           ...(json && { method: "POST", body: JSON.stringify(json) }),
         },
-        { ...bounds, meaningOf: this.#api.meaningOf },
+        {
+          ...bounds,
+          meaningOf: this.#api.meaningOf,
+          onHeaders: (answered) => {
+            const ms = this.#api.restMsOf?.(answered) ?? null;
+            if (ms !== null) this.#pace.rest(ms);
+          },
+        },
       );
       given.isProven = true;
-      if (text !== null && !isJson(text)) throw new ApiTrouble("an answer that is no JSON");
-      return { outcome: "answered", text };
+      return { outcome: "answered", answer: bytes === null ? null : read(bytes) };
     } catch (error) {
       if (!(error instanceof ApiRefusal)) throw error;
       if (error.status !== 401) throw error;
@@ -267,6 +304,13 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+/** @throws ApiTrouble */
+function jsonText(bytes: Buffer): string {
+  const text = bytes.toString("utf8");
+  if (!isJson(text)) throw new ApiTrouble("an answer that is no JSON");
+  return text;
 }
 
 function isJson(text: string): boolean {

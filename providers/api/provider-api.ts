@@ -7,7 +7,14 @@ import type { Config } from "../../config.js";
 import type { Provider, ProviderToken } from "../provider.js";
 import { FreshAnswers } from "./fresh-answers.js";
 import type { Metrics } from "../../runtime/metrics.js";
-import { ApiLine, type Asked, type AskedFor, Pace, type Patience } from "./integration-client.js";
+import {
+  ApiLine,
+  type Asked,
+  type AskedFor,
+  type Downloaded,
+  Pace,
+  type Patience,
+} from "./integration-client.js";
 
 /** Integrations whose calls are regulated at a time; the longest unused is forgotten. */
 const apiLinesMax = 1_000;
@@ -29,6 +36,8 @@ interface Asking extends AskedFor {
 export interface ProviderApis {
   /** Who asks the same at the same time shares the call, if it may be fresh. Never rejects. */
   ask(asker: Asker, question: Asking, signal: AbortSignal): Promise<Asked>;
+  /** One file. Never rejects. */
+  download(asker: Asker, question: AskedFor, signal: AbortSignal): Promise<Downloaded>;
   /** Runs `work`, which asks, when few others of the integration do. */
   inTurn<T>(asker: Asker, work: () => Promise<T>): Promise<T>;
 }
@@ -80,19 +89,26 @@ export function openProviderApis(
     return line;
   }
 
+  function counted<One extends Asked | Downloaded>({ token: provider }: Provider, asked: One): One {
+    const { outcome } = asked;
+    if (outcome !== "silent") metrics?.questions.inc({ provider, outcome });
+    return asked;
+  }
+
   return {
     async ask(asker, question, signal) {
       const { provider, integration } = asker;
       const line = lineOf(asker);
       if (line === null || integration === null) return { outcome: "silent" };
       const named = { name: nameOf(question), freshForMs: question.freshForMs };
-      return fresh.get(integration.id, named, signal, async () => {
-        const asked = await line.ask(question, signal);
-        if (asked.outcome !== "silent") {
-          metrics?.questions.inc({ provider: provider.token, outcome: asked.outcome });
-        }
-        return asked;
-      });
+      return fresh.get(integration.id, named, signal, async () =>
+        counted(provider, await line.ask(question, signal)),
+      );
+    },
+    async download(asker, question, signal) {
+      const line = lineOf(asker);
+      if (line === null) return { outcome: "silent" };
+      return counted(asker.provider, await line.download(question, signal));
     },
     inTurn(asker, work) {
       return lineOf(asker)?.events.execute(work) ?? work();

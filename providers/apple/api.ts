@@ -17,15 +17,7 @@ export const appleApi: ProviderApi<AppleCredentials> = {
   baseUrl: () => "https://api.storekit.itunes.apple.com",
   allowsCalls: ({ private_key: key }) => key !== undefined,
   async authorize({ bundle_id: bid, issuer_id: iss, key_id: kid, private_key: pem }, now) {
-    if (pem === undefined) return null;
-    const iat = Math.floor(now / 1000);
-    const exp = iat + tokenSeconds;
-    const token = signCompact(
-      { alg: "ES256", kid, typ: "JWT" },
-      { iss, iat, exp, aud: "appstoreconnect-v1", bid },
-      createPrivateKey(pem),
-    );
-    return { headers: { authorization: `Bearer ${token}` }, until: exp * 1000 };
+    return pem === undefined ? null : signedToken({ iss, kid, pem }, { bid }, tokenSeconds, now);
   },
   // Of one app: 50 a second, but 10 for refunds, counted by the hour.
   requestsPerSecond: 10,
@@ -37,6 +29,23 @@ export const appleApi: ProviderApi<AppleCredentials> = {
     return nobodys.has(errorCode) ? "absent" : "refused";
   },
 };
+
+/** Both of Apple's APIs take tokens of this form, each of a key of its own kind. */
+export function signedToken(
+  { iss, kid, pem }: Readonly<Record<"iss" | "kid", string | undefined>> & { readonly pem: string },
+  claims: object,
+  seconds: number,
+  now: number,
+) {
+  const iat = Math.floor(now / 1000);
+  const exp = iat + seconds;
+  const token = signCompact(
+    { alg: "ES256", kid, typ: "JWT" },
+    { iss, iat, exp, aud: "appstoreconnect-v1", ...claims },
+    createPrivateKey(pem),
+  );
+  return { headers: { authorization: `Bearer ${token}` }, until: exp * 1000 };
+}
 
 const errorAnswer = z.object({ errorCode: z.int() });
 /** AccountNotFoundRetryableError, AppNotFound…, OriginalTransactionIdNotFound…. */

@@ -11,6 +11,19 @@ const rootCertificate = z
   .refine(isAuthority, "must be a root certificate, DER in base64")
   .transform((der) => der.toString("base64"));
 
+const keyFile = z
+  .string()
+  .max(16_384)
+  .transform(withLines)
+  .refine(isApiKey, "must be the whole .p8 file: a private key in PEM, over P-256");
+
+const reportFields = [
+  "vendor_number",
+  "reports_issuer_id",
+  "reports_key_id",
+  "reports_private_key",
+] as const;
+
 const credentialFields = z.strictObject({
   bundle_id: z.string().trim().min(1).max(255),
   app_apple_id: z
@@ -26,19 +39,26 @@ const credentialFields = z.strictObject({
   root_certificates: z.array(rootCertificate).min(1).max(rootsMax).optional(),
   issuer_id: z.string().trim().min(1).max(255).optional(),
   key_id: z.string().trim().min(1).max(255).optional(),
-  private_key: z
+  private_key: keyFile.optional(),
+  vendor_number: z
     .string()
-    .max(16_384)
-    .transform(withLines)
-    .refine(isApiKey, "must be the whole .p8 file: a private key in PEM, over P-256")
+    .trim()
+    .regex(/^\d{4,12}$/)
     .optional(),
+  reports_issuer_id: z.string().trim().min(1).max(255).optional(),
+  reports_key_id: z.string().trim().min(1).max(255).optional(),
+  reports_private_key: keyFile.optional(),
 });
 
-export const credentials = credentialFields.refine(
-  ({ issuer_id, key_id, private_key }) =>
-    new Set([issuer_id, key_id, private_key].map((field) => field === undefined)).size === 1,
-  { path: ["private_key"], message: "issuer_id, key_id and private_key come together" },
-);
+export const credentials = credentialFields
+  .refine((given) => isAllOrNone(given, ["issuer_id", "key_id", "private_key"]), {
+    path: ["private_key"],
+    message: "issuer_id, key_id and private_key come together",
+  })
+  .refine((given) => isAllOrNone(given, reportFields), {
+    path: ["reports_private_key"],
+    message: `${reportFields.join(", ")} come together`,
+  });
 export type AppleCredentials = z.output<typeof credentials>;
 
 export const credentialHelp = {
@@ -56,7 +76,24 @@ export const credentialHelp = {
   private_key:
     "Optional: the whole .p8 file of that key. App Store Connect lets you download it once. " +
     "Issuer ID, key ID and file come together",
+  vendor_number:
+    "Optional: fetches monthly reports, with the three below. App Store Connect > Payments and " +
+    "Financial Reports: the number beside your name",
+  reports_issuer_id:
+    "Optional: App Store Connect > Users and Access > Integrations > App Store Connect API > " +
+    "Team Keys: the Issuer ID above the keys",
+  reports_key_id:
+    "Optional: the same page, the Key ID of a team key with the access Finance. With Sales alone " +
+    "there are no financial reports",
+  reports_private_key: "Optional: the whole .p8 file of that key. All four come together",
 };
+
+function isAllOrNone<Name extends string>(
+  given: Readonly<Partial<Record<Name, unknown>>>,
+  names: readonly Name[],
+): boolean {
+  return new Set(names.map((name) => given[name] === undefined)).size === 1;
+}
 
 function isAuthority(der: Buffer): boolean {
   try {

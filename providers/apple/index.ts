@@ -13,6 +13,7 @@ import { decode, knownTypes, neededTypes } from "./decode.js";
 import { appleBackfill } from "./history/backfill.js";
 import { type Signer, signNotification } from "./jws.js";
 import { appOf, readNotification, transactionIn } from "./notification.js";
+import { appStoreConnect } from "./report-api.js";
 import { appStoreReports } from "./reports.js";
 import { verifySignature } from "./signature.js";
 
@@ -46,6 +47,7 @@ export function createApple(): Provider<AppleCredentials, Signer> {
     api: appleApi,
     backfill: appleBackfill,
     reports: appStoreReports,
+    fetchedReports: appStoreConnect,
     decode,
     flatTypes: {
       SUBSCRIBED: "subscription.new",

@@ -40,30 +40,19 @@ const googleHosts: ReadonlySet<string> = new Set([
   "accounts.google.com",
 ]);
 
-const scope = "https://www.googleapis.com/auth/androidpublisher";
+const publisherScope = "https://www.googleapis.com/auth/androidpublisher";
 const grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const assertionSeconds = 3600;
 
 const tokenAnswer = z.object({ access_token: z.string().min(1), expires_in: z.number() });
 
-type Keyed = { readonly service_account_key?: ServiceAccountKey | undefined };
+export type Keyed = { readonly service_account_key?: ServiceAccountKey | undefined };
 
 export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
   return {
     baseUrl: () => "https://androidpublisher.googleapis.com",
     allowsCalls: ({ service_account_key: key }) => key !== undefined,
-    async authorize({ service_account_key: key }, now, post) {
-      if (key === undefined) return null;
-      // Once more: the settings may have named other hosts when it was entered.
-      if (!isTokenUri(key.token_uri, tokenHosts)) {
-        throw new Error("token_uri of the service account's key names no host of Google");
-      }
-      const form = { grant_type: grantType, assertion: assertionOf(key, now) };
-      const { access_token: token, expires_in: seconds } = tokenAnswer.parse(
-        await post(key.token_uri, form),
-      );
-      return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 };
-    },
+    authorize: authorizedFor(publisherScope, tokenHosts),
     // Google allows 3,000 a minute for each of several buckets; the day's quota is 200,000 calls.
     requestsPerSecond: 20,
     // A purchase token of another app, or one that is none: nothing that other credentials change.
@@ -71,7 +60,25 @@ export function googleApi(tokenHosts: readonly string[]): ProviderApi<Keyed> {
   };
 }
 
-function assertionOf(key: ServiceAccountKey, now: number): string {
+export function authorizedFor(
+  scope: string,
+  tokenHosts: readonly string[],
+): ProviderApi<Keyed>["authorize"] {
+  return async ({ service_account_key: key }, now, post) => {
+    if (key === undefined) return null;
+    // Once more: the settings may have named other hosts when it was entered.
+    if (!isTokenUri(key.token_uri, tokenHosts)) {
+      throw new Error("token_uri of the service account's key names no host of Google");
+    }
+    const form = { grant_type: grantType, assertion: assertionOf(key, scope, now) };
+    const { access_token: token, expires_in: seconds } = tokenAnswer.parse(
+      await post(key.token_uri, form),
+    );
+    return { headers: { authorization: `Bearer ${token}` }, until: now + seconds * 1000 };
+  };
+}
+
+function assertionOf(key: ServiceAccountKey, scope: string, now: number): string {
   const iat = Math.floor(now / 1000);
   const kid = key.private_key_id === undefined ? {} : { kid: key.private_key_id };
   const { client_email: iss, token_uri: aud, private_key: signer } = key;

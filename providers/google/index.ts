@@ -13,19 +13,27 @@ import { googleBackfill } from "./history/backfill.js";
 import { googleKeysUrl, jwkSet, keysOf, PublishedKeys } from "./keys.js";
 import { namedTypes, readPush } from "./notification.js";
 import { asks } from "./questions.js";
+import { playBucket, reportsBucket } from "./report-bucket.js";
 import { googlePlayReports } from "./reports.js";
 import { tokenHeader, tokenOf, type TokenSigner, verifyToken } from "./token.js";
 
 const credentialsWith = (tokenHosts: readonly string[]) =>
-  z.strictObject({
-    audience: z.string().trim().min(1),
-    service_account_email: z.string().trim().min(1),
-    package_name: z.string().trim().min(1),
-    service_account_key: serviceAccountKey(tokenHosts).optional(),
-    jwks: jwkSet
-      .refine((set) => keysOf(set).size > 0, "must have an RSA key with a kid")
-      .optional(),
-  });
+  z
+    .strictObject({
+      audience: z.string().trim().min(1),
+      service_account_email: z.string().trim().min(1),
+      package_name: z.string().trim().min(1),
+      service_account_key: serviceAccountKey(tokenHosts).optional(),
+      reports_bucket: reportsBucket.optional(),
+      jwks: jwkSet
+        .refine((set) => keysOf(set).size > 0, "must have an RSA key with a kid")
+        .optional(),
+    })
+    .refine(
+      ({ reports_bucket: bucket, service_account_key: key }) =>
+        bucket === undefined || key !== undefined,
+      { path: ["reports_bucket"], message: "needs the service_account_key" },
+    );
 export type GoogleCredentials = z.output<ReturnType<typeof credentialsWith>>;
 
 /** What a message that can never be read is called; it is taken, or it would come for days. */
@@ -55,6 +63,9 @@ export function createGoogle(
         "Google Cloud console > IAM > Service accounts > Keys > Add key > JSON: the whole file " +
         "as a JSON object. In Play Console > Users and permissions, invite that account with " +
         "“View app information” and “View financial data”. Without it nothing can be booked",
+      reports_bucket:
+        "Optional: fetches monthly reports, with that key. Play Console > Download reports > " +
+        "Financial > Copy Cloud Storage URI (gs://pubsite_prod_rev_…)",
       jwks: "Leave it out: Google's own keys are used. A JSON Web Key Set replaces them in tests",
     },
     subscribeTo: namedTypes,
@@ -86,6 +97,7 @@ export function createGoogle(
     asks,
     backfill: googleBackfill,
     reports: googlePlayReports,
+    fetchedReports: playBucket(tokenHosts),
     decode,
     flatTypes: {
       ONE_TIME_PRODUCT_PURCHASED: "transaction.sale",

@@ -32,6 +32,8 @@ export interface StoreReport {
   readonly leftOut: readonly { readonly why: string; readonly lines: number }[];
 }
 
+export type ReportOf = Pick<StoreReport, "kind" | "month">;
+
 /** Minor units of the currency that customers paid in. */
 export interface ReportSum {
   readonly product: string;
@@ -114,6 +116,44 @@ export class ReportSums {
 
 function keyOf({ product, currency }: ReportSum): string {
   return `${product} ${currency}`;
+}
+
+/** One report of the files that a store made of it. */
+export function together(first: StoreReport, second: StoreReport): StoreReport {
+  return {
+    ...first,
+    from: Math.min(first.from, second.from),
+    to: Math.max(first.to, second.to),
+    lines: first.lines + second.lines,
+    sums: joined([...first.sums, ...second.sums], keyOf, (one, { paid, refunded }) => ({
+      ...one,
+      paid: one.paid + paid,
+      refunded: one.refunded + refunded,
+    })),
+    proceeds: joined(
+      [...first.proceeds, ...second.proceeds],
+      ({ currency }) => currency,
+      (one, { amount }) => ({ ...one, amount: one.amount + amount }),
+    ),
+    leftOut: joined(
+      [...first.leftOut, ...second.leftOut],
+      ({ why }) => why,
+      (one, { lines }) => ({ ...one, lines: one.lines + lines }),
+    ),
+  };
+}
+
+function joined<One>(
+  all: readonly One[],
+  nameOf: (one: One) => string,
+  add: (one: One, other: One) => One,
+): One[] {
+  const found = new Map<string, One>();
+  for (const one of all) {
+    const known = found.get(nameOf(one));
+    found.set(nameOf(one), known === undefined ? one : add(known, one));
+  }
+  return [...found.values()];
 }
 
 function minor(millionths: bigint, currency: string): bigint {

@@ -214,6 +214,10 @@ export const provider = z.object({
     .nullable()
     .describe("Which file of the provider a backfill reads; null where it reads none"),
   reconciles: z.boolean().describe("Whether months are compared with what the provider lists"),
+  reports: z
+    .string()
+    .nullable()
+    .describe("Which of the store's monthly reports are read; null: it has none"),
   lists_payouts: z.boolean().describe("Whether its payouts to the bank can be opened"),
   fetches_payments: z
     .boolean()

@@ -29,15 +29,23 @@ export const checkedReport = z.object({
 });
 export type CheckedReport = z.infer<typeof checkedReport>;
 
-const kept = { ...report, uploaded_at: timestamp };
-export const keptReport = z.object(kept);
+const sources = ["file", "api"] as const;
+export type ReportSource = (typeof sources)[number];
+const kept = {
+  ...report,
+  source: z.enum(sources).describe("Uploaded as a file, or fetched from the store's API"),
+  uploaded_at: timestamp.describe("Or fetched"),
+};
+const { sums, proceeds } = checkedReport.shape;
+export const deletedReport = z.object(kept);
+export const keptReport = z.object({ ...kept, sums, proceeds });
 export type KeptReportView = z.infer<typeof keptReport>;
 
 export const reportPath = z.object({ kind: z.enum(kinds), month });
 
 export const comparedReport = z.object({
   ...kept,
-  proceeds: checkedReport.shape.proceeds,
+  proceeds,
   rows: z
     .array(
       z.object({
@@ -53,3 +61,16 @@ export const comparedReport = z.object({
     .describe("The largest differences first"),
 });
 export type ComparedReport = z.infer<typeof comparedReport>;
+
+export const reportFetch = z.object({
+  state: z
+    .enum(["none", "waiting", "done", "failed"])
+    .describe("none: nobody asked for it. Failed: what there was is kept all the same"),
+  problem: z.string().nullable().describe("Why it waits or failed"),
+  fetched_at: timestamp.nullable().describe("When the last one ended"),
+  kept: z.int().describe("Reports that the last one brought"),
+  is_possible: z
+    .boolean()
+    .describe("Whether the integration has credentials for its store's reports"),
+});
+export type ReportFetchView = z.infer<typeof reportFetch>;

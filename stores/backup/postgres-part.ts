@@ -29,6 +29,7 @@ export const postgresTables = [
   "backfill_lines",
   "reconciliations",
   "store_reports",
+  "report_fetches",
   "audits",
   "integration_calls",
   "credential_replays",

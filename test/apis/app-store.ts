@@ -1,16 +1,18 @@
 /**
  * A real HTTP server that speaks the part of the App Store Server API that history is read with:
  * notifications of the last 180 days, transactions and refunds of a customer, 20 a page, statuses
- * of subscriptions. Transactions are in the order in which they were changed last.
+ * of subscriptions. Transactions are in the order in which they were changed last. So, too, the
+ * reports of App Store Connect, which take a key of another kind.
  */
-import { generateKeyPairSync, verify } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, verify } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text as textIn } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
 import { type AppInput, type JsonObject, renewalInfo } from "../../ops/payloads/apple.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import { type Signer, signJws } from "../../providers/apple/jws.js";
 import { serveHttp } from "../harness/loopback.js";
-import { number, text } from "../model/readers/json.js";
+import { at, number, text } from "../model/readers/json.js";
 import { send } from "./stripe-api.js";
 
 /** Whatever a customer bought in the app. */
@@ -32,6 +34,10 @@ export interface AppStore {
   readonly app: AppInput;
   /** For an integration. */
   readonly credentials: Readonly<Record<string, unknown>>;
+  /** The same with a team key. */
+  readonly reportCredentials: Readonly<Record<string, unknown>>;
+  /** Text by `SALES 2026-03`, or FINANCIAL and Apple's fiscal month. */
+  readonly reports: Map<string, string>;
   readonly customers: Customer[];
   /** In any order. */
   readonly notifications: Notification[];
@@ -44,10 +50,14 @@ export interface AppStore {
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const issuer = "57246542-96fe-1a63-e053-0824d011072a";
 const keyId = "2X9R4HXF34";
+const team = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const teamKeyId = "7K3Q9ABCDE";
+const vendor = "85000000";
 const pageLength = 20;
 const dayMs = 24 * 60 * 60 * 1000;
 const notificationsMs = 180 * dayMs;
 const tokenSecondsMax = 60 * 60;
+const teamTokenSecondsMax = 20 * 60;
 
 export async function openAppStore(): Promise<AppStore> {
   const signer = makeTestChain();
@@ -59,6 +69,9 @@ export async function openAppStore(): Promise<AppStore> {
   const url = await serveHttp("app store", (request, response) => {
     store.calls.push(request.url ?? "");
     if (store.misbehave?.(request, response) === true) return;
+    if (/^\/v1\/(sales|finance)Reports\?/.test(request.url ?? "")) {
+      return answerReport(store, request, response);
+    }
     if (!isAllowed(request, app)) return send(response, 401, {});
     void answer(store, request, response);
   });
@@ -74,6 +87,15 @@ export async function openAppStore(): Promise<AppStore> {
       key_id: keyId,
       private_key: String(privateKey.export({ type: "pkcs8", format: "pem" })),
     },
+    reportCredentials: {
+      bundle_id: app.bundleId,
+      app_apple_id: app.appAppleId,
+      vendor_number: vendor,
+      reports_issuer_id: issuer,
+      reports_key_id: teamKeyId,
+      reports_private_key: String(team.privateKey.export({ type: "pkcs8", format: "pem" })),
+    },
+    reports: new Map(),
     customers: [],
     notifications: [],
     calls: [],
@@ -82,27 +104,62 @@ export async function openAppStore(): Promise<AppStore> {
   return store;
 }
 
-/** A token as Apple describes it: ES256, of this key, for this app, for an hour at most. */
-function isAllowed({ headers }: IncomingMessage, app: AppInput): boolean {
+/** As Apple answers: what there is as gzip, anything else as JSON. */
+function answerReport(store: AppStore, request: IncomingMessage, response: ServerResponse) {
+  const claims = tokenIn(request, team.publicKey, teamKeyId, teamTokenSecondsMax);
+  // No app is named: the key is the team's.
+  if (claims === null || at(claims, "bid") !== undefined) return send(response, 401, {});
+  const { pathname, searchParams } = new URL(request.url ?? "", store.url);
+  const filter = (name: string) => searchParams.get(`filter[${name}]`);
+  const isSales = pathname === "/v1/salesReports";
+  const isWhole = isSales
+    ? filter("reportSubType") === "SUMMARY" && filter("frequency") === "MONTHLY"
+    : filter("regionCode") === "ZZ";
+  const type = isSales ? "SALES" : "FINANCIAL";
+  if (!isWhole || filter("reportType") !== type || filter("vendorNumber") !== vendor) {
+    return send(response, 400, { errors: [{ code: "PARAMETER_ERROR.INVALID" }] });
+  }
+  const limits = { "x-rate-limit": "user-hour-lim:3600;user-hour-rem:3587;" };
+  const report = store.reports.get(`${type} ${filter("reportDate")}`);
+  if (report === undefined) {
+    const detail = "There were no sales for the date specified.";
+    return send(response, 404, { errors: [{ status: "404", code: "NOT_FOUND", detail }] }, limits);
+  }
+  response.writeHead(200, { "content-type": "application/a-gzip", ...limits });
+  response.end(gzipSync(report));
+}
+
+/** A token as Apple describes it: of this key, for this app, for an hour at most. */
+function isAllowed(request: IncomingMessage, app: AppInput): boolean {
+  const claims = tokenIn(request, publicKey, keyId, tokenSecondsMax);
+  return claims !== null && text(claims, "bid") === app.bundleId;
+}
+
+/** @returns what it claims; null: it is no ES256 token of this key that is good now */
+function tokenIn(
+  { headers }: IncomingMessage,
+  key: KeyObject,
+  kid: string,
+  secondsMax: number,
+): unknown {
   const token = headers.authorization?.replace(/^Bearer /, "") ?? "";
   const [head = "", claims = "", signature = ""] = token.split(".");
-  const how = { key: publicKey, dsaEncoding: "ieee-p1363" } as const;
+  const how = { key, dsaEncoding: "ieee-p1363" } as const;
   const signed = Buffer.from(`${head}.${claims}`);
-  if (!verify("sha256", signed, how, Buffer.from(signature, "base64url"))) return false;
+  if (!verify("sha256", signed, how, Buffer.from(signature, "base64url"))) return null;
   const [header, claimed] = [head, claims].map((part): unknown =>
     JSON.parse(Buffer.from(part, "base64url").toString()),
   );
   const seconds = Date.now() / 1000;
   const [iat, exp] = [number(claimed, "iat") ?? 0, number(claimed, "exp") ?? 0];
-  return (
+  const isGood =
     text(header, "alg") === "ES256" &&
-    text(header, "kid") === keyId &&
+    text(header, "kid") === kid &&
     text(claimed, "iss") === issuer &&
     text(claimed, "aud") === "appstoreconnect-v1" &&
-    text(claimed, "bid") === app.bundleId &&
     exp > seconds &&
-    exp - iat <= tokenSecondsMax
-  );
+    exp - iat <= secondsMax;
+  return isGood ? claimed : null;
 }
 
 async function answer(store: AppStore, request: IncomingMessage, response: ServerResponse) {

@@ -104,18 +104,23 @@ export function appStoreSales(rows: readonly Row[], span = ["03/01/2026", "03/31
 }
 
 /** @param totals of its last lines */
-export function appStoreFinance(rows: readonly Row[], totals: Row, end = "03/28/2026"): string {
-  const days = { "Start Date": "03/01/2026", "End Date": end };
+export function appStoreFinance(
+  rows: readonly Row[],
+  totals: Row,
+  span = ["03/01/2026", "03/28/2026"],
+): string {
+  const [start = "", end = ""] = span;
+  const days = { "Start Date": start, "End Date": end };
   const last = Object.entries(totals).map((total) => `${total.join("\t")}\n`);
   return tableOf(financeColumns, rows, "\t", days) + last.join("");
 }
 
-export function playSales(rows: readonly Row[]): string {
-  return tableOf(playSalesColumns, rows, ",", { "Order Charged Date": "2026-03-10" });
+export function playSales(rows: readonly Row[], day = "2026-03-10"): string {
+  return tableOf(playSalesColumns, rows, ",", { "Order Charged Date": day });
 }
 
-export function playEarnings(rows: readonly Row[]): string {
-  const days = { "Transaction Date": "Mar 10, 2026", "Transaction Time": "1:02:03 AM PDT" };
+export function playEarnings(rows: readonly Row[], day = "Mar 10, 2026"): string {
+  const days = { "Transaction Date": day, "Transaction Time": "1:02:03 AM PDT" };
   return tableOf(playEarningsColumns, rows, ",", days);
 }
 

@@ -1,9 +1,10 @@
-/** Which months are compared every night, and when: nobody reads a list here. */
+/** Whose months are compared and reports fetched every night, and when. No list is read here. */
 import { expect } from "chai";
 import { askForTheNight } from "../../processors/reconcile/run-reconciliations.js";
 import { apiKey } from "../apis/stripe-api.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { providers } from "../harness/provider-cases.js";
+import { endReportFetch } from "../../workspaces/history/report-fetches.js";
 import {
   type DueReconciliation,
   endReconciliation,
@@ -67,5 +68,36 @@ describe("The nightly reconciliation", () => {
     expect(monthsOf(await waiting(id)), "what failed").to.deep.equal(["2099-02", "2099-03"]);
     await ask("03T01:15");
     expect(monthsOf(await waiting(id)), "the next night").to.have.lengthOf(3);
+  });
+
+  it("should ask once a night for reports, given credentials for them", async () => {
+    const { postgres } = endpoints.service;
+    const { id } = await endpoints.integrate("apple", endpoints.appStore.reportCredentials);
+    const { id: without } = await endpoints.integrate("apple", endpoints.appStore.credentials);
+    const due = () =>
+      postgres.query<{ integration: string; dueAt: Date }>(
+        `SELECT integration, due_at AS "dueAt" FROM report_fetches
+         WHERE integration = ANY($1) AND state = 'waiting'`,
+        [[id, without]],
+      );
+    const end = async (problem: string | null, at: string) => {
+      const [one] = await due();
+      if (one === undefined) throw new Error("nothing is due");
+      const ended = { problem, kept: 0, againAt: null };
+      await endReportFetch(postgres, one, ended, new Date(`2099-03-${at}:00Z`));
+    };
+    await ask("10T01:15");
+    const [first, ...others] = await due();
+    expect(first?.integration).to.equal(id);
+    expect(others).to.deep.equal([]);
+    await end("No.", "10T01:30");
+    await ask("10T02:15");
+    expect(await due(), "what failed").to.have.lengthOf(1);
+    await end(null, "10T02:30");
+    await ask("10T03:15");
+    expect(await due(), "what is done").to.deep.equal([]);
+    await ask("11T01:15");
+    expect(await due(), "the next night").to.have.lengthOf(1);
+    expect(await waiting(id), "no list to compare with").to.deep.equal([]);
   });
 });

@@ -1,8 +1,8 @@
-/** Stores' reports of a month, as they were uploaded last, beside what is booked. */
+/** Stores' reports of a month, as they were uploaded or fetched last, beside what is booked. */
 import { z } from "zod";
 import type { Provider } from "../../providers/provider.js";
-import type { ReportSum, StoreReport } from "../../providers/reports/report.js";
-import type { ReportKind } from "../../schemas/http/reports.js";
+import type { ReportOf, ReportSum, StoreReport } from "../../providers/reports/report.js";
+import type { ReportKind, ReportSource } from "../../schemas/http/reports.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -30,12 +30,13 @@ export async function readReport(
 }
 
 export interface KeptReport extends Pick<StoreReport, "kind" | "month" | "lines"> {
+  readonly source: ReportSource;
   readonly from: Date;
   readonly to: Date;
   readonly uploadedAt: Date;
 }
 
-const columns = `kind, month, lines, from_at AS "from", to_at AS "to",
+const columns = `kind, month, source, lines, from_at AS "from", to_at AS "to",
   uploaded_at AS "uploadedAt"`;
 
 /** Replaces the one of the same kind and month. */
@@ -43,17 +44,19 @@ export async function keepReport(
   postgres: Postgres,
   integration: string,
   report: StoreReport,
+  source: ReportSource,
   now: Date,
 ): Promise<void> {
   const { kind, month, from, to, lines, sums, proceeds } = report;
   await durably(
     postgres,
     `INSERT INTO store_reports (integration, kind, month, from_at, to_at, lines, sums, proceeds,
-       uploaded_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+       uploaded_at, source)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
      ON CONFLICT (integration, kind, month) DO UPDATE
      SET from_at = excluded.from_at, to_at = excluded.to_at, lines = excluded.lines,
-       sums = excluded.sums, proceeds = excluded.proceeds, uploaded_at = excluded.uploaded_at`,
+       sums = excluded.sums, proceeds = excluded.proceeds, uploaded_at = excluded.uploaded_at,
+       source = excluded.source`,
     [
       integration,
       kind,
@@ -64,6 +67,7 @@ export async function keepReport(
       asText(sums),
       asText(proceeds),
       now,
+      source,
     ],
   );
 }
@@ -72,19 +76,40 @@ function asText(value: unknown): string {
   return JSON.stringify(value, (_key, of: unknown) => (typeof of === "bigint" ? `${of}` : of));
 }
 
-/** The newest first. */
-export function listReports(postgres: Postgres, integration: string): Promise<KeptReport[]> {
-  return postgres.query<KeptReport>(
-    `SELECT ${columns} FROM store_reports WHERE integration = $1
-     ORDER BY month DESC, kind LIMIT $2`,
-    [integration, reportsListedMax],
+/** @returns false: there is none */
+export async function deleteReport(
+  postgres: Postgres,
+  integration: string,
+  { kind, month }: ReportOf,
+): Promise<boolean> {
+  const rows = await postgres.query(
+    `DELETE FROM store_reports WHERE integration = $1 AND kind = $2 AND month = $3
+     RETURNING month`,
+    [integration, kind, month],
   );
+  return rows.length > 0;
+}
+
+/** Stores add to a month for some days after its end. */
+const settledAfter = "7 days";
+
+/** YYYY-MM of the months that need not be fetched: what a person uploaded is never replaced. */
+export async function settledReports(
+  postgres: Postgres,
+  integration: string,
+  kind: ReportKind,
+): Promise<ReadonlySet<string>> {
+  const rows = await postgres.query<{ month: string }>(
+    `SELECT month FROM store_reports WHERE integration = $1 AND kind = $2
+       AND (source = 'file' OR uploaded_at >= to_at + interval '${settledAfter}')`,
+    [integration, kind],
+  );
+  return new Set(rows.map(({ month }) => month));
 }
 
 const minor = z.string().transform(BigInt);
-const keptSums = z.array(
-  z.object({ product: z.string(), currency: z.string(), paid: minor, refunded: minor }),
-);
+const currencySums = z.array(z.object({ currency: z.string(), paid: minor, refunded: minor }));
+const keptSums = z.array(currencySums.element.extend({ product: z.string() }));
 const keptProceeds = z.array(z.object({ currency: z.string(), amount: minor }));
 
 interface Row extends KeptReport {
@@ -92,12 +117,38 @@ interface Row extends KeptReport {
   readonly proceeds: unknown;
 }
 
+export interface ListedReport extends KeptReport, Pick<StoreReport, "proceeds"> {
+  /** By currency. */
+  readonly sums: z.output<typeof currencySums>;
+}
+
+/** The newest first. */
+export async function listReports(
+  postgres: Postgres,
+  integration: string,
+): Promise<ListedReport[]> {
+  const rows = await postgres.query<Row>(
+    `SELECT ${columns}, proceeds,
+       (SELECT coalesce(jsonb_agg(by_currency ORDER BY by_currency.currency), '[]') FROM (
+          SELECT sum->>'currency' AS currency, sum((sum->>'paid')::numeric)::text AS paid,
+            sum((sum->>'refunded')::numeric)::text AS refunded
+          FROM jsonb_array_elements(sums) AS sum GROUP BY 1) AS by_currency) AS sums
+     FROM store_reports WHERE integration = $1 ORDER BY month DESC, kind LIMIT $2`,
+    [integration, reportsListedMax],
+  );
+  return rows.map((row) => ({
+    ...row,
+    sums: currencySums.parse(row.sums),
+    proceeds: keptProceeds.parse(row.proceeds),
+  }));
+}
+
 export interface WholeReport extends KeptReport, Pick<StoreReport, "sums" | "proceeds"> {}
 
 export async function findReport(
   postgres: Postgres,
   integration: string,
-  { kind, month }: { readonly kind: ReportKind; readonly month: string },
+  { kind, month }: ReportOf,
 ): Promise<WholeReport | null> {
   const [row] = await postgres.query<Row>(
     `SELECT ${columns}, sums, proceeds FROM store_reports
@@ -113,7 +164,10 @@ export async function reportedMonths(
   postgres: Postgres,
   integration: string,
 ): Promise<ReadonlySet<string>> {
-  const rows = await listReports(postgres, integration);
+  const rows = await postgres.query<{ month: string }>(
+    "SELECT DISTINCT month FROM store_reports WHERE integration = $1",
+    [integration],
+  );
   return new Set(rows.map(({ month }) => month));
 }
 

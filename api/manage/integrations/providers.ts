@@ -27,6 +27,7 @@ function providerView(provider: Provider): ProviderView {
     history_ids: provider.backfill?.byIds?.ids ?? null,
     history_export: provider.historyExport?.file ?? null,
     reconciles: provider.backfill?.notCompared !== undefined,
+    reports: provider.reports?.files ?? null,
     lists_payouts: provider.payouts !== undefined,
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,

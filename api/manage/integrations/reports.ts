@@ -1,4 +1,4 @@
-/** Stores' reports: uploaded, listed, and beside what is booked. */
+/** Stores' reports: uploaded, fetched, listed, deleted, and beside what is booked. */
 import type { Context } from "koa";
 import { limits } from "../../../config.js";
 import { readBytes, requireContentType } from "../../../http/body.js";
@@ -10,18 +10,22 @@ import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.
 import {
   type CheckedReport,
   type ComparedReport,
-  type KeptReportView,
+  type ReportFetchView,
   reportPath,
 } from "../../../schemas/http/reports.js";
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { toJsonMinor } from "../../../schemas/money/money.js";
 import type { Service } from "../../../service.js";
+import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
+import { askReportFetch, findReportFetch } from "../../../workspaces/history/report-fetches.js";
 import { ReportRefused } from "../../../workspaces/history/report-file.js";
 import {
   bookedSums,
+  deleteReport,
   findReport,
   keepReport,
   type KeptReport,
+  type ListedReport,
   listReports,
   readReport,
 } from "../../../workspaces/history/reports.js";
@@ -61,20 +65,46 @@ export function reportRoutes(
   const kept = { ...checked, action: "report.uploaded", status: 201 } as const;
   calls.answer("POST", path, kept, async (ctx, workspace) => {
     const { id, report } = await take(ctx, workspace);
-    await keepReport(postgres, id, report, new Date());
+    await keepReport(postgres, id, report, "file", new Date());
     return { status: "success", data: checkedView(report) };
   });
 
   calls.get(path, "look", async (ctx, workspace) => {
     const { id } = await integrationOf(ctx, service, workspace);
-    return (await listReports(postgres, id)).map(keptView);
+    return (await listReports(postgres, id)).map((report) => ({
+      ...keptView(report),
+      sums: sumsView(report.sums),
+      proceeds: proceedsView(report),
+    }));
   });
 
-  calls.get(`${path}/:kind/:month`, "look", async (ctx, workspace) => {
+  const started = { right: "manage", action: "report_fetch.started", status: 202 } as const;
+  calls.write("POST", `${path}/fetch`, started, async (ctx, workspace) => {
     const integration = await integrationOf(ctx, service, workspace);
-    const which = reportPath.safeParse(ctx["params"]);
-    const found = which.success ? await findReport(postgres, integration.id, which.data) : null;
-    if (found === null) throw notFound("report_unknown", "No such report was uploaded.");
+    if (!(await isFetched(integration))) {
+      const message = `The integration has no credentials for reports of ${integration.provider}.`;
+      throw unprocessable("report_fetch_unsupported", message);
+    }
+    await askReportFetch(postgres, integration.id, new Date());
+    return fetchView(integration);
+  });
+
+  calls.get(`${path}/fetch`, "look", async (ctx, workspace) =>
+    fetchView(await integrationOf(ctx, service, workspace)),
+  );
+
+  const one = `${path}/:kind/:month`;
+  const deleted = { right: "manage", action: "report.deleted" } as const;
+  calls.write("DELETE", one, deleted, async (ctx, workspace) => {
+    const { id } = await integrationOf(ctx, service, workspace);
+    const { which, found } = await reportOf(ctx, id);
+    await deleteReport(postgres, id, which);
+    return keptView(found);
+  });
+
+  calls.get(one, "look", async (ctx, workspace) => {
+    const integration = await integrationOf(ctx, service, workspace);
+    const { found } = await reportOf(ctx, integration.id);
     const of = { ...integration, workspace: workspace.id };
     return {
       ...keptView(found),
@@ -82,6 +112,29 @@ export function reportRoutes(
       rows: comparedRows(found.sums, await bookedSums(service, of, found)),
     };
   });
+
+  /** @throws ApiError 404 */
+  async function reportOf(ctx: Context, integration: string) {
+    const { data: which } = reportPath.safeParse(ctx["params"]);
+    const found = which === undefined ? null : await findReport(postgres, integration, which);
+    if (which !== undefined && found !== null) return { which, found };
+    throw notFound("report_unknown", "There is no such report.");
+  }
+
+  async function isFetched({ id, provider }: IntegrationRecord): Promise<boolean> {
+    const [credentials] = (await service.integrations.byId(id))?.credentials ?? [];
+    const { api } = providers.get(provider)?.fetchedReports ?? {};
+    return credentials !== undefined && api?.allowsCalls(credentials) === true;
+  }
+
+  async function fetchView(integration: IntegrationRecord): Promise<ReportFetchView> {
+    const { fetchedAt, ...found } = await findReportFetch(postgres, integration.id);
+    return {
+      ...found,
+      fetched_at: fetchedAt?.toISOString() ?? null,
+      is_possible: await isFetched(integration),
+    };
+  }
 
   async function take(ctx: Context, workspace: Workspace) {
     refuseParameters(ctx);
@@ -119,15 +172,19 @@ function checkedView(report: StoreReport): CheckedReport {
     from: new Date(report.from).toISOString(),
     to: new Date(report.to).toISOString(),
     lines,
-    sums: Array.from(sums, ([currency, { paid, refunded }]) => ({
-      currency,
-      exponent: knownExponentOf(currency),
-      paid_minor: toJsonMinor(paid),
-      refunded_minor: toJsonMinor(refunded),
-    })),
+    sums: sumsView(Array.from(sums, ([currency, sum]) => ({ currency, ...sum }))),
     proceeds: proceedsView(report),
     left_out: [...leftOut],
   };
+}
+
+function sumsView(sums: ListedReport["sums"]): CheckedReport["sums"] {
+  return sums.map(({ currency, paid, refunded }) => ({
+    currency,
+    exponent: knownExponentOf(currency),
+    paid_minor: toJsonMinor(paid),
+    refunded_minor: toJsonMinor(refunded),
+  }));
 }
 
 function proceedsView({ proceeds }: Pick<StoreReport, "proceeds">): CheckedReport["proceeds"] {
@@ -138,10 +195,11 @@ function proceedsView({ proceeds }: Pick<StoreReport, "proceeds">): CheckedRepor
   }));
 }
 
-function keptView({ kind, month, from, to, lines, uploadedAt }: KeptReport): KeptReportView {
+function keptView({ kind, month, source, from, to, lines, uploadedAt }: KeptReport) {
   return {
     kind,
     month,
+    source,
     from: from.toISOString(),
     to: to.toISOString(),
     lines,

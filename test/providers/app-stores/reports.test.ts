@@ -186,7 +186,7 @@ describe("Reports of the app stores", () => {
     [
       "a fiscal quarter",
       "apple",
-      appStoreFinance(finance, { Total_Rows: "2" }, "05/30/2026"),
+      appStoreFinance(finance, { Total_Rows: "2" }, ["03/01/2026", "05/30/2026"]),
       /not of one fiscal month/,
     ],
   ];
