@@ -30,6 +30,12 @@ export type {
   ReplayAnswer,
 } from "../../schemas/http/manage.js";
 export type { OpenedPayoutView, PayoutsView } from "../../schemas/http/payouts.js";
+export type {
+  CheckedReport,
+  ComparedReport,
+  KeptReportView as KeptReport,
+  ReportFetchView,
+} from "../../schemas/http/reports.js";
 export type ListedIntegration = z.output<typeof listedIntegration>;
 export type CreatedIntegration = z.output<typeof createdIntegration>;
 export type CreatedKey = z.output<typeof createdKey>;

@@ -28,6 +28,7 @@ import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
 import { MissingEvents, NeededEvents } from "./needed-events.js";
 import { Reconciliation } from "./reconciliation.js";
+import { Reports } from "./reports.js";
 import { madeFor, showOnce } from "./shown-once.js";
 import { Unfinished } from "./unfinished.js";
 
@@ -100,6 +101,7 @@ export function Integration(props: Props) {
           {hasHistory ? <Backfill path={props.path} provider={provider} /> : null}
           <Coverage path={props.path} hasHistory={hasHistory} />
           {provider.reconciles ? <Reconciliation {...props} /> : null}
+          {provider.reports === null ? null : <Reports {...props} />}
           {provider.lists_payouts ? (
             <section>
               <h3>Payouts to the bank</h3>
