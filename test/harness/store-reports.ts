@@ -1,4 +1,6 @@
 /** Stores' reports as they are downloaded, with the columns they have. */
+import { monthNumber, monthText, startOfMonth } from "../../schemas/months.js";
+import { dayMs } from "./days.js";
 
 const salesColumns = [
   "Provider",
@@ -129,3 +131,22 @@ function tableOf(columns: readonly string[], rows: readonly Row[], between: stri
   const lines = rows.map((row) => columns.map((name) => cell(row[name] ?? all[name] ?? "")));
   return [columns.map(cell), ...lines].map((cells) => `${cells.join(between)}\n`).join("");
 }
+
+const american = (at: number): string =>
+  new Date(at).toLocaleDateString("en-US", {
+    timeZone: "UTC",
+    year: "numeric",
+    month: "2-digit",
+    day: "2-digit",
+  });
+
+const settledAt = startOfMonth(Date.now(), -3);
+/** So long ago that a store adds nothing to it any more, and its fetched report is not replaced. */
+export const settledMonth = {
+  at: settledAt,
+  month: monthText(monthNumber(settledAt)),
+  /** As Apple's fiscal year counts it. */
+  fiscal: monthText(monthNumber(settledAt) + 3),
+  days: [american(settledAt), american(startOfMonth(settledAt, 1) - dayMs)],
+  fourWeeks: [american(settledAt), american(settledAt + 27 * dayMs)],
+};

@@ -1,6 +1,6 @@
 /** Stores' reports from HTTP servers that answer as App Store Connect and Google's bucket do. */
 import { expect } from "chai";
-import { monthNumber, monthText, startOfMonth } from "../../schemas/months.js";
+import { monthNumber, monthText } from "../../schemas/months.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
 import { send } from "../apis/stripe-api.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
@@ -10,19 +10,12 @@ import {
   appStoreSales,
   playEarnings,
   playSales,
+  settledMonth,
 } from "../harness/store-reports.js";
 import { zipOf } from "../harness/zip.js";
 
-const dayMs = 24 * 60 * 60 * 1000;
-/** So long ago that its days will not change, and one that is not yet over for the stores. */
-const settled = startOfMonth(Date.now(), -3);
-const month = monthText(monthNumber(settled));
+const { at: settled, month, fiscal, days, fourWeeks } = settledMonth;
 const [year = "", ofYear = ""] = month.split("-");
-const fiscal = monthText(monthNumber(settled) + 3);
-const american = (at: number) => new Date(at).toLocaleDateString("en-US", americanDay);
-const americanDay = { timeZone: "UTC", year: "numeric", month: "2-digit", day: "2-digit" } as const;
-const wholeMonth = [american(settled), american(startOfMonth(settled, 1) - dayMs)];
-const fourWeeks = [american(settled), american(settled + 27 * dayMs)];
 
 const euros = { "Customer Currency": "EUR", "Currency of Proceeds": "EUR", Units: "2" };
 const appId = "6448311069";
@@ -81,7 +74,7 @@ describe("Fetching the stores' reports", function () {
         { ...app, ...paid },
         { ...gold, ...paid },
       ],
-      wholeMonth,
+      days,
     );
     endpoints.appStore.reports.set(`SALES ${month}`, sales);
     const finance = appStoreFinance([sold], { Total_Rows: "1" }, fourWeeks);
@@ -147,7 +140,7 @@ describe("Fetching the stores' reports", function () {
   it("should ask for missing months only, and leave uploaded ones as they are", async () => {
     const id = await ofApple();
     const path = `/v1/manage${pathOf(id)}`;
-    const uploaded = appStoreSales([{ ...app, ...paid }], wholeMonth);
+    const uploaded = appStoreSales([{ ...app, ...paid }], days);
     const headers = {
       authorization: `Bearer ${endpoints.adminToken}`,
       "content-type": "text/plain",
@@ -185,7 +178,7 @@ describe("Fetching the stores' reports", function () {
       return true;
     };
     const later = monthText(monthNumber(settled) + 1);
-    endpoints.appStore.reports.set(`SALES ${later}`, appStoreSales([app], wholeMonth));
+    endpoints.appStore.reports.set(`SALES ${later}`, appStoreSales([app], days));
     const { state, problem, kept } = await fetched(id);
     expect({ state, kept }).to.deep.equal({ state: "failed", kept: 1 });
     expect(problem).to.equal(
