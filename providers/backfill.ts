@@ -34,6 +34,8 @@ export interface Backfill<Credentials = unknown> {
   readonly missing: readonly string[];
   /** Read for a comparison only: money of disputes, and taxes. */
   readonly comparedBesides?: readonly HistoryList<Credentials>[];
+  /** Shown beside ours, month by month. */
+  readonly ownFigures?: readonly OwnFigure[];
   /** What a comparison with its lists cannot show: the same. Absent: they leave payments out. */
   readonly notCompared?: readonly string[];
   /** Whether a list that says what was paid can have this payment; left out: any. */
@@ -80,6 +82,27 @@ export interface HistoryList<Credentials = unknown> {
     after?: string | null,
     credentials?: Credentials,
   ): HistoryPage | null;
+}
+
+/** A figure of the provider's own dashboard, which its API tells day by day. */
+export interface OwnFigure {
+  readonly figure: "mrr" | "revenue";
+  /** As a sentence calls it, with the permission that it needs. */
+  readonly name: string;
+  /** @param days whole ones in UTC; the end is exclusive */
+  path(days: Span): string;
+  /** Null: the answer is no such figure. */
+  read(answer: unknown): ToldFigure | null;
+  /** Why ours may be another though nothing is missing: a sentence, for a person. */
+  readonly why: string;
+}
+
+/** Minor units of `currency`. */
+export interface ToldFigure {
+  readonly currency: string;
+  readonly amount: bigint;
+  /** The end of the last day in it, ms since 1970; null: no day is in it yet. */
+  readonly through: number | null;
 }
 
 /** What our own books name by the provider's id of it. */

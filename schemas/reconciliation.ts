@@ -88,6 +88,24 @@ const costDifference = z.object({
 });
 export type CostDifference = z.infer<typeof costDifference>;
 
+const ownFigure = z.object({
+  figure: z.enum(["mrr", "revenue"]).describe("MRR at the end; revenue of the month up to it"),
+  through: z.iso.datetime().describe("The end of the last day that the provider has worked out"),
+  currency: z.string().describe("The provider's"),
+  exponent: z.int(),
+  listed_minor: z.number().describe("What the provider's own dashboard says"),
+  booked_minor: z
+    .number()
+    .nullable()
+    .describe("Ours, counted as the provider does where that can be told; null: no rate is known"),
+  figure_minor: z.number().nullable().describe("Ours, as our own figures count"),
+  why: z
+    .string()
+    .nullable()
+    .describe("Why it may differ though nothing is missing; null: it does not differ"),
+});
+export type OwnFigureBeside = z.infer<typeof ownFigure>;
+
 export const monthReport = z.object({
   ...score,
   currencies: z.array(
@@ -111,6 +129,11 @@ export const monthReport = z.object({
     .array(costDifference)
     .default([])
     .describe("Payments whose fee or tax differs, the largest differences first"),
+  own_figures: z
+    .array(ownFigure)
+    .default([])
+    .describe("MRR and revenue of the provider's dashboard beside ours; they are not in the score"),
+  own_figures_problem: z.string().nullable().default(null).describe("Why some could not be had"),
 });
 export type MonthReport = z.infer<typeof monthReport>;
 

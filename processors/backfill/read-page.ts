@@ -28,17 +28,24 @@ export async function readPage(
   const asOf = Date.now() - clockSkewMsMax;
   const [credentials] = integration.credentials;
   const path = list.path(span, after, credentials);
-  const asked = await withDeadline(pageMsMax, stopping, (signal) =>
-    askJson(
-      apis,
-      { provider, integration: { id: integration.id, credentials } },
-      { path, json: list.body?.(span), answerMsMax, name: list.name },
-      signal,
-    ),
-  );
+  const question = { path, json: list.body?.(span), name: list.name };
+  const asked = await askPatiently({ apis, stopping }, { provider, integration }, question);
   if ("problem" in asked) return asked;
   const isReadable = asked.value !== null || list.ofEach !== undefined;
   const page = isReadable ? list.read(asked.value, asOf, span, after, credentials) : null;
   const problem = `The API of ${provider.token} answered no page of ${list.name}.`;
   return page ?? { for: "good", problem };
+}
+
+/** One answer, with all tries that it takes. */
+export function askPatiently(
+  { apis, stopping }: { readonly apis: ProviderApis; readonly stopping: AbortSignal },
+  { provider, integration }: Pick<ReadList, "provider" | "integration">,
+  question: { readonly path: string; readonly json?: object | undefined; readonly name: string },
+): ReturnType<typeof askJson> {
+  const [credentials] = integration.credentials;
+  const asker = { provider, integration: { id: integration.id, credentials } };
+  return withDeadline(pageMsMax, stopping, (signal) =>
+    askJson(apis, asker, { ...question, answerMsMax }, signal),
+  );
 }

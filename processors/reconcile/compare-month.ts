@@ -85,7 +85,9 @@ export function agrees({ listed, booked }: Pair): boolean {
 export async function monthReport(
   pairs: readonly Pair[],
   evidence: Evidence,
-): Promise<Omit<MonthReport, "costs" | "cost_differences">> {
+): Promise<
+  Omit<MonthReport, "costs" | "cost_differences" | "own_figures" | "own_figures_problem">
+> {
   const rows: Difference[] = [];
   const totals = new Map<string, Totals>();
   const totalsOf = ({ currency }: ListedPayment): Totals => {

@@ -18,6 +18,7 @@ import { besideMonthMs, bookedAround, eventsOf, unbookedOf } from "./booked.js";
 import { bookedDisputes, transactionsOf } from "./booked-disputes.js";
 import { comparedCosts, withTaxes } from "./compare-costs.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
+import { ownFigures } from "./own-figures.js";
 import { disputePairsOf } from "./pair-disputes.js";
 
 /** How long it waits until all is booked that was received while the list was read. */
@@ -48,6 +49,9 @@ export async function reconcileMonth(
   if (!(await isBooked(service, integration, readAt))) {
     return { for: "now", problem: "What was received is not booked yet." };
   }
+
+  const own = await ownFigures(service, provider, integration, span);
+  if ("problem" in own) return own;
 
   // 2. Ours, without what came by another integration of the provider.
   const booked = await bookedAround(service.clickhouse, integration, span);
@@ -81,7 +85,7 @@ export async function reconcileMonth(
     transactions,
   });
   const costs = await comparedCosts(pairs, comparedAt.getTime());
-  return { report: { ...report, ...costs }, comparedAt };
+  return { report: { ...report, ...costs, ...own }, comparedAt };
 }
 
 /** ms since 1970; the end is exclusive. */

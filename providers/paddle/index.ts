@@ -40,7 +40,7 @@ export function createPaddle(settings: {
       api_key:
         "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
         "(addresses), products and discounts; for history also subscriptions, transactions and " +
-        "adjustments",
+        "adjustments, and metrics for Paddle's own MRR and revenue beside ours",
       api_environment:
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },

@@ -1,11 +1,13 @@
 /**
  * A real HTTP server that speaks the part of Paddle's API that history is read with: lists as
  * documented (newest first, `after`, `per_page` up to its own maximum, `status`, `action`,
- * `billed_at`, `include`), and single objects. Who asks with another key is answered by `others`.
+ * `billed_at`, `include`), single objects, and metrics (`from`, and `to` which is exclusive). Who
+ * asks with another key is answered by `others`.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { JsonObject } from "../../ops/payloads/paddle.js";
 import { isObject, textOf } from "../../providers/fields.js";
+import { dayMs } from "../harness/days.js";
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 
@@ -17,10 +19,18 @@ export interface PaddleApi {
   readonly objects: Map<string, JsonObject>;
   /** Objects of a list by path, `/transactions`, in any order. */
   readonly lists: Map<string, JsonObject[]>;
+  /** Amounts of a metric by its path; none: the key may not read it. */
+  readonly metrics: Map<string, Metric>;
   /** Of a page, whatever is asked for. */
   perPageMax: number;
   /** Answers instead, while it returns true. */
   misbehave: ((request: IncomingMessage, response: ServerResponse) => boolean) | null;
+}
+
+interface Metric {
+  readonly currency: string;
+  /** Of the day that begins then. */
+  readonly amountOn: (day: number) => bigint;
 }
 
 export const paddleKey = "pdl_of_the_tests";
@@ -32,6 +42,10 @@ export async function openPaddleApi(others: RequestListener): Promise<PaddleApi>
     api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;
     const { pathname, searchParams } = new URL(path, "http://paddle.test");
+    if (pathname.startsWith("/metrics/")) {
+      const found = metric(api.metrics.get(pathname), searchParams);
+      return send(response, found.status, { ...found.body, meta });
+    }
     const object = api.objects.get(pathname);
     if (object !== undefined) return send(response, 200, { data: object, meta });
     if (!api.lists.has(pathname)) return send(response, 404, { error: { code: "not_found" } });
@@ -42,6 +56,7 @@ export async function openPaddleApi(others: RequestListener): Promise<PaddleApi>
     calls: [],
     objects: new Map(),
     lists: new Map(),
+    metrics: new Map(),
     perPageMax: 200,
     misbehave: null,
   };
@@ -53,6 +68,26 @@ function idOf({ id }: JsonObject): string {
 }
 
 const meta = { request_id: "of the tests" };
+
+function metric(
+  known: Metric | undefined,
+  query: URLSearchParams,
+): { readonly status: number; readonly body: JsonObject } {
+  const refused = (status: number, code: string) => ({ status, body: { error: { code } } });
+  if (known === undefined) return refused(403, "forbidden");
+  const [from = "", to = ""] = ["from", "to"].map((name) => query.get(name) ?? "");
+  const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text);
+  if (!isDay(from) || !isDay(to) || from > to) return refused(400, "bad_request");
+  const timeseries: JsonObject[] = [];
+  for (let day = Date.parse(from); day < Date.parse(to); day += dayMs) {
+    const amount = known.amountOn(day).toString();
+    timeseries.push({ timestamp: new Date(day).toISOString(), amount });
+  }
+  const shared = { currency_code: known.currency, interval: "day", timeseries };
+  const [starts_at, ends_at] = [`${from}T00:00:00Z`, `${to}T00:00:00Z`];
+  const updated_at = new Date().toISOString();
+  return { status: 200, body: { data: { ...shared, starts_at, ends_at, updated_at } } };
+}
 
 function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject {
   const statuses = query.get("status")?.split(",");

@@ -178,6 +178,11 @@ export async function endedReconciliation(
   });
 }
 
+/** The provider's own, beside ours. */
+export function ownFiguresOf({ months }: ShownReconciliation): MonthReport["own_figures"] {
+  return months.flatMap(({ report }) => report?.own_figures ?? []);
+}
+
 /** That every month was compared, something was in them, and each agrees to the cent. */
 export function expectAgreement({ months, score_pct: score }: ShownReconciliation): void {
   for (const { month, state, problem, report } of months) {

@@ -29,6 +29,7 @@ import {
   backfilled,
   endedBackfill,
   expectAgreement,
+  ownFiguresOf,
   reconciled,
   shownBackfill,
   startBackfill,
@@ -210,7 +211,8 @@ describe("A backfill of Paddle", function () {
     expect(done.comparison.every(({ same }) => same)).to.equal(true);
     expect(done.comparison.reduce((sum, { listed }) => sum + listed.refunded, 0)).to.be.above(0);
     expect(await figures(endpoints)).to.deep.equal(suite.alone);
-    // The API goes on failing while the lists are compared.
+    // The API goes on failing while the lists are compared, and while it tells its own figures.
+    tellMetrics("EUR");
     const months = { from: "2026-01", to: "2026-07" };
     const agreed = await reconciled(endpoints, suite.integration, months);
     expectAgreement(agreed);
@@ -220,6 +222,12 @@ describe("A backfill of Paddle", function () {
         listed.reduce((sum, { listed: of }) => sum + of[name], 0),
         name,
       ).to.be.above(0);
+    }
+    const told = ownFiguresOf(agreed);
+    expect(told).to.have.lengthOf(14);
+    for (const { why, listed_minor: theirs, booked_minor: ours } of told) {
+      expect(ours).to.equal(theirs);
+      expect(why).to.equal(null);
     }
     // The list of transactions has the countries; only subscriptions ask for them.
     const path = `${endpoints.path}/integrations/${suite.integration}/coverage`;
@@ -247,6 +255,66 @@ describe("A backfill of Paddle", function () {
       expect(await figures(of)).to.deep.equal(suite.alone);
       await read();
       expect(await figures(of)).to.deep.equal(suite.alone);
+    });
+  }
+
+  it("should show Paddle's own MRR and revenue beside ours, and why they differ", async () => {
+    const february = { from: "2026-02", to: "2026-02" };
+    const compared = async () => reconciled(endpoints, suite.integration, february);
+    const [mrr, revenue] = ownFiguresOf(await compared());
+    expect(mrr).to.include({ figure: "mrr", through: "2026-03-01T00:00:00.000Z" });
+    expect(mrr?.listed_minor).to.be.above(0);
+    // Our own revenue has tax and fees inside, and refunds taken off.
+    const days = "from=2026-02-01&to=2026-02-28";
+    const { totals } = (await endpoints.get(`/v1/metrics/revenue?${days}`)).json.data;
+    expect(revenue?.figure_minor).to.equal(Math.round(totals.revenue * 100));
+    expect(revenue?.booked_minor).to.not.equal(revenue?.figure_minor);
+
+    tellMetrics("EUR", 1n);
+    const [same, other] = ownFiguresOf(await compared());
+    expect(same).to.deep.equal(mrr);
+    expect(other).to.include({
+      listed_minor: Number(revenue?.listed_minor) + 28,
+      booked_minor: revenue?.booked_minor,
+    });
+    expect(other?.why).to.include("today's rate").and.not.include("converted");
+
+    tellMetrics("USD");
+    const [inDollars] = ownFiguresOf(await compared());
+    expect(inDollars).to.include({ currency: "USD", listed_minor: mrr?.listed_minor });
+    expect(inDollars?.booked_minor).to.be.above(mrr?.listed_minor ?? 0);
+    expect(inDollars?.why).to.include("converted from EUR at the rate of 2026-02-27");
+
+    endpoints.paddleApi.metrics.clear();
+    const refused = await compared();
+    expectAgreement(refused);
+    expect(ownFiguresOf(refused)).to.deep.equal([]);
+    expect(refused.months[0]?.report?.own_figures_problem).to.include("metrics.read");
+  });
+
+  /** What Paddle's dashboard shows of all that is listed. @param more every day */
+  function tellMetrics(currency: string, more = 0n): void {
+    const { lists, metrics } = endpoints.paddleApi;
+    const timeIn = (one: JsonObject, name: string): number => Date.parse(textOf(one[name]) ?? "");
+    const isCounted = (one: JsonObject, end: number): boolean =>
+      timeIn(one, "started_at") < end && !(timeIn(one, "canceled_at") < end);
+    metrics.set("/metrics/monthly-recurring-revenue", {
+      currency,
+      amountOn: (day) => {
+        const all = lists.get("/subscriptions") ?? [];
+        return BigInt(all.filter((one) => isCounted(one, day + dayMs)).length) * 1000n;
+      },
+    });
+    metrics.set("/metrics/revenue", {
+      currency,
+      amountOn: (day) => {
+        const paidAt = (one: JsonObject): number => timeIn(one, "billed_at") + 60_000;
+        const paid = (lists.get("/transactions") ?? []).filter(
+          (one) => paidAt(one) >= day && paidAt(one) < day + dayMs,
+        );
+        // Of 11.90 each, 1.90 are tax and 0.59 Paddle's fee.
+        return BigInt(paid.length) * 941n + more;
+      },
     });
   }
 

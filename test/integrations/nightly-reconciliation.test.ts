@@ -21,6 +21,8 @@ const report = {
   left_out: 0,
   costs: [],
   cost_differences: [],
+  own_figures: [],
+  own_figures_problem: null,
 };
 
 describe("The nightly reconciliation", () => {

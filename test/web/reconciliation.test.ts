@@ -3,6 +3,7 @@ import { expect } from "chai";
 import type { Page } from "playwright-core";
 import { chargeObject, disputeObject } from "../../ops/payloads/stripe-money.js";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
+import { paddleKey } from "../apis/paddle-api.js";
 import { apiKey, disputesMoney } from "../apis/stripe-api.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
@@ -136,5 +137,32 @@ describe("A month beside the provider's list, in the dashboard", function () {
     expect(await page.getByRole("row", { name: "pi_w_untold" }).count()).to.equal(0);
     expect(await page.getByRole("button", { name: "Fetch what is missing" }).count()).to.equal(0);
     expect(looked.complaints).to.deep.equal([]);
+  });
+
+  it("should show what Paddle's own dashboard says beside ours, and why it differs", async () => {
+    const { paddleApi: api } = endpoints;
+    for (const list of ["transactions", "adjustments"]) api.lists.set(`/${list}`, []);
+    const told = { currency: "EUR", amountOn: () => 1_000n };
+    api.metrics.set("/metrics/monthly-recurring-revenue", told);
+    const workspace = new URL(url).searchParams.get("workspace");
+    const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
+      provider: "paddle",
+      environment: "Production",
+      credentials: { signing_secret: "pdl_ntfset_w", api_key: paddleKey },
+    });
+    const { origin } = new URL(url);
+    const path = `settings/integrations/${made.json.data.id}`;
+    await page.goto(`${origin}/${path}?workspace=${workspace}`);
+    await page.getByRole("button", { name: "Compare the last 12 months" }).click();
+    await page.getByText("MRR and revenue as Paddle shows them").click();
+    const figures = page.getByRole("region", { name: "MRR and revenue of Paddle beside ours" });
+    const row = figures.getByRole("row", {
+      name: `${monthName} MRR at the end €10.00 €0.00 €0.00`,
+    });
+    await row.waitFor();
+    // Its revenue may not be read.
+    await page.getByText("permission metrics.read").waitFor();
+    await page.getByText("counts prices before their discounts").waitFor();
+    await looked.findNothingWrong(page.url());
   });
 });

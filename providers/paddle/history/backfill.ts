@@ -9,6 +9,7 @@ import { decode } from "../decode.js";
 import { field } from "../event.js";
 import { paidAtOf } from "../transactions.js";
 import { adjustmentHistory } from "./adjustments.js";
+import { paddleFigures } from "./metrics.js";
 import { type HistoryObject, object } from "./object.js";
 import { subscriptionHistory } from "./subscriptions.js";
 
@@ -88,6 +89,7 @@ export const paddleBackfill: Backfill = {
       takesNoDates: true,
     }),
   ],
+  ownFigures: paddleFigures,
   comparedBesides: [chargebacks("chargeback"), chargebacks("chargeback_reverse")],
   missing: [
     "Paddle keeps no earlier prices, quantities or discounts: a subscription counts as if its " +

@@ -22,6 +22,7 @@ import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
+import { OwnFigures } from "./own-figures.js";
 
 type Month = ReconciliationView["months"][number];
 type Currency = MonthReport["currencies"][number];
@@ -51,6 +52,7 @@ export function Reconciliation({ integration, provider, path }: Props) {
           <Score of={found} provider={provider} />
           <Months of={found} provider={provider} />
           <Costs of={found} integration={integration} provider={provider} />
+          <OwnFigures of={found} by={provider.name} />
           {opened?.report ? (
             <Differences {...{ integration, provider, path }} of={opened} report={opened.report} />
           ) : null}

@@ -1,0 +1,62 @@
+/** MRR and revenue as Paddle's own dashboard has them: its metrics, by day in one currency. */
+import { z } from "zod";
+import type { OwnFigure, Span } from "../../backfill.js";
+import { field } from "../event.js";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+const metric = z.object({
+  data: z.object({
+    currency_code: field.currency,
+    timeseries: z.array(z.object({ timestamp: field.time, amount: field.amount })),
+    updated_at: field.time,
+  }),
+});
+
+export const paddleFigures: readonly OwnFigure[] = [
+  figureOf("mrr", {
+    path: "/metrics/monthly-recurring-revenue",
+    of: (days) => days.at(-1) ?? 0n,
+    why:
+      "Paddle says that it counts prices before their discounts, as of 06:00 UTC, and converts " +
+      "them at the rate of each transaction; here discounts that recur are taken off, at the end " +
+      "of the day.",
+  }),
+  figureOf("revenue", {
+    path: "/metrics/revenue",
+    of: (days) => days.reduce((sum, amount) => sum + amount, 0n),
+    why:
+      "Paddle converts what is left after tax and fees at today's rate; here each payment has " +
+      "the rate of its own day, and a fee that is not reported yet is 0.",
+  }),
+];
+
+function figureOf(
+  figure: OwnFigure["figure"],
+  given: {
+    readonly path: string;
+    readonly of: (days: readonly bigint[]) => bigint;
+    readonly why: string;
+  },
+): OwnFigure {
+  return {
+    figure,
+    name: "its own figures (permission metrics.read)",
+    path: (days: Span) => `${given.path}?from=${day(days.from)}&to=${day(days.to)}`,
+    read(answer) {
+      const { data } = metric.safeParse(answer);
+      if (data === undefined) return null;
+      const { currency_code: currency, timeseries, updated_at: updatedAt } = data.data;
+      // A day that was not over when it was worked out still changes.
+      const whole = timeseries.filter(({ timestamp }) => timestamp + dayMs <= updatedAt);
+      const last = whole.at(-1);
+      const amount = given.of(whole.map(({ amount: ofDay }) => ofDay));
+      return { currency, amount, through: last === undefined ? null : last.timestamp + dayMs };
+    },
+    why: given.why,
+  };
+}
+
+function day(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}

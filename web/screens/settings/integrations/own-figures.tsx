@@ -1,0 +1,50 @@
+/** MRR and revenue as a provider's own dashboard has them, month by month, beside ours. */
+import type { OwnFigureBeside } from "../../../../schemas/reconciliation.js";
+import type { ReconciliationView } from "../../../api/manage-answers.js";
+import { month as monthName } from "../../../format/dates.js";
+import { money } from "../../../format/numbers.js";
+import { Table } from "../../../parts/table.js";
+
+const names: Readonly<Record<OwnFigureBeside["figure"], string>> = {
+  mrr: "MRR at the end",
+  revenue: "Revenue, net",
+};
+
+export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readonly by: string }) {
+  const months = of.months.toReversed();
+  const rows = months.flatMap(({ month, report }) =>
+    (report?.own_figures ?? []).map((figure) => ({ ...figure, month })),
+  );
+  const problem = months.find(({ report }) => report?.own_figures_problem)?.report;
+  if (rows.length === 0 && problem === undefined) return null;
+  const written = (row: OwnFigureBeside, minor: number | null) =>
+    minor === null ? <span class="soft">–</span> : money(minor / 10 ** row.exponent, row.currency);
+  const amount = (key: string, head: string, of: (row: OwnFigureBeside) => number | null) => {
+    const cell = (row: OwnFigureBeside) => written(row, of(row));
+    return { key, head, isNumber: true, cell };
+  };
+  return (
+    <details class="not-to-be-had">
+      <summary>MRR and revenue as {by} shows them</summary>
+      {problem ? <p class="soft">{problem.own_figures_problem}</p> : null}
+      <Table
+        caption={`MRR and revenue of ${by} beside ours`}
+        rows={rows}
+        rowKey={({ month, figure }) => `${month} ${figure}`}
+        columns={[
+          { key: "month", head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
+          { key: "figure", head: "What", cell: ({ figure }) => names[figure] },
+          amount("listed", `At ${by}`, (row) => row.listed_minor),
+          amount("booked", "Ours, counted alike", (row) => row.booked_minor),
+          amount("ours", "Our figure", (row) => row.figure_minor),
+        ]}
+      />
+      <ul class="soft">
+        <li>Net is less tax and fees, before refunds and disputes. Our revenue is the reverse.</li>
+        {[...new Set(rows.flatMap(({ why }) => why ?? []))].map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
