@@ -39,6 +39,7 @@ const kinds = {
   order: "0006",
   refund: "0007",
   discount: "0008",
+  dispute: "0009",
 } as const;
 
 interface CustomerInput {
@@ -165,6 +166,44 @@ export function refundObject(input: RefundInput): JsonObject {
     subscription_id: orNull((number) => polarId("subscription", number), input.subscription),
     customer_id: polarId("customer", input.customer),
   });
+}
+
+interface DisputeInput {
+  readonly id: number;
+  readonly order: number;
+  readonly currency: string;
+  /** Before taxes. */
+  readonly amount: bigint;
+  readonly tax?: bigint;
+  readonly status:
+    | "prevented"
+    | "early_warning"
+    | "needs_response"
+    | "under_review"
+    | "lost"
+    | "won";
+  readonly createdAt: number;
+  readonly modifiedAt: number;
+}
+
+/** As the API lists it; no webhook has it. */
+export function disputeObject(input: DisputeInput): JsonObject {
+  const { status } = input;
+  const resolved = status === "lost" || status === "won";
+  return {
+    id: polarId("dispute", input.id),
+    created_at: isoTime(input.createdAt),
+    modified_at: isoTime(input.modifiedAt),
+    status,
+    resolved,
+    closed: resolved || status === "prevented",
+    amount: Number(input.amount),
+    tax_amount: Number(input.tax ?? 0n),
+    currency: input.currency.toLowerCase(),
+    order_id: polarId("order", input.order),
+    payment_id: polarId("order", input.order).replace("7a10", "7a12"),
+    case_id: null,
+  };
 }
 
 export interface SubscriptionInput extends CustomerInput, ProductInput {

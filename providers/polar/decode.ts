@@ -5,6 +5,7 @@ import { compiled } from "../compiled.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import type { Decoded, NamedCustomer, NeededTypes } from "../provider.js";
+import { disputeType, readDispute } from "./disputes.js";
 import { envelopeShape, field, type Reader } from "./event.js";
 import { readOrder } from "./orders.js";
 import { readRefund } from "./refunds.js";
@@ -61,7 +62,7 @@ export function decode(body: unknown): Decoded {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
   const { type, timestamp: at, data } = envelope.data;
-  const read = readers.get(type);
+  const read = type === disputeType ? readDispute : readers.get(type);
   if (read === undefined) return ignored(`events of type ${type} report no money and no MRR`);
   const product = productShape.safeParse(type.startsWith("product.") ? data : data["product"]);
   const names = product.success ? [{ external_id: product.data.id, name: product.data.name }] : [];

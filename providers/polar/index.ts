@@ -28,7 +28,8 @@ export function createPolar(): Provider<PolarCredentials> {
       signing_secret: "Polar > Settings > Webhooks > your endpoint (format Raw) > Secret",
       access_token:
         "Optional, for your history. Polar > Settings > General > Developers: an organization " +
-        "access token with orders:read, refunds:read, subscriptions:read and products:read",
+        "access token with orders:read, refunds:read, disputes:read, subscriptions:read and " +
+        "products:read",
       api_environment: "Optional. sandbox where the access token is of sandbox.polar.sh",
     },
     subscribeTo: knownTypes,

@@ -1,6 +1,6 @@
 /**
- * Speaks the lists of Polar's API: `page`, `limit` up to 100, `sorting` by one time, and of orders
- * `created_after` and `created_before`.
+ * Speaks the lists of Polar's API: `page`, `limit` up to 100, `sorting` by one time, of orders
+ * `created_after` and `created_before`, and of disputes `status`.
  */
 import type { RequestListener } from "node:http";
 import type { JsonObject } from "../../ops/payloads/polar.js";
@@ -23,7 +23,9 @@ function pageOf(objects: readonly JsonObject[], query: URLSearchParams): JsonObj
   const [after, before] = [query.get("created_after"), query.get("created_before")];
   const sorting = query.get("sorting") ?? "-created_at";
   const [sign, name] = sorting.startsWith("-") ? [-1, sorting.slice(1)] : [1, sorting];
+  const status = query.get("status");
   const found = objects
+    .filter((one) => status === null || one["status"] === status)
     .filter((one) => after === null || timeOf(one, "created_at") > Date.parse(after))
     .filter((one) => before === null || timeOf(one, "created_at") < Date.parse(before))
     .toSorted((one, other) => sign * (timeOf(one, name) - timeOf(other, name)));

@@ -1,6 +1,7 @@
 /** Reading Polar's history, from a real HTTP server that lists it as Polar does. */
 import { expect } from "chai";
 import {
+  disputeObject,
   type JsonObject,
   orderObject,
   type OrderInput,
@@ -14,7 +15,13 @@ import { textOf } from "../../providers/fields.js";
 import { createPolar } from "../../providers/polar/index.js";
 import { polarApi } from "../apis/polar-api.js";
 import { dayMs } from "../harness/days.js";
-import { expectAgreement, figuresOf, monthsOf, reconciled } from "../harness/histories.js";
+import {
+  endedReconciliation,
+  expectAgreement,
+  figuresOf,
+  monthsOf,
+  reconciled,
+} from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 
 const polar = createPolar();
@@ -101,6 +108,27 @@ const reported: JsonObject[] = [
   ]),
 ];
 
+const disputes = "/v1/disputes/";
+const lists = new Map<string, JsonObject[]>([
+  ["/v1/products/", [productObject({ ...shared, createdAt: onDay(-9) })]],
+  ["/v1/subscriptions/", sold.map(last)],
+  ["/v1/orders/", [old, refunded, ...onceSold, ...renewals]],
+  ["/v1/refunds/", [refund]],
+  [disputes, []],
+]);
+/** Opened in January. */
+const dispute = (id: number, status: "lost" | "won" | "under_review", day: number): JsonObject =>
+  disputeObject({
+    ...shared,
+    id,
+    order: 1000 + id,
+    amount: 1500n,
+    tax: 200n,
+    status,
+    createdAt: onDay(12),
+    modifiedAt: onDay(day),
+  });
+
 describe("A backfill of Polar", function () {
   this.timeout(120_000);
   const suite = new HistorySuite({
@@ -108,12 +136,6 @@ describe("A backfill of Polar", function () {
     from: "2026-01-01",
     credentials: () => credentials,
     prepare({ answersApi }) {
-      const lists = new Map([
-        ["/v1/products/", [productObject({ ...shared, createdAt: onDay(-9) })]],
-        ["/v1/subscriptions/", sold.map(last)],
-        ["/v1/orders/", [old, refunded, ...onceSold, ...renewals]],
-        ["/v1/refunds/", [refund]],
-      ]);
       answersApi.speakers.set(credentials.access_token, polarApi(lists));
     },
     reported: () => reported,
@@ -129,6 +151,7 @@ describe("A backfill of Polar", function () {
       subscriptions: sold.length,
       orders: 108,
       refunds: 1,
+      disputes: 0,
     });
     expect(monthsOf(done)).to.deep.equal([
       "2026-01 USD 106 1802 6 same",
@@ -150,4 +173,22 @@ describe("A backfill of Polar", function () {
   });
 
   suite.itChangesNothing([7]);
+
+  it("should book disputes that were lost, which only its API tells", async () => {
+    const { endpoints, integration } = suite;
+    const months = { from: "2026-01", to: "2026-02" };
+    lists.set(disputes, [dispute(1, "lost", 20), dispute(2, "won", 21)]);
+    lists.get(disputes)?.push(dispute(3, "under_review", 13), dispute(4, "lost", 40));
+    const untold = await reconciled(endpoints, integration, months);
+    const reasons = untold.months.map(({ report }) => report?.reasons);
+    expect(reasons).to.deep.equal([{ not_told: 1 }, { not_told: 1 }]);
+    const done = await suite.read();
+    expect(done, done.problem ?? "").to.include({ state: "done", problem: null });
+    const agreed = await endedReconciliation(endpoints, integration, months);
+    expectAgreement(agreed);
+    const taken = agreed.months.map(({ report }) => report?.currencies[0]?.booked.disputed_minor);
+    expect(taken).to.deep.equal([1_700, 1_700]);
+    const { data } = (await endpoints.get("/v1/transactions?status=disputed")).json;
+    expect(data).to.have.lengthOf(2);
+  });
 });

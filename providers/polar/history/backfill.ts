@@ -7,6 +7,7 @@
 import { z } from "zod";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
 import { anyObject } from "../../fields.js";
+import { disputeShape, disputeType, lostStatus } from "../disputes.js";
 import { isPaid, orderShape } from "../orders.js";
 import { type Reported, subscriptionHistory } from "./subscriptions.js";
 
@@ -20,41 +21,80 @@ type Listed = z.output<typeof page>["items"][number];
 const pageObjects = 100;
 const newestFirst = "-created_at";
 
+interface List {
+  readonly name: string;
+  readonly sorting: string;
+  readonly report: (object: Listed) => readonly Reported[];
+  /** How it is kept to a span; left out: all counts, of whatever date. */
+  readonly kept?: "asked for" | "left at older ones" | "looked through";
+  /** When it counts; left out: when it was created. */
+  readonly at?: (object: Listed) => number;
+  readonly only?: Readonly<Record<string, string>>;
+  /** What it says was paid, or taken by disputes. */
+  readonly listed?: (object: Listed) => ListedPayment[];
+}
+
+/** Those that moved money. One may be lost long after it was made, and so all are looked at. */
+const disputes = list({
+  name: "disputes",
+  sorting: newestFirst,
+  only: { status: lostStatus },
+  report: (dispute) => [stateOf(disputeType, dispute)],
+  kept: "looked through",
+  at: (dispute) => disputeShape.safeParse(dispute).data?.at ?? createdAt(dispute),
+  listed: takenBy,
+});
+
 export const polarBackfill: Backfill = {
   lists: [
     // Of any date, as are subscriptions: what names things, and what may still count.
-    list("products", "created_at", (product) => [stateOf("product.updated", product)]),
-    list("subscriptions", "started_at", subscriptionHistory),
-    list("orders", "created_at", (order) => [stateOf("order.updated", order)], paidBy),
-    list("refunds", newestFirst, (refund) => [stateOf("refund.updated", refund)]),
+    list({
+      name: "products",
+      sorting: "created_at",
+      report: (product) => [stateOf("product.updated", product)],
+    }),
+    list({ name: "subscriptions", sorting: "started_at", report: subscriptionHistory }),
+    {
+      ...list({
+        name: "orders",
+        sorting: "created_at",
+        report: (order) => [stateOf("order.updated", order)],
+        kept: "asked for",
+        listed: paidBy,
+      }),
+      reportsPayments: true,
+    },
+    list({
+      name: "refunds",
+      sorting: newestFirst,
+      report: (refund) => [stateOf("refund.updated", refund)],
+      kept: "left at older ones",
+    }),
+    disputes,
   ],
+  comparedBesides: [disputes],
   missing: [
     "Polar keeps no earlier prices: a subscription counts as if its last price had always been " +
       "its price.",
     "Earlier pauses of a subscription are not known.",
     "Payments from before the first day are not read, nor what became of them.",
-    "Chargebacks are reported nowhere but in Polar's payouts.",
+    "When a dispute was lost is not kept: it is dated by its last change.",
   ],
-  notCompared: ["Chargebacks, which Polar's lists of orders and refunds do not show."],
+  notCompared: ["Disputes that are open or won: Polar takes no money for them."],
 };
 
-function list(
-  name: string,
-  sorting: string,
-  report: (object: Listed) => readonly Reported[],
-  paid?: (object: Listed) => ListedPayment[],
-): HistoryList {
-  const isDated = paid !== undefined || sorting === newestFirst;
+function list({ name, sorting, report, kept, at = createdAt, only, listed }: List): HistoryList {
   return {
     name,
-    reportsPayments: paid !== undefined,
+    reportsPayments: false,
     path(span, after) {
       const query = new URLSearchParams({
         page: after ?? "1",
         limit: `${pageObjects}`,
         sorting,
+        ...only,
         // Only orders can be asked for by date; both ends are exclusive.
-        ...(paid !== undefined && {
+        ...(kept === "asked for" && {
           created_after: new Date(span.from - 1).toISOString(),
           ...(Number.isFinite(span.to) && {
             created_before: new Date(span.to + 1).toISOString(),
@@ -68,24 +108,24 @@ function list(
       if (!parsed.success) return null;
       const { items, pagination } = parsed.data;
       const number = Number(after ?? "1");
-      const within = isDated ? items.filter((one) => isWithin(one, span)) : items;
+      const within = kept === undefined ? items : items.filter((one) => isWithin(at(one), span));
       const isLast = number >= pagination.max_page;
-      const times = items.map(createdAt);
-      const isPast = sorting === newestFirst && Math.min(...times) < span.from;
+      const times = items.map(at);
+      const isPast = kept === "left at older ones" && Math.min(...times) < span.from;
+      const isInOrder = kept === "asked for";
       return {
         objects: within.length,
         events: within.flatMap((one) => report(one).map(eventOf)),
-        payments: paid === undefined ? [] : within.flatMap(paid),
+        payments: listed === undefined ? [] : within.flatMap(listed),
         next: isLast || isPast ? null : `${number + 1}`,
-        through: paid === undefined ? null : { from: span.from, to: Math.max(...times, span.from) },
+        through: isInOrder ? { from: span.from, to: Math.max(...times, span.from) } : null,
       };
     },
   };
 }
 
 /** What has no date is read. */
-function isWithin(object: Listed, { from, to }: Span): boolean {
-  const at = createdAt(object);
+function isWithin(at: number, { from, to }: Span): boolean {
   return !(at < from || at > to);
 }
 
@@ -108,4 +148,11 @@ function paidBy(object: Listed): ListedPayment[] {
   if (!success || !isPaid(order)) return [];
   const { id: payment, created_at: at, currency, amount, refunded, tax, fee } = order;
   return [{ payment, at, currency, amount, refunded, tax, fee }];
+}
+
+function takenBy(object: Listed): ListedPayment[] {
+  const { data } = disputeShape.safeParse(object);
+  if (data === undefined || data.total === 0n) return [];
+  const { id: dispute, order_id: payment, at, currency, total: amount } = data;
+  return [{ payment, dispute, at, currency, amount, refunded: 0n }];
 }
