@@ -25,6 +25,9 @@ const side = z.object({
 });
 export type Side = z.infer<typeof side>;
 
+const differenceKinds = ["payment", "refund", "dispute"] as const;
+export type DifferenceKind = (typeof differenceKinds)[number];
+
 const difference = z.object({
   payment: z.string().describe("The provider's id of the payment"),
   // Months that were compared before there were any have none.
@@ -121,6 +124,11 @@ export const monthReport = z.object({
   reasons: z
     .partialRecord(z.enum(differenceReasons), z.int())
     .describe("Rows of each, all of them"),
+  // Months that were compared before there were any have none.
+  kinds: z
+    .partialRecord(z.enum(differenceKinds), z.int())
+    .default({})
+    .describe("The same rows by what differs; a refund: of a payment that agrees"),
   differences: z.array(difference).describe("The largest of them"),
   left_out: z.int().describe("Rows that are counted above and not kept"),
   // Months that were compared before there were any have none.

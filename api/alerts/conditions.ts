@@ -12,6 +12,8 @@ export interface Point {
   /** Null: there is none, or it is not defined. */
   readonly value: number | null;
   readonly isOver: boolean;
+  /** What it consists of, and what is beside it, by kind. */
+  readonly kinds?: Readonly<Record<string, number>>;
 }
 
 export interface Series {

@@ -93,7 +93,7 @@ FROM ${eachShard(changes)} GROUP BY ${hour} ORDER BY at_ms`;
 
 const monthsTogether = 3;
 
-/** How many payments of three months differ by the last comparison: at the end of each, and now. */
+/** How much of three months differs by the last comparison: at the end of each, and now. */
 export async function differencePoints(
   service: Stores,
   workspace: string,
@@ -102,14 +102,20 @@ export async function differencePoints(
 ): Promise<Point[]> {
   const first = monthText(monthNumber(from) + 1 - monthsTogether);
   const rows = await differencesByMonth(service.postgres, workspace, integration ?? null, first);
-  const counts = new Map(rows.map(({ month, differences }) => [month, differences]));
   const points: Point[] = [];
   for (let start = startOfMonth(from); start <= to; start = startOfMonth(start, 1)) {
-    const known = Array.from({ length: monthsTogether }).flatMap(
-      (_, back) => counts.get(monthText(monthNumber(start) - back)) ?? [],
-    );
-    const value = known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
-    points.push({ start, at: Math.min(startOfMonth(start, 1), to), value, isOver: true });
+    const last = monthNumber(start);
+    const [begin, end] = [monthText(last + 1 - monthsTogether), monthText(last)];
+    const known = rows.filter(({ month }) => month >= begin && month <= end);
+    const value = known.length === 0 ? null : known.reduce((sum, one) => sum + one.differences, 0);
+    const kinds: Record<string, number> = {};
+    for (const one of known) {
+      const costs = one.costs.map(({ kind, differing }) => [kind, differing] as const);
+      for (const [kind, count] of [...Object.entries(one.kinds), ...costs]) {
+        kinds[kind] = (kinds[kind] ?? 0) + count;
+      }
+    }
+    points.push({ start, at: Math.min(startOfMonth(start, 1), to), value, isOver: true, kinds });
   }
   return points;
 }

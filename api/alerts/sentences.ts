@@ -17,7 +17,8 @@ export function titleOf(rule: AlertRule, naming: Naming): string {
   if (rule.on === "figure") return figureTitle(rule, naming);
   if (rule.on === "silence") return `No event${from} for ${counted(rule.hours, "hour")}`;
   if (rule.on === "rejects") return `More than ${counted(rule.above, "event")} not booked`;
-  return `More than ${counted(rule.above, "payment")} differ from the provider's list${from}`;
+  const what = `${rule.above.toLocaleString("en")} payments, refunds or disputes`;
+  return `More than ${what} differ from the provider's list${from}`;
 }
 
 export function sentenceOf(rule: AlertRule, firing: Firing, naming: Naming): string {
@@ -28,11 +29,33 @@ export function sentenceOf(rule: AlertRule, firing: Firing, naming: Naming): str
   if (rule.on === "rejects") {
     return `${counted(value, "event")} could not be booked, more than ${rule.above}.`;
   }
-  const differ = value === 1 ? "differs" : "differ";
-  return (
-    `${counted(value, "payment")} of the last three months ${differ} from the provider's ` +
-    `list${from}, more than ${rule.above}.`
+  const { kinds = {} } = firing.point;
+  const what = listOf(kinds, ["payment", "refund", "dispute"], (count, kind) =>
+    counted(count, kind),
   );
+  const costs = listOf(kinds, ["fee", "tax"], (count, kind) =>
+    count === 1
+      ? `the ${kind} of 1 payment`
+      : `the ${kind === "fee" ? "fees" : "taxes"} of ${count} payments`,
+  );
+  const differ = value === 1 ? "differs" : "differ";
+  const sentence =
+    `${what === "" ? `${value} payments, refunds or disputes` : what} of the last three months ` +
+    `${differ} from the provider's list${from}, more than ${rule.above}.`;
+  return costs === "" ? sentence : `${sentence} Not counted: ${costs}.`;
+}
+
+/** Of those kinds of which there are any. */
+function listOf(
+  kinds: Readonly<Record<string, number>>,
+  names: readonly string[],
+  text: (count: number, kind: string) => string,
+): string {
+  const parts = names.flatMap((kind) => {
+    const { [kind]: count = 0 } = kinds;
+    return count === 0 ? [] : [text(count, kind)];
+  });
+  return new Intl.ListFormat("en", { type: "conjunction" }).format(parts);
 }
 
 function sourceOf(rule: AlertRule, { names }: Naming): string {

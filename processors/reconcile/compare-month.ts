@@ -10,6 +10,7 @@ import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { toJsonMinor } from "../../schemas/money/money.js";
 import {
   type Difference,
+  type DifferenceKind,
   type DifferenceReason,
   type MonthReport,
   type Side,
@@ -112,6 +113,7 @@ export async function monthReport(
   const nameOf = ({ payment, dispute }: Difference): string => `${payment} ${dispute ?? ""}`;
   rows.sort((one, other) => sizeOf(other) - sizeOf(one) || (nameOf(one) < nameOf(other) ? -1 : 1));
   const byReason = grouped(rows, ({ reason }) => reason);
+  const byKind = grouped(rows, kindOf);
   const sorted = [...totals].sort(([one], [other]) => (one < other ? -1 : 1));
   const sum = (name: "agreed" | "compared"): bigint =>
     sorted.reduce((all, [, { [name]: more }]) => all + more, 0n);
@@ -126,6 +128,7 @@ export async function monthReport(
     })),
     differences_total: rows.length,
     reasons: Object.fromEntries(Array.from(byReason, ([reason, of]) => [reason, of.length])),
+    kinds: Object.fromEntries(Array.from(byKind, ([kind, of]) => [kind, of.length])),
     differences: rows.slice(0, limits.differencesPerMonthMax),
     left_out: Math.max(0, rows.length - limits.differencesPerMonthMax),
   };
@@ -172,6 +175,15 @@ function differenceOf(
     listed: sideOf(listed),
     booked: sideOf(booked),
   };
+}
+
+function kindOf({ dispute, listed, booked }: Difference): DifferenceKind {
+  if (dispute !== null) return "dispute";
+  const isPaidAlike =
+    listed !== null &&
+    listed.currency === booked?.currency &&
+    listed.amount_minor === booked.amount_minor;
+  return isPaidAlike ? "refund" : "payment";
 }
 
 function sideOf(payment: ListedPayment | null): Side | null {

@@ -222,7 +222,7 @@ function gauges({ metrics, postgres }: BackfillingService): void {
   );
   gauge(
     "differences",
-    "Payments and disputes that differ from the provider's list",
+    "Payments, refunds and disputes that differ from the provider's list",
     ({ differences }) => differences,
   );
   gauge(

@@ -396,10 +396,15 @@ describe("Alerts", function suite() {
     const rejects = await create({ on: "rejects", above: 0 });
     const differences = await create({ on: "differences", above: 2, integration });
     const month = utcDay(today).slice(0, 7);
+    const costs = [
+      { kind: "fee", differing: 2 },
+      { kind: "tax", differing: 1 },
+    ];
+    const report = { differences_total: 3, kinds: { dispute: 1, payment: 2 }, costs };
     await sql(
       `INSERT INTO reconciliations (integration, month, state, due_at, compared_at, report)
-       VALUES ($1, $2, 'done', now(), now(), '{"differences_total": 3}')`,
-      [integration, month],
+       VALUES ($1, $2, 'done', now(), now(), $3)`,
+      [integration, month, JSON.stringify(report)],
     );
     await take({
       provider: "custom",
@@ -413,7 +418,10 @@ describe("Alerts", function suite() {
     await until(async () => (await endpoints.rejects()).length > 0);
     for (const id of [rejects, differences]) await lookAgain(id, Date.now() - 1_000);
     expect((await fired(rejects)).sentence).to.equal("1 event could not be booked, more than 0.");
-    expect((await fired(differences)).sentence).to.match(/^3 payments .* differ .* more than 2\.$/);
+    expect((await fired(differences)).sentence).to.equal(
+      "2 payments and 1 dispute of the last three months differ from the provider's list from " +
+        "custom, more than 2. Not counted: the fees of 2 payments and the tax of 1 payment.",
+    );
     expect(await firingsOf(heard)).to.deep.equal([]);
     await sql("UPDATE reconciliations SET report = '{\"differences_total\": 0}'", []);
     await sql("UPDATE alerts SET due_at = now() WHERE id = $1", [differences]);

@@ -207,8 +207,9 @@ describe("What an alert says", () => {
     [
       { on: "differences", above: 0 },
       ["11", balance],
-      "More than 0 payments differ from the provider's list",
-      "11 payments of the last three months differ from the provider's list, more than 0.",
+      "More than 0 payments, refunds or disputes differ from the provider's list",
+      "11 payments, refunds or disputes of the last three months differ from the provider's " +
+        "list, more than 0.",
     ],
   ];
   for (const [rule, [days, kind], title, sentence] of says) {

@@ -41,9 +41,10 @@ function bookedOf(payment: ListedPayment, recordedAt: number, also: string): Boo
 async function reportOf(row: Readonly<Record<string, string>>) {
   const id = cell(row, "id");
   const isDispute = id.startsWith("du_");
-  const named = isDispute ? { payment: "pi_1", dispute: id } : { payment: id };
-  const given = { ...named, at: on(cell(row, "paid")) };
   const also = cell(row, "also");
+  const disputed = also === "of an invoice" ? "in_1" : "pi_1";
+  const named = isDispute ? { payment: disputed, dispute: id } : { payment: id };
+  const given = { ...named, at: on(cell(row, "paid")) };
   const listed = paymentOf(cell(row, "listed"), given);
   const booked = paymentOf(cell(row, "booked"), given);
   const received = also.startsWith("at ") ? on(also.slice("at ".length)) : given.at;
@@ -101,6 +102,7 @@ describe("A month beside the provider's list", () => {
     du_1 | 05-12       | 0 EUR -1000   | 0 EUR -600     |                | amount_differs    | 60
     du_1 | 05-12       | 1000 EUR      | 1000 USD       |                | other_currency    | 0
     du_1 | 05-12       | -             | 1000 EUR       |                | not_at_provider   | 0
+    du_1 | 05-12       | -             | 1000 EUR       | of an invoice  | not_listed        | -
     du_1 | 05-12       | 1000 EUR      | -              | rejected       | rejected          | 0
     du_1 | 05-12       | 1000 EUR      | -              | mirrored       | mirrored          | 0
     du_1 | 05-09       | 1000 EUR      | -              |                | before_connection | 0
@@ -116,6 +118,9 @@ describe("A month beside the provider's list", () => {
       const report = await reportOf(row);
       const reasons = report.differences.map((difference) => difference.reason);
       expect(reasons).to.deep.equal(reason === "agrees" ? [] : [reason]);
+      const refund = listed.split(" -")[0] === booked.split(" -")[0] ? "refund" : "payment";
+      const kind = cell(row, "id") === "du_1" ? "dispute" : refund;
+      expect(report.kinds).to.deep.equal(reason === "agrees" ? {} : { [kind]: 1 });
       const score = cell(row, "score");
       expect(report.score_pct).to.equal(score === "-" ? null : Number(score));
     });

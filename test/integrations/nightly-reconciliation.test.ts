@@ -19,6 +19,7 @@ const report = {
   reasons: {},
   differences: [],
   left_out: 0,
+  kinds: {},
   costs: [],
   cost_differences: [],
   own_figures: [],

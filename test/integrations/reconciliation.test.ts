@@ -125,6 +125,9 @@ const early = charge("early", from - 10 * dayMs);
 /** About the second charge, of which we know. */
 const untoldDispute = dispute("untold", from + 18 * dayMs, { paymentIntent: "pi_r_returned" });
 const refusedDispute = dispute("refused", from + 19 * dayMs);
+const mirroredDispute = dispute("mirrored", from + 19 * dayMs);
+/** Of what was paid outside Stripe, which no list has. */
+const unlistedDispute = { ...dispute("unlisted", from + 18 * dayMs), payment_intent: null };
 
 /** What Stripe lists later on, with a difference of every kind that it can have. */
 function planted(youngAt: number): JsonObject[] {
@@ -151,6 +154,7 @@ function plantedDisputes(youngAt: number): JsonObject[] {
     dispute("moved", from + 16 * dayMs, { currency: "usd", returnedAt: from + 40 * dayMs }),
     untoldDispute,
     refusedDispute,
+    mirroredDispute,
     dispute("early", from - 10 * dayMs),
     dispute("young", youngAt),
   ];
@@ -237,6 +241,10 @@ describe("The reconciliation of Stripe", function suite() {
     await deliver(charge("elsewhere", from + 18 * dayMs), true, false);
     await deliver(refused, false);
     await deliver(refusedDispute, false);
+    await deliver({ ...unlistedDispute, charge: "in_r_outside" }, true);
+    // An inquiry, which moves no money; it is then made what a copy of another store's would be.
+    await deliver({ ...mirroredDispute, balance_transactions: [] }, true);
+    await makeMirrored("evt_du_r_mirrored");
     await until(async () => (await endpoints.rejects()).length === 2);
     await endpoints.booked();
     await until(async () => (await rejectedInJournal()) === 2);
@@ -251,7 +259,7 @@ describe("The reconciliation of Stripe", function suite() {
     const { data } = payloads.find(
       (one: { data: { month: string } }) => one.data.month === january.from,
     );
-    expect(data).to.include({ integration, differences: 12, score_pct: 37.12 });
+    expect(data).to.include({ integration, differences: 14, score_pct: 35.5 });
     expect(reasonsOf(found)).to.deep.equal({
       pi_r_early: "before_connection",
       pi_r_changed: "amount_differs",
@@ -266,12 +274,15 @@ describe("The reconciliation of Stripe", function suite() {
       du_r_gone: "not_at_provider",
       du_r_untold: "not_told",
       du_r_refused: "rejected",
+      du_r_mirrored: "mirrored",
+      du_r_unlisted: "not_listed",
     });
     const report = found.months[1]?.report;
     // 10.00 agree, 10.00 and 4.00 more, and 9.00; of 10.00 each of seven sides more. Of disputes
-    // 6.00, and 5.00 taken and given back; of 6.00 each of seven sides more.
-    expect(report).to.include({ agreed_minor: 4_900, compared_minor: 13_200, score_pct: 37.12 });
-    expect(report?.differences_total).to.equal(12);
+    // 6.00, and 5.00 taken and given back; of 6.00 each of eight sides more.
+    expect(report).to.include({ agreed_minor: 4_900, compared_minor: 13_800, score_pct: 35.5 });
+    expect(report?.differences_total).to.equal(14);
+    expect(report?.kinds).to.deep.equal({ payment: 6, dispute: 8 });
     const moved = report?.differences.filter((row) => row.dispute === "du_r_changed") ?? [];
     expect(moved.map(({ listed, booked }) => [listed, booked])).to.have.deep.members([
       [
@@ -335,6 +346,7 @@ describe("The reconciliation of Stripe", function suite() {
       pi_r_gone: "not_at_provider",
       in_r_outside: "not_listed",
       du_r_gone: "not_at_provider",
+      du_r_unlisted: "not_listed",
     });
     expect((await transactions()).map(({ payment }) => payment)).to.include("pi_r_untold");
     expectAgreement({ ...found, months: found.months.slice(0, 1), score_pct: 100 });
@@ -430,6 +442,17 @@ describe("The reconciliation of Stripe", function suite() {
     return Object.fromEntries(
       rows.map(({ payment, dispute: about, reason }) => [about ?? payment, reason]),
     );
+  }
+
+  /** No provider that is compared has copies of another one's disputes; the journal may. */
+  async function makeMirrored(nativeId: string): Promise<void> {
+    const { clickhouse } = endpoints.service;
+    const given = { integration, id: nativeId };
+    const where =
+      "FROM raw_events WHERE integration = {integration:String} AND native_id = {id:String}";
+    await until(async () => (await clickhouse.rows(`SELECT 1 ${where}`, given)).length > 0);
+    const copy = `INSERT INTO raw_events SELECT * REPLACE ('mirrored' AS reason) ${where}`;
+    await clickhouse.nodes[0]?.write(copy, given);
   }
 
   async function rejectedInJournal(): Promise<number> {

@@ -143,22 +143,29 @@ export async function monthScores(postgres: Postgres, from: string): Promise<Mon
   );
 }
 
+/** What differs in a month of an integration, as compared last; fees and taxes do not count. */
+interface MonthDifferences extends Pick<MonthReport, "kinds"> {
+  readonly month: string;
+  readonly differences: number;
+  readonly costs: readonly Pick<MonthReport["costs"][number], "kind" | "differing">[];
+}
+
 /**
- * How many payments and disputes of the live environment differ from what the providers list, as
- * compared last.
+ * Of the live environment.
  * @param integration null: all of the workspace @param from YYYY-MM: the first month
  */
-export async function differencesByMonth(
+export function differencesByMonth(
   postgres: Postgres,
   workspace: string,
   integration: string | null,
   from: string,
-): Promise<{ readonly month: string; readonly differences: number }[]> {
+): Promise<MonthDifferences[]> {
   return postgres.query(
-    `SELECT month, sum((report->>'differences_total')::int)::int AS differences
+    `SELECT month, (report->>'differences_total')::int AS differences,
+       coalesce(report->'kinds', '{}') AS kinds, coalesce(report->'costs', '[]') AS costs
      FROM reconciliations JOIN integrations ON integrations.id = integration
      WHERE workspace = $1 AND environment = 'live' AND deleted_at IS NULL AND report IS NOT NULL
-       AND ($2::text IS NULL OR integration = $2) AND month >= $3 GROUP BY month`,
+       AND ($2::text IS NULL OR integration = $2) AND month >= $3`,
     [workspace, integration, from],
   );
 }

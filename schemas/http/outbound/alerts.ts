@@ -74,7 +74,7 @@ const alertRule = z.discriminatedUnion("on", [
   }),
   z.strictObject({ on: z.literal("rejects").describe("Open ones"), above: count }),
   z.strictObject({
-    on: z.literal("differences").describe("Payments that differ from the provider's list"),
+    on: z.literal("differences").describe("Payments, refunds and disputes that differ"),
     above: count,
     integration,
   }),

@@ -154,7 +154,7 @@ export const announced = {
     provider: z.string(),
     month: z.string().describe("`YYYY-MM`"),
     score_pct: z.number().nullable().describe("How much of the month's money agrees"),
-    differences: z.int().describe("Payments that differ"),
+    differences: z.int().describe("Payments, refunds and disputes that differ"),
     compared_at: timestamp,
   }),
   "alert.fired": z.object({

@@ -33,7 +33,7 @@ import {
 const others = {
   silence: "No event comes",
   rejects: "Events that could not be booked",
-  differences: "Payments that differ from the provider's list",
+  differences: "Payments, refunds and disputes that differ from the provider's list",
 } as const;
 
 export function AlertForm(props: {
