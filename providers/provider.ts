@@ -347,6 +347,11 @@ export interface Provider<Credentials = unknown, Signer = Credentials> {
   readonly endpoint?: EndpointMaker<Credentials>;
   /** How its history is read through its API; left out where it cannot be. */
   readonly backfill?: Backfill<Credentials>;
+  /**
+   * Why its months are not compared with a list of its own, and what brings a missing event
+   * instead: a sentence, for a person. Left out: they are.
+   */
+  readonly notReconciled?: string;
   /** How its payouts to the bank are read; left out where it lists none. */
   readonly payouts?: Payouts;
   /** How its history is read from a file that a person downloads; left out where it cannot be. */

@@ -56,6 +56,9 @@ export function createCustom(settings: {
       const accountHint = customer_id ?? subscription_id ?? null;
       return { nativeId, nativeType: type, sandbox: null, accountHint };
     },
+    notReconciled:
+      "Your own system has no list to read: send what is missing again, and what came before is " +
+      "counted once.",
     decode,
     customers,
     // The four meanings go by their own names in form B, for every provider.

@@ -96,6 +96,9 @@ export function createGoogle(
     api: googleApi(tokenHosts),
     asks,
     backfill: googleBackfill,
+    notReconciled:
+      "Google Play lists no payments: a missing one is read by its purchase token with the " +
+      "history, and monthly reports are compared as sums.",
     reports: googlePlayReports,
     fetchedReports: playBucket(tokenHosts),
     decode,

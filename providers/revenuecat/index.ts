@@ -58,6 +58,8 @@ export function createRevenueCat(settings: {
       };
     },
     historyExport: revenueCatExport,
+    notReconciled:
+      "RevenueCat's API tells no prices of transactions: what is missing is read from its export.",
     decode,
     customers,
     flatTypes: {

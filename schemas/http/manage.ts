@@ -218,6 +218,10 @@ export const provider = z.object({
     .string()
     .nullable()
     .describe("Which of the store's monthly reports are read; null: it has none"),
+  not_reconciled: z
+    .string()
+    .nullable()
+    .describe("Why not, and what brings a missing event instead; null: they are compared"),
   lists_payouts: z.boolean().describe("Whether its payouts to the bank can be opened"),
   fetches_payments: z
     .boolean()

@@ -7,7 +7,15 @@ import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
 import { send } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "./endpoints.js";
-import { backfilled, backfilledBetween, monthsOf, type ShownBackfill } from "./histories.js";
+import {
+  backfilled,
+  backfilledBetween,
+  endedReconciliation,
+  monthsOf,
+  reconciled,
+  type ShownBackfill,
+  type ShownReconciliation,
+} from "./histories.js";
 
 /** A server that answers as the provider's API does. */
 interface Api {
@@ -157,6 +165,23 @@ export class HistorySuite<One, Figures> {
       deliver: (some) => this.deliver(of, webhook, some),
     });
     expect(await figures(of), `seed ${seed}`).to.deep.equal(this.alone);
+  }
+
+  /** @param months of which it lists something, all after the first day that is read */
+  itFetchesWhatIsMissing(months: { readonly from: string; readonly to: string }): void {
+    it("should book by one call what a comparison found missing", async () => {
+      const reasonsOf = ({ months: compared }: ShownReconciliation): string[] => {
+        const all = compared.flatMap(({ report }) => Object.keys(report?.reasons ?? {}));
+        return [...new Set(all)];
+      };
+      const { of, id } = await this.fresh();
+      expect(reasonsOf(await reconciled(of, id, months))).to.deep.equal(["before_connection"]);
+      expect(await backfilled(of, id, `${months.from}-01`)).to.include({ state: "done" });
+      // What was compared is compared again by itself.
+      const found = await endedReconciliation(of, id, months);
+      expect(reasonsOf(found)).to.deep.equal([]);
+      expect(found.score_pct).to.equal(100);
+    });
   }
 
   /**

@@ -198,5 +198,7 @@ describe("A backfill of Chargebee", function () {
     expectAgreement(await reconciled(suite.endpoints, suite.integration, months));
   });
 
+  suite.itFetchesWhatIsMissing({ from: "2026-01", to: "2026-02" });
+
   suite.itChangesNothing([7]);
 });

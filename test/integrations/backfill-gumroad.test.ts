@@ -129,6 +129,8 @@ describe("A backfill of Gumroad", function () {
     expect(differing.every(({ reason }) => reason === "before_connection")).to.equal(true);
   });
 
+  suite.itFetchesWhatIsMissing({ from: dayText(0).slice(0, 7), to: dayText(45).slice(0, 7) });
+
   suite.itChangesNothing([1, 2, 3]);
 
   suite.itReportsADifference({

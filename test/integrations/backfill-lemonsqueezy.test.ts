@@ -178,6 +178,8 @@ describe("A backfill of Lemon Squeezy", function () {
     ]);
   });
 
+  suite.itFetchesWhatIsMissing({ from: "2026-01", to: "2026-02" });
+
   suite.itChangesNothing([1, 2, 3]);
 
   suite.itReportsADifference({

@@ -318,6 +318,8 @@ describe("A backfill of Paddle", function () {
     });
   }
 
+  suite.itFetchesWhatIsMissing({ from: "2026-01", to: "2026-03" });
+
   suite.itReportsADifference({
     isRead: ({ pathname, searchParams }) =>
       pathname === "/transactions" && !searchParams.has("after"),

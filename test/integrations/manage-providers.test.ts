@@ -14,6 +14,9 @@ describe("The list of providers", () => {
     readonly provider: string;
     readonly name: string;
     readonly docs_path: string;
+    readonly reconciles: boolean;
+    readonly not_reconciled: string | null;
+    readonly history: boolean;
     readonly subscribe_to: readonly string[];
     readonly credentials: readonly Readonly<Record<string, unknown>>[];
   }
@@ -31,6 +34,18 @@ describe("The list of providers", () => {
       expect(page.status).to.equal(200);
       expect(page.text).to.match(new RegExp(`<h1[^>]*>${name}</h1>`));
       expect(page.headers.get("content-type")).to.equal("text/html; charset=utf-8");
+    }
+  });
+
+  it("should be compared and fetch what is missing, or say why not and what to do", async () => {
+    const listed = await list();
+    const without = listed.filter(({ reconciles }) => !reconciles);
+    const names = without.map(({ provider }) => provider);
+    expect(names).to.have.members(["apple", "custom", "google", "revenuecat"]);
+    for (const { provider, reconciles, not_reconciled: why, ...reads } of listed) {
+      expect(why === null, provider).to.equal(reconciles);
+      if (reconciles) expect(reads.history, provider).to.equal(true);
+      else expect(why, provider).to.include("missing");
     }
   });
 

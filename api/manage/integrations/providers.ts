@@ -28,6 +28,7 @@ function providerView(provider: Provider): ProviderView {
     history_export: provider.historyExport?.file ?? null,
     reconciles: provider.backfill?.notCompared !== undefined,
     reports: provider.reports?.files ?? null,
+    not_reconciled: provider.notReconciled ?? null,
     lists_payouts: provider.payouts !== undefined,
     fetches_payments: provider.paymentLookup !== undefined,
     docs_path: `/docs/providers/${token}`,

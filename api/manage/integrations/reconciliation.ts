@@ -34,10 +34,9 @@ export function reconciliationRoutes(
   const started = { right: "manage", action: "reconciliation.started", status: 202 } as const;
   calls.write("POST", path, started, async (ctx, workspace) => {
     const integration = await integrationOf(ctx, service, workspace);
-    const { backfill } = providers.get(integration.provider) ?? {};
-    if (backfill?.notCompared === undefined) {
-      const message = `The lists of ${integration.provider} cannot be read.`;
-      throw unprocessable("reconciliation_unsupported", message);
+    const { notReconciled } = providers.get(integration.provider) ?? {};
+    if (notReconciled !== undefined) {
+      throw unprocessable("reconciliation_unsupported", notReconciled);
     }
     const now = new Date();
     const months = givenMonths(readJson(ctx, newReconciliation), now);

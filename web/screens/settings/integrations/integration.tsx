@@ -100,7 +100,11 @@ export function Integration(props: Props) {
           <NeededEvents of={integration} />
           {hasHistory ? <Backfill path={props.path} provider={provider} /> : null}
           <Coverage path={props.path} hasHistory={hasHistory} />
-          {provider.reconciles ? <Reconciliation {...props} /> : null}
+          {provider.reconciles ? (
+            <Reconciliation {...props} />
+          ) : (
+            <p class="soft">{provider.not_reconciled}</p>
+          )}
           {provider.reports === null ? null : <Reports {...props} />}
           {provider.lists_payouts ? (
             <section>
