@@ -57,6 +57,7 @@ CREATE TABLE store_reports (
   -- [{currency, amount}], the same.
   proceeds jsonb NOT NULL,
   uploaded_at timestamptz NOT NULL,
+  source text NOT NULL DEFAULT 'file' CHECK (source IN ('file', 'api')),
   PRIMARY KEY (integration, kind, month)
 );
 
@@ -88,3 +89,16 @@ CREATE TABLE segment_revisions (
 
 -- The part of the figures that a digest is of; null: all.
 ALTER TABLE digests ADD COLUMN segment text;
+
+-- When a store's reports are fetched (workspaces/history/report-fetches.ts).
+CREATE TABLE report_fetches (
+  integration text PRIMARY KEY REFERENCES integrations (id),
+  state text NOT NULL CHECK (state IN ('waiting', 'done', 'failed')),
+  due_at timestamptz NOT NULL,
+  -- Why it waits or failed.
+  problem text,
+  -- The last that ended, and how many reports it kept.
+  fetched_at timestamptz,
+  kept integer NOT NULL DEFAULT 0
+);
+CREATE INDEX report_fetches_due ON report_fetches (due_at) WHERE state = 'waiting';

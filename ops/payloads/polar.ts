@@ -192,8 +192,8 @@ export function disputeObject(input: DisputeInput): JsonObject {
   const resolved = status === "lost" || status === "won";
   return {
     id: polarId("dispute", input.id),
-    created_at: isoTime(input.createdAt),
-    modified_at: isoTime(input.modifiedAt),
+    created_at: microseconds(input.createdAt),
+    modified_at: microseconds(input.modifiedAt),
     status,
     resolved,
     closed: resolved || status === "prevented",
