@@ -47,8 +47,8 @@ export function createApple(): Provider<AppleCredentials, Signer> {
     api: appleApi,
     backfill: appleBackfill,
     notReconciled:
-      "The App Store lists no payments: a missing one is read by its original transaction id with " +
-      "the history, and monthly reports are compared as sums.",
+      "The App Store lists no payments: a missing one is read by its original transaction id " +
+      "with the history, and monthly reports are compared as sums.",
     reports: appStoreReports,
     fetchedReports: appStoreConnect,
     decode,
