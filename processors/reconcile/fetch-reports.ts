@@ -7,7 +7,7 @@ import type { FetchedReports, Provider } from "../../providers/provider.js";
 import { type ReportOf, together } from "../../providers/reports/report.js";
 import { withDeadline } from "../../runtime/deadline.js";
 import { monthNumber, monthText } from "../../schemas/months.js";
-import { ReportRefused } from "../../workspaces/history/report-file.js";
+import { NothingReported, ReportRefused } from "../../workspaces/history/report-file.js";
 import { keepReport, readReport, settledReports } from "../../workspaces/history/reports.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { BackfillingService } from "../backfill/backfill.js";
@@ -106,6 +106,7 @@ async function fetchOne(
     await keepReport(postgres, integration.id, report, "api", new Date());
     return 1;
   } catch (error) {
+    if (error instanceof NothingReported) return 0;
     if (error instanceof ReportRefused) return error.message;
     throw error;
   }

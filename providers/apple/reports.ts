@@ -62,7 +62,10 @@ export const appStoreReports: StoreReports<AppleCredentials> = {
   },
 };
 
-function readSales(table: TsvTable, { app_apple_id: app }: AppleCredentials): StoreReport | string {
+function readSales(
+  table: TsvTable,
+  { app_apple_id: app }: AppleCredentials,
+): ReturnType<typeof appStoreReports.read> {
   const rows = table.rows.map((row) => cellsBy(table.header, row));
   const span = spanOf(rows, "Begin Date");
   if (typeof span === "string") return span;
@@ -72,7 +75,9 @@ function readSales(table: TsvTable, { app_apple_id: app }: AppleCredentials): St
   }
   if (app === undefined) return "the integration needs its app_apple_id: a report is of all apps";
   const sku = rows.find((cells) => cells.get("Apple Identifier") === String(app))?.get("SKU");
-  if (sku === undefined) return `it has no line of the app ${app} itself, which says its SKU`;
+  if (sku === undefined) {
+    return { nothing: `it has no line of the app ${app} itself, which says its SKU` };
+  }
   const sums = new ReportSums();
   for (const cells of rows) {
     const isOwn = (cells.get("Parent Identifier") ?? cells.get("SKU")) === sku;

@@ -12,9 +12,10 @@ export interface StoreReports<Credentials = unknown> {
   /**
    * @param text the whole file
    * @param credentials say of which app lines count
-   * @returns a text where it is no such report, or contradicts itself: why, never what is in it
+   * @returns a text where it is no such report, or contradicts itself: why, never what is in it;
+   *   `nothing` where it says nothing of the app
    */
-  read(text: string, credentials: Credentials): StoreReport | string;
+  read(text: string, credentials: Credentials): StoreReport | string | { readonly nothing: string };
 }
 
 export interface StoreReport {

@@ -178,6 +178,8 @@ describe("Fetching the stores' reports", function () {
       return true;
     };
     const later = monthText(monthNumber(settled) + 1);
+    const ofOthers = appStoreSales([{ ...app, "Apple Identifier": "1" }], days);
+    endpoints.appStore.reports.set(`SALES ${monthText(monthNumber(settled) + 2)}`, ofOthers);
     endpoints.appStore.reports.set(`SALES ${later}`, appStoreSales([app], days));
     const { state, problem, kept } = await fetched(id);
     expect({ state, kept }).to.deep.equal({ state: "failed", kept: 1 });

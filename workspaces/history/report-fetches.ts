@@ -36,7 +36,7 @@ export async function dueReportFetch(postgres: Postgres, now: Date): Promise<Due
   return row;
 }
 
-export interface EndedFetch {
+interface EndedFetch {
   /** Null: nothing went wrong. */
   readonly problem: string | null;
   readonly kept: number;
@@ -61,7 +61,7 @@ export async function endReportFetch(
   );
 }
 
-export type ReportFetch = Pick<ReportFetchView, "state" | "problem" | "kept"> & {
+type ReportFetch = Pick<ReportFetchView, "state" | "problem" | "kept"> & {
   readonly fetchedAt: Date | null;
 };
 

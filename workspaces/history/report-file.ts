@@ -7,6 +7,9 @@ export class ReportRefused extends Error {
   override readonly name = "ReportRefused";
 }
 
+/** It is one, and says nothing of the app: others of the account sold something. */
+export class NothingReported extends ReportRefused {}
+
 /** Unpacked. It is read in one go, and others wait meanwhile. */
 const reportBytesMax = 32 * 1024 * 1024;
 

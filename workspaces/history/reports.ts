@@ -8,7 +8,7 @@ import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { durably } from "../../stores/postgres/rows.js";
 import type { Integration } from "../integrations.js";
-import { ReportRefused, reportText } from "./report-file.js";
+import { NothingReported, ReportRefused, reportText } from "./report-file.js";
 
 /** Of one integration that are listed: four kinds in ten years. */
 const reportsListedMax = 480;
@@ -25,8 +25,10 @@ export async function readReport(
   const [current] = credentials;
   if (current === undefined) throw new ReportRefused("The integration has no credentials yet.");
   const read = reports.read(await reportText(bytes), current);
-  if (typeof read !== "string") return read;
-  throw new ReportRefused(`The file is no report that is read here: ${read}.`);
+  const refusal = (why: string): string => `The file is no report that is read here: ${why}.`;
+  if (typeof read === "string") throw new ReportRefused(refusal(read));
+  if ("nothing" in read) throw new NothingReported(refusal(read.nothing));
+  return read;
 }
 
 export interface KeptReport extends Pick<StoreReport, "kind" | "month" | "lines"> {

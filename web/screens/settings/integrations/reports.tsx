@@ -58,8 +58,8 @@ export function Reports({ provider, path }: Props) {
     <section>
       <h3>Monthly reports of {provider.name}</h3>
       <p class="soft">
-        {provider.name} lists no payments, but reports the sums of each month. They stand beside
-        what is booked and change no figure.
+        The store lists no payments, but reports the sums of each month. They stand beside what is
+        booked and change no figure.
       </p>
       {error === null ? null : <Failure error={error} />}
       {fetching === null ? null : (
