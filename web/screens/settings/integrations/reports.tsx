@@ -1,5 +1,5 @@
 /** Monthly reports of an app store: which there are, and each beside what is booked. */
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, CallError } from "../../../api/client.js";
 import type {
   CheckedReport,
@@ -27,8 +27,8 @@ const kindNames: Readonly<Record<KeptReport["kind"], string>> = {
   estimated_sales: "Estimated sales",
   earnings: "Earnings",
 };
-/** Rows that are shown at first: a year of two kinds. */
-const shownFirst = 24;
+/** Rows that are shown at first: half a year of two kinds. */
+const shownFirst = 12;
 /** Currencies of one report that are shown in its row. */
 const currenciesMax = 3;
 /** Products and currencies of one report; the largest differences come first. */
@@ -115,7 +115,14 @@ function Fetching(props: {
       {of.problem === null ? null : (
         <p class="loss">
           {of.problem}
-          {of.state === "waiting" ? " It is tried again." : ""}
+          {of.state === "waiting" ? (
+            " It is tried again."
+          ) : (
+            <>
+              {" "}
+              <a href={`${provider.docs_path}#reports`}>Which access is needed</a>
+            </>
+          )}
         </p>
       )}
       {isManager ? (
@@ -254,13 +261,16 @@ function Compared(props: {
   const { answer, error } = useUrl<One<ComparedReport>>(`${url}/${keyOf(of)}`, false);
   const rows = answer?.data.rows ?? [];
   const left = rows.length - comparedMax;
+  const place = useRef<HTMLDivElement>(null);
+  // The row that was clicked may be far above.
+  useEffect(() => place.current?.scrollIntoView(), [keyOf(of)]);
   return (
-    <div class="differences">
+    <div class="differences" ref={place}>
       <h4>
         {nameOf(of)} <a href={view.with({ report: null })}>Close</a>
       </h4>
       <p class="soft small">
-        From {moment(of.from)} to {moment(of.to)}, as {provider.name} counts its days.
+        From {moment(of.from)} to {moment(of.to)}, as the store counts its days.
       </p>
       {error === null ? null : <Failure error={error} />}
       {answer === null ? null : (
