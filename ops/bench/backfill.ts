@@ -14,6 +14,7 @@ import { ConnectionPool } from "./http-connection.js";
 import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
+import { mainThreadMs, processorSeconds } from "./processor-time.js";
 import { StripeSales } from "./stripe-sales.js";
 import { nodeCommand, type RunningService, withService } from "./service.js";
 import { createTenant, manage, type Tenant } from "./tenant.js";
@@ -45,11 +46,15 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
           const sides = { webhooks: pool, readers: pool, tenant: other };
           const run = new Run(sides, othersPerSecond, "other");
           const startedAt = performance.now();
+          const { pid } = service;
+          const [before, loopBefore] = [await processorSeconds({ pid }), mainThreadMs(pid)];
           const reading = { isOver: false };
           const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
           while (!reading.isOver) await run.send(1);
           const { readMs, residentMax } = await ended;
           const seconds = (performance.now() - startedAt) / 1_000;
+          const loopMs = mainThreadMs(pid) - loopBefore;
+          const after = await processorSeconds({ pid });
           const { readable } = await run.durations(service.base, socket.arrivals);
           socket.close();
           pool.close();
@@ -68,6 +73,12 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
               unit: "ms",
               target: { valueMax: othersLateMsMax },
             },
+            {
+              name: "processor time a payment",
+              value: (1_000 * ((after.pid ?? 0) - (before.pid ?? 0))) / events,
+              unit: "ms",
+            },
+            { name: "… of the main thread", value: loopMs / events, unit: "ms" },
             { name: "resident at most", value: residentMax / 1024 / 1024, unit: "MiB" },
           ];
         },

@@ -37,8 +37,10 @@ import { KnownIds } from "./known-ids.js";
 import { type ExportList, exportList, readLines } from "./read-lines.js";
 import { readPage } from "./read-page.js";
 
-/** Records of a backfill that may wait at each step, which live events then queue behind. */
-const backfillAheadRecordsMax = 300;
+/** Records that may wait at each step when a turn begins. */
+const backfillAheadRecordsMax = 1_000;
+/** Beyond these its position is kept, and other backfills get their turn. */
+const turnPagesMax = 10;
 /**
  * A page may fail so often for reasons other than the provider or a store; then the backfill fails.
  */
@@ -55,12 +57,12 @@ export type BackfillingService = Service & {
 const lookEveryMs = 500;
 const calmLookEveryMs = 10_000;
 const pauseMsFirst = 2_000;
-/** How long it waits for booking before it looks at other backfills. */
+/** How long it waits for booking, and then asks for pages, before it looks at other backfills. */
 const turnMsMax = 1_000;
 /** A look asks the log three times, which are calls over Kafka. */
-const turnLookEveryMs = 100;
+const turnLookEveryMs = 50;
 
-/** Works until `stopping`, one page of one backfill at a time. */
+/** Works until `stopping`, some pages of one backfill at a time. */
 export async function runBackfills(service: BackfillingService): Promise<void> {
   const { logger, stopping } = service;
   const calmEveryMs = service.log.shared ? lookEveryMs : calmLookEveryMs;
@@ -192,28 +194,43 @@ async function stepOf(
     return { for: "good", problem: "The integration was deleted, or has no history to read." };
   }
   if (!(await isItsTurn(service, backfill, list))) return { for: "now", problem: null };
+  const isComparing = backfill.state === "comparing";
 
-  // 1. One page.
-  const read = await pageOf(service, backfill, provider, integration, { list, ids });
+  // 1. Pages of one list, each appended while the next is asked for. Only then may the position
+  // move: after a crash the same pages are read again, with the same event ids.
+  const until = performance.now() + turnMsMax;
+  const pageAfter = (after: string | null): Promise<HistoryPage | Unread> =>
+    pageOf(service, { ...backfill, after }, provider, integration, { list, ids });
+  const pages: HistoryPage[] = [];
+  // If there is none, the next turn finds out why.
+  const following = async ({ next }: HistoryPage): Promise<HistoryPage | Unread | null> => {
+    const isLast = next === null || pages.length === turnPagesMax || performance.now() > until;
+    return isLast ? null : pageAfter(next);
+  };
+  const append = async ({ events }: HistoryPage): Promise<void> =>
+    takeHistory(service, provider, integration, events, backfill.source);
+  let read: HistoryPage | Unread | null = await pageAfter(backfill.after);
   if (!("objects" in read)) return fromItsStart(backfill, read, startedAgain) ?? read;
-
-  if (backfill.state === "comparing") {
-    // 2. Compare what it lists with what is booked, added up by month.
-    const comparison = await comparePage(service, backfill, integration, read.payments);
-    return { step: nextStep(backfill, comparing(lists), read, { comparison }) };
-  }
-
-  // 3. Append them; only then may the position move. After a crash between the two the page is read
-  // again, with the same event ids.
   try {
-    await takeHistory(service, provider, integration, read.events, backfill.source);
+    while (read !== null && "objects" in read) {
+      pages.push(read);
+      [read] = await Promise.all([following(read), isComparing ? null : append(read)]);
+    }
   } catch (error) {
     if (error instanceof WrongMode) return { for: "good", problem: error.message };
     throw error;
   }
-  const objects = (backfill.counts[list.name] ?? 0) + read.objects;
+  const last = pages.at(-1) ?? nothingListed;
+
+  if (isComparing) {
+    // 2. Compare what they list with what is booked, added up by month.
+    const payments = pages.flatMap((page) => page.payments);
+    const comparison = await comparePage(service, backfill, integration, payments);
+    return { step: nextStep(backfill, comparing(lists), last, { comparison }) };
+  }
+  const objects = pages.reduce((sum, page) => sum + page.objects, backfill.counts[list.name] ?? 0);
   const counts = { ...backfill.counts, [list.name]: objects };
-  return { step: nextStep(backfill, lists, read, { counts }) };
+  return { step: nextStep(backfill, lists, last, { counts }) };
 }
 
 /**

@@ -126,12 +126,22 @@ export function codec<const S>(schema: S): Codec<Avro<S>> {
   // oxlint-disable typescript/no-unsafe-type-assertion
   return {
     type,
-    encode: (value) => type.toBuffer(value),
+    encode: (value) => encoded(type, value),
     decode: (bytes) => type.fromBuffer(bytes) as Avro<S>,
     toText: (value) => type.toString(value),
     fromText: (text) => type.fromString(text) as Avro<S>,
   };
   // oxlint-enable typescript/no-unsafe-type-assertion
+}
+
+/** Most records fit. */
+const scratch = Buffer.allocUnsafe(64 * 1024);
+
+/** From the pool of small buffers: avsc would give each record memory of its own. */
+function encoded(type: avsc.Type, value: unknown): Buffer {
+  const end = type.encode(value, scratch);
+  if (end < 0) return type.toBuffer(value);
+  return Buffer.from(scratch.subarray(0, end));
 }
 
 /** What another schema wrote, read as this one. @throws at once when it cannot be */
@@ -199,7 +209,7 @@ export function nameOnce(schema: unknown, seen = new Set<string>()): unknown {
 const bigintLong = avsc.types.LongType.__with({
   fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
   toBuffer: (value: bigint) => {
-    const bytes = Buffer.alloc(8);
+    const bytes = Buffer.allocUnsafe(8);
     bytes.writeBigInt64LE(value);
     return bytes;
   },

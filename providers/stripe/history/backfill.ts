@@ -123,8 +123,13 @@ function list(
       const isDated = since !== null && oldest !== undefined;
       return {
         objects: data.length,
-        events: data.flatMap((one) => report(one, asOf).map((reported) => eventOf(reported, one))),
-        payments: name === "charges" ? data.flatMap(listedPayment) : [],
+        // Worked out when asked for: reading takes the events, comparing the payments.
+        get events() {
+          return data.flatMap((one) => report(one, asOf).map((said) => eventOf(said, one)));
+        },
+        get payments() {
+          return name === "charges" ? data.flatMap(listedPayment) : [];
+        },
         next: hasMore ? (oldest?.id ?? null) : null,
         // Newest first.
         through: isDated ? { from: oldest.created * 1000, to: span.to } : null,
@@ -176,9 +181,13 @@ function creditNoteHistory(note: HistoryObject, asOf: number): Reported[] {
 }
 
 function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
-  const { type, at, object: reported, previous } = given;
-  const body = {
-    id: "",
+  const nativeId = historyId(source.id, given, { passing, reading: seconds(given.at) });
+  return { nativeId, body: bodyOf(nativeId, given, source) };
+}
+
+function bodyOf(id: string, { type, at, object: reported, previous }: Reported, of: HistoryObject) {
+  return {
+    id,
     object: "event",
     api_version: apiVersion,
     created: Math.floor(at / 1000),
@@ -186,11 +195,9 @@ function eventOf(given: Reported, source: HistoryObject): HistoryEvent {
       object: reported,
       ...(previous === undefined ? {} : { previous_attributes: previous }),
     },
-    ...(source.livemode === undefined ? {} : { livemode: source.livemode }),
+    ...(of.livemode === undefined ? {} : { livemode: of.livemode }),
     type,
   };
-  const nativeId = historyId(source.id, given, { passing, reading: seconds(at) });
-  return { nativeId, body: { ...body, id: nativeId } };
 }
 
 /** Links to receipts; of a coupon how often it was used, and whether it still can be. */
@@ -198,8 +205,8 @@ const passing = /_(url|pdf)$|^(times_redeemed|valid)$/;
 
 function listedPayment(charge: HistoryObject): ListedPayment[] {
   const at = charge.created * 1000;
-  const reported = eventOf({ type: "charge.updated", at, object: charge }, charge);
-  return listedPayments(decode(reported.body), refundedAsListed(charge) ?? 0n);
+  const body = bodyOf("", { type: "charge.updated", at, object: charge }, charge);
+  return listedPayments(decode(body), refundedAsListed(charge) ?? 0n);
 }
 
 function seconds(atMs: number): string {
