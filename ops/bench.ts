@@ -11,6 +11,7 @@ import { peers } from "./bench/peers/peers.js";
 import { processors } from "./bench/processors.js";
 import { queries } from "./bench/queries.js";
 import { readers } from "./bench/readers.js";
+import { receivers } from "./bench/receivers.js";
 import { servers } from "./bench/servers.js";
 import { sockets } from "./bench/sockets.js";
 import { start } from "./bench/start.js";
@@ -30,10 +31,20 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     backfill,
     sockets,
     readers,
+    receivers,
   }),
 );
 /** These need more than Node and run when they are named. */
-const onRequest = new Set(["cost", "servers", "web", "peers", "backfill", "sockets", "readers"]);
+const onRequest = new Set([
+  "cost",
+  "servers",
+  "web",
+  "peers",
+  "backfill",
+  "sockets",
+  "readers",
+  "receivers",
+]);
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -50,7 +61,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
          all but ${[...onRequest].join(", ")} when none is given
-  --seconds <n>   of load, in cost and servers (60)
+  --seconds <n>   of load, in cost, servers and receivers (60)
   --rounds <n>    medians are over these (5)
   --events <n>    in processors and backfill (7200)
   --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)

@@ -72,15 +72,16 @@ export async function settled(service: Pick<Manager, "base">, tenant: Tenant): P
 
 const completeAnswer = z.object({ complete_to: z.iso.datetime() });
 
-/** @param body null: the thing is read */
+/** @param body null: the thing is read, or what `method` says */
 export async function manage<T>(
   service: Manager,
   path: string,
   body: object | null,
   answerSchema: z.ZodType<T>,
+  method = body === null ? "GET" : "POST",
 ): Promise<T> {
   const answer = await fetch(new URL(`/v1/manage/workspaces${path}`, service.base), {
-    method: body === null ? "GET" : "POST",
+    method,
     headers: {
       authorization: `Bearer ${service.adminToken}`,
       "content-type": "application/json",
