@@ -53,7 +53,6 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
   ["fill", () => import("./bench/fill.js")],
   ["movements", () => import("./bench/movements.js")],
   ["readers-load", () => import("./bench/readers-load.js")],
-  ["raw-topic", () => import("./bench/raw-topic.js")],
   ["peers-export", () => import("./bench/peers/export.js")],
   ["naive-consumer", () => import("./bench/peers/naive-consumer.js")],
 ]);

@@ -1,27 +1,18 @@
 /**
  * Fills the tables of an installation that is not running with rows in the shapes the processors
- * write, and measures full scans for the sums the API answers with.
+ * write.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod";
 import type { ClickHouse, WriteLane } from "../../stores/clickhouse/clickhouse.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { readConfig } from "../../config.js";
-import { median } from "./figures.js";
 import { report, withChild } from "./processes.js";
 import { productId } from "./stripe-sales.js";
 
-const scanNames = ["mrr", "cohorts", "products", "transactions"] as const;
-/** ms, medians */
-export type Scans = Readonly<Record<(typeof scanNames)[number], number>>;
-
-export function fillTables(path: string, workspace: string, rows: number): Promise<Scans> {
-  return withChild("fill", [path, workspace, String(rows)], (message) => scans.parse(message));
+export function fillTables(path: string, workspace: string, rows: number): Promise<void> {
+  return withChild("fill", [path, workspace, String(rows)], () => undefined);
 }
 
-const scans = z.record(z.enum(scanNames), z.number());
-
-const scanRounds = 3;
 /** As long as the longest cohorts people ask about. */
 export const years = 10;
 export const yearMs = 365 * 24 * 60 * 60 * 1000;
@@ -47,18 +38,8 @@ export async function run([
     }),
   );
   await merged(clickhouse);
-  const measured: Record<string, number> = {};
-  for (const name of scanNames) {
-    const values: number[] = [];
-    for (let round = 0; round < scanRounds; round += 1) {
-      const startedAt = performance.now();
-      await clickhouse.rows(`${scanSql[name]} ${scanSettings}`, params);
-      values.push(performance.now() - startedAt);
-    }
-    measured[name] = median(values);
-  }
   await clickhouse.close();
-  report(scans.parse(measured));
+  report({});
   process.disconnect();
 }
 
@@ -81,7 +62,6 @@ export async function merged(clickhouse: ClickHouse): Promise<void> {
 const blockSettings =
   `SETTINGS min_insert_block_size_rows = ${blockRows}, min_insert_block_size_bytes = 0, ` +
   `max_block_size = ${blockRows / 10}`;
-const scanSettings = "SETTINGS optimize_use_projections = 0, optimize_read_in_order = 0";
 
 const secondsBack = (years * yearMs) / 1_000;
 /** One row for each number, and `h`: what else differs is drawn from it. */
@@ -177,18 +157,3 @@ const inserts: readonly { readonly lane: WriteLane; readonly statements: readonl
     ],
   },
 ];
-
-const where = "WHERE workspace = {workspace:String} AND environment = 'live'";
-const scanSql: Readonly<Record<keyof Scans, string>> = {
-  mrr: `SELECT provider, sum(mrr), sum(accounts) FROM mrr_movements ${where} GROUP BY provider`,
-  cohorts: `SELECT vintage, toStartOfMonth(at), sumIf(mrr, kind = 'new'), sum(mrr)
-      FROM mrr_movements ${where} GROUP BY 1, 2`,
-  products: `SELECT provider, external_id, sum(amount), sum(sales), sum(mrr), sum(active) FROM (
-        SELECT provider, external_id, amount, sales, toDecimal128(0, 6) AS mrr, 0 AS active
-        FROM ledger ${where}
-        UNION ALL
-        SELECT provider, external_id, 0, 0, mrr, subscriptions FROM mrr_movements ${where}
-      ) GROUP BY 1, 2`,
-  transactions: `SELECT timestamp, id, version, normalized_amount FROM transactions
-      ${where} ORDER BY timestamp DESC, id DESC LIMIT 50`,
-};

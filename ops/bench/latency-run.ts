@@ -142,7 +142,7 @@ export class Run {
   /** ms from the answer until the first page of the list shows the transaction. */
   async #probe(id: string, answeredAt: number): Promise<number> {
     const request = requestBytes("GET", "/v1/transactions", {
-      Authorization: this.sides.tenant.authorization,
+      Authorization: `Bearer ${this.sides.tenant.key}`,
     });
     while (performance.now() < answeredAt + probeMsMax) {
       const { body } = await this.sides.readers.send(request);
@@ -165,7 +165,7 @@ const streamMessage = z.object({ id: z.string() });
 export async function openSocket(base: URL, tenant: Tenant) {
   const url = new URL("/v1/events/stream", base);
   url.protocol = "ws:";
-  const socket = new WebSocket(url, { headers: { authorization: tenant.authorization } });
+  const socket = new WebSocket(url, { headers: { authorization: `Bearer ${tenant.key}` } });
   const arrivals = new Map<string, number>();
   let closed: number | null = null;
   socket.on("close", (code) => (closed = code));

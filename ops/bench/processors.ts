@@ -1,28 +1,38 @@
 /**
- * How many events a second one process books from a full topic: the raw topic is filled while the
- * service is stopped, then the whole of it starts and goes through.
+ * How many events a second one process books from a full topic: the raw topic is filled while no
+ * service runs, then the whole of it starts and goes through.
  */
-import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod";
+import { whenBooked } from "../demo/merchant.js";
+import { recordPast } from "../demo/past.js";
 import type { Figure } from "./figures.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { type Progress, fillTopic } from "./raw-topic.js";
-import { type RunningService, nodeCommand, withService } from "./service.js";
-import { type Tenant, createTenant } from "./tenant.js";
+import { nodeCommand, withService } from "./service.js";
+import { StripeSales } from "./stripe-sales.js";
 
 /** What the issue sets for raw events to rows and to the public topics. */
 const perSecondMin = 15_000;
-const bookedMsMax = 600_000;
-const pollMs = 500;
+const cpuSeconds = "process_cpu_seconds_total";
 
 export function processors({ events, profileFolder }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
-    const tenant = await withService(folder, nodeCommand(), createTenant);
-    const progress = await fillTopic(folder, tenant.workspace, events);
+    const lastAt = Date.now();
+    const made = await recordPast(folder, full(events, lastAt), {
+      baseCurrency: "EUR",
+      since: lastAt - events,
+      isSpread: true,
+    });
     return withService(folder, nodeCommand(profileFolder), async (service) => {
-      const first = await lookAt(service, tenant, progress);
-      const last = await booked(service, tenant, progress);
+      const looks: { readonly atMs: number; readonly booked: number }[] = [];
+      const onProgress = (completeTo: number): void => {
+        const booked = Math.max(0, Math.min(events, events + completeTo - lastAt));
+        looks.push({ atMs: performance.now(), booked });
+      };
+      const cpuBefore = await service.metric(cpuSeconds);
+      await whenBooked({ ...made, url: service.base.origin }, { onProgress });
+      const cpu = (await service.metric(cpuSeconds)) - cpuBefore;
+      const [first, last] = [looks[0], looks.find(({ booked }) => booked === events)];
+      if (first === undefined || last === undefined) throw new Error("not all is booked");
       const count = last.booked - first.booked;
       return [
         {
@@ -33,7 +43,7 @@ export function processors({ events, profileFolder }: Options): Promise<Figure[]
         },
         {
           name: "processor time an event, all of it",
-          value: ((last.cpuSeconds - first.cpuSeconds) / count) * 1_000,
+          value: (cpu / count) * 1_000,
           unit: "ms",
         },
       ];
@@ -41,34 +51,15 @@ export function processors({ events, profileFolder }: Options): Promise<Figure[]
   });
 }
 
-interface Seen {
-  readonly atMs: number;
-  /** Events, of those in the topic. */
-  readonly booked: number;
-  readonly cpuSeconds: number;
-}
-
-async function lookAt(service: RunningService, tenant: Tenant, progress: Progress): Promise<Seen> {
-  const answer = await fetch(new URL("/v1/metrics/mrr", service.base), {
-    headers: { authorization: tenant.authorization },
+/** Received one millisecond apart, so that a `complete_to` says how many are booked. */
+function full(events: number, lastAt: number) {
+  const sales = new StripeSales("full");
+  const receipts = Array.from({ length: events }, (_, index) => lastAt - events + index + 1);
+  const queue = sales.products(lastAt - events);
+  const deliveries = receipts.map((at) => {
+    if (queue.length === 0) queue.push(...sales.next(at));
+    const { body = Buffer.alloc(0) } = queue.shift() ?? {};
+    return { at, provider: "stripe" as const, body };
   });
-  const { complete_to: completeTo } = completeAnswer.parse(await answer.json());
-  return {
-    atMs: performance.now(),
-    booked: progress.bookedAt(Date.parse(completeTo)),
-    cpuSeconds: await service.metric("process_cpu_seconds_total"),
-  };
-}
-
-const completeAnswer = z.object({ complete_to: z.iso.datetime() });
-
-/** @throws when it takes too long */
-async function booked(service: RunningService, tenant: Tenant, progress: Progress): Promise<Seen> {
-  const deadline = performance.now() + bookedMsMax;
-  while (performance.now() < deadline) {
-    const seen = await lookAt(service, tenant, progress);
-    if (seen.booked === progress.events) return seen;
-    await pause(pollMs);
-  }
-  throw new Error(`not booked within ${bookedMsMax} ms`);
+  return { deliveries, receipts };
 }

@@ -7,7 +7,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import { type Figure, percentile, spread } from "./figures.js";
 import { fillTables, yearMs, years } from "./fill.js";
 import type { Options } from "./options.js";
-import { mainThreadMs } from "./processor-time.js";
 import { withChild, withFolder } from "./processes.js";
 import { sendSales, tenantWithSales } from "./sales-load.js";
 import { nodeCommand, withService } from "./service.js";
@@ -21,15 +20,10 @@ const restMs = 2_000;
 /** @param from the first day of the series */
 function questions(from: string): readonly string[] {
   const days = `interval=day&from=${from}`;
-  const movements = `/v1/metrics/mrr/movements?${days}`;
   return [
-    movements,
-    `${movements}&group_by=kind`,
-    `${movements}&group_by=provider`,
-    `${movements}&group_by=provider&format=parquet`,
+    `/v1/metrics/mrr/movements?${days}`,
     `/v1/metrics/revenue?${days}&group_by=provider`,
     "/v1/metrics/cohorts?gross=true",
-    "/v1/transactions?limit=200",
     "/v1/transactions?format=ndjson",
   ];
 }
@@ -38,27 +32,19 @@ export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
   return withFolder(async (folder) => {
     const read = await withService(folder, nodeCommand(), tenantWithSales);
     await fillTables(join(folder, "clickhouse"), read.workspace, rows);
-    return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken, pid }) => {
+    return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken }) => {
       const written = await createTenant({ base, adminToken });
       const webhooks = (name: string) =>
         sendSales({ base }, written, webhooksPerSecond, webhooksPerSecond * secondsOfKind, name);
       // The first webhooks of a process are slower than the next.
       await webhooks("warm-up");
-      const loopBefore = mainThreadMs(pid);
       const alone = await webhooks("alone");
-      const loopMs = (mainThreadMs(pid) - loopBefore) / secondsOfKind;
-      console.log(
-        `  ${"nobody reads".padEnd(66)}  ${spread(alone)}, event loop ${Math.round(loopMs / 10)} %`,
-      );
+      console.log(`  ${"nobody reads".padEnd(66)}  ${spread(alone)}`);
       const figures: Figure[] = [];
       for (const path of questions(dayText(Date.now() - years * yearMs))) {
-        const [startedAt, loopAt] = [performance.now(), mainThreadMs(pid)];
-        const words = [base.href, read.authorization, path];
+        const words = [base.href, `Bearer ${read.key}`, path];
         const times = await withChild("readers-load", words, () => webhooks(path));
-        const loop = Math.round(
-          (100 * (mainThreadMs(pid) - loopAt)) / (performance.now() - startedAt),
-        );
-        console.log(`  ${path.padEnd(66)}  ${spread(times)}, event loop ${loop} %`);
+        console.log(`  ${path.padEnd(66)}  ${spread(times)}`);
         for (const [name, share, valueMax] of [
           ["p50", 0.5, 20],
           ["p99", 0.99, 100],

@@ -59,7 +59,7 @@ async function ofService(installation: Installation, rounds: number): Promise<Me
   while (tenants.length < workspaces) tenants.push(await createTenant({ base: api, adminToken }));
   const ids = tenants.map(({ workspace }) => workspace);
   const url = new URL("/v1/events/stream", api);
-  const places = tenants.map(({ authorization }) => ({ url, headers: { authorization } }));
+  const places = tenants.map(({ key }) => ({ url, headers: { authorization: `Bearer ${key}` } }));
   const releases = new Releases(createLogger("error"));
   const { service } = await openService(readConfig({ ...settings, RATES_REFRESH: "off" }), {
     logger: createLogger("error"),

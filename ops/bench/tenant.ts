@@ -1,23 +1,22 @@
 /** A workspace with a key and a Stripe integration, made through the management interface. */
-import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod";
+import type { z } from "zod";
 import { signTimed } from "../../providers/signatures.js";
 import { signature } from "../../providers/stripe/signature.js";
 import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http/manage.js";
+import { whenBooked } from "../demo/merchant.js";
 import { requestBytes } from "./http-connection.js";
 import type { RunningService } from "./service.js";
 
 export interface Tenant {
   readonly workspace: string;
-  readonly authorization: string;
+  /** Of its API. */
+  readonly key: string;
   readonly webhookPath: string;
   /** Of the calls that manage the integration. */
   readonly integrationPath: string;
 }
 
 export const signingSecret = "whsec_of_the_benchmark";
-const settledMsMax = 120_000;
-const settledPollMs = 250;
 
 /** The process that answers the management interface and the API. */
 type Manager = Pick<RunningService, "base" | "adminToken">;
@@ -43,7 +42,7 @@ export async function createTenant(service: Manager, apiKey?: string): Promise<T
   );
   return {
     workspace: made.id,
-    authorization: `Bearer ${key.key}`,
+    key: key.key,
     webhookPath: stripe.webhook_path,
     integrationPath: `/${made.id}/integrations/${stripe.id}`,
   };
@@ -57,20 +56,9 @@ export function webhookRequest(path: string, body: Buffer): Buffer {
 }
 
 /** Resolves when everything received until now is booked. @throws when that takes too long */
-export async function settled(service: Pick<Manager, "base">, tenant: Tenant): Promise<void> {
-  const since = Date.now();
-  while (Date.now() < since + settledMsMax) {
-    const answer = await fetch(new URL("/v1/transactions?limit=1", service.base), {
-      headers: { authorization: tenant.authorization },
-    });
-    const { complete_to: completeTo } = completeAnswer.parse(await answer.json());
-    if (Date.parse(completeTo) >= since) return;
-    await pause(settledPollMs);
-  }
-  throw new Error(`not booked within ${settledMsMax} ms`);
+export function settled({ base }: Pick<Manager, "base">, { key }: Tenant): Promise<void> {
+  return whenBooked({ url: base.origin, key });
 }
-
-const completeAnswer = z.object({ complete_to: z.iso.datetime() });
 
 /** @param body null: the thing is read, or what `method` says */
 export async function manage<T>(

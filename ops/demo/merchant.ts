@@ -13,8 +13,11 @@ export interface Merchant extends z.output<typeof merchant> {
   readonly url: string;
 }
 
+/** Whom is asked, and as whom. */
+export type Asked = Pick<Merchant, "url" | "key">;
+
 /** @param path with its query. @throws when the answer is not 200 or not of the shape */
-export async function ask<T>(from: Merchant, path: string, shape: z.ZodType<T>): Promise<T> {
+export async function ask<T>(from: Asked, path: string, shape: z.ZodType<T>): Promise<T> {
   const response = await fetch(from.url + path, {
     headers: { authorization: `Bearer ${from.key}` },
   });
@@ -29,7 +32,7 @@ const standstillMsMax = 120_000;
 
 /** Resolves when everything taken so far is booked. */
 export async function whenBooked(
-  from: Merchant,
+  from: Asked,
   options: {
     readonly signal?: AbortSignal;
     /** @param completeTo ms since 1970 */

@@ -39,8 +39,10 @@ export async function recordPast(
   dataFolder: string,
   { deliveries, receipts }: Pick<Business, "deliveries" | "receipts">,
   given: {
-    readonly baseCurrency: "USD";
+    readonly baseCurrency: "USD" | "EUR";
     readonly since: number;
+    /** Over the partitions of the topic, as webhooks are; otherwise in the order of receipt. */
+    readonly isSpread?: boolean;
     readonly signal?: AbortSignal;
     readonly onWritten?: (count: number) => void;
   },
@@ -56,6 +58,7 @@ export async function recordPast(
     const opened = await makeWorkspace(service, providers, given);
     const { postgres, vault } = service;
     const hashAccount = await accountHasher(postgres, vault);
+    const { isSpread = false } = given;
     const calls = openIntegrationCalls({ postgres, logger });
     for (let first = 0; first < deliveries.length; first += recordsAtOnce) {
       given.signal?.throwIfAborted();
@@ -64,7 +67,8 @@ export async function recordPast(
         chunk.map((reported, index) => {
           calls.count(opened.integrations[reported.provider].id, takenVerdict);
           const receivedAt = receipts[first + index] ?? reported.at;
-          return recordOf({ service, providers, hashAccount, opened }, reported, receivedAt);
+          const into = { service, providers, hashAccount, opened, isSpread };
+          return recordOf(into, reported, receivedAt);
         }),
       );
       await service.log.append(topics.raw, records);
@@ -93,7 +97,7 @@ interface Opened {
 async function makeWorkspace(
   { postgres, vault }: Service,
   providers: Providers,
-  { baseCurrency, since }: { readonly baseCurrency: "USD"; readonly since: number },
+  { baseCurrency, since }: { readonly baseCurrency: "USD" | "EUR"; readonly since: number },
 ): Promise<Opened> {
   const made = new Date(since);
   const environment = "live";
@@ -119,6 +123,7 @@ async function recordOf(
     readonly providers: Providers;
     readonly hashAccount: HashAccount;
     readonly opened: Opened;
+    readonly isSpread: boolean;
   },
   reported: Reported,
   receivedAt: number,
@@ -148,8 +153,9 @@ async function recordOf(
     rates_edition: service.rates.edition,
   } as const;
   const value = rawEventCodec.encode(sealRawEvent(service.vault, meta, delivery.body));
+  const key = rawKey(hashAccount, meta, heading.accountHint);
   // All bulk goes to one partition, so these are booked in the order of receipt.
-  return { key: bulkKey(rawKey(hashAccount, meta, heading.accountHint)), value };
+  return { key: into.isSpread ? key : bulkKey(key), value };
 }
 
 function providerOf(providers: Providers, token: DemoToken): Provider {
