@@ -45,29 +45,27 @@ export async function backfill(
   { startProcessors, report }: BackfillSteps,
 ): Promise<number> {
   const { postgres } = service;
+  const fail = (why: string): number => {
+    report(why);
+    return 2;
+  };
   const integration = await service.integrations.byId(id);
   const providers = [...createProviders(service.config).values()];
   const provider = providers.find(({ token }) => token === integration?.provider);
   const history = provider?.backfill;
   const [list] = history?.lists ?? [];
   if (integration === null || history === undefined || list === undefined) {
-    report(`There is no integration ${id} whose history can be read.`);
-    return 2;
+    return fail(`There is no integration ${id} whose history can be read.`);
   }
   const now = new Date();
   if (!canBeginAt(new Date(from), now)) {
-    report(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
-    return 2;
+    return fail(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
   }
   if (file !== null && history.byIds === undefined) {
-    report(`${integration.provider} lists its history by itself: it takes no --ids.`);
-    return 2;
+    return fail(`${integration.provider} lists its history by itself: it takes no --ids.`);
   }
   const ids = file === null ? [] : idsIn(file);
-  if (typeof ids === "string") {
-    report(ids);
-    return 2;
-  }
+  if (typeof ids === "string") return fail(ids);
   const { workspace } = integration;
   const { listedMs } = history.byIds ?? {};
   const begun = { workspace, integration: id, from: new Date(from), list: list.name, ids };

@@ -1,4 +1,5 @@
 /** What every command of `npm run ops` is given. */
+import type { parseArgs } from "node:util";
 import type { Service } from "../service.js";
 import type { Config } from "../config.js";
 import type { LogUse } from "../stores/log/log.js";
@@ -21,20 +22,23 @@ export interface OpenedAs {
   readonly logUse?: LogUse;
 }
 
-export interface Options {
-  readonly workspace?: string;
-  readonly repair?: boolean;
-  readonly from?: string;
-  readonly rejected?: boolean;
-  readonly integration?: string;
-  readonly to?: string;
-  readonly keep?: string;
-  readonly "with-key"?: boolean;
-  readonly through?: string;
-  readonly file?: string;
-  readonly ids?: string;
-  readonly apply?: boolean;
-}
+/** Of all commands; each takes some of them. */
+export const optionTypes = {
+  workspace: { type: "string" },
+  repair: { type: "boolean" },
+  from: { type: "string" },
+  rejected: { type: "boolean" },
+  integration: { type: "string" },
+  to: { type: "string" },
+  keep: { type: "string" },
+  "with-key": { type: "boolean" },
+  through: { type: "string" },
+  file: { type: "string" },
+  ids: { type: "string" },
+  apply: { type: "boolean" },
+} as const;
+
+export type Options = ReturnType<typeof parseArgs<{ options: typeof optionTypes }>>["values"];
 
 /** What the processors do; handed in, because roles do not know each other. */
 export interface Steps {

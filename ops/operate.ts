@@ -10,7 +10,7 @@ import type { Service } from "../service.js";
 import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
 import { type Command, UsageError, commands, usage } from "./commands.js";
-import type { OpenedAs, Options, Steps } from "./given.js";
+import { type OpenedAs, type Options, optionTypes, type Steps } from "./given.js";
 
 /** @returns the exit code */
 export async function operate(
@@ -88,23 +88,7 @@ function readWords(words: readonly string[]): { command: Command; options: Optio
   if (name === undefined) throw new UsageError();
   if (!isCommand(name)) throw new UsageError(`There is no command ${name}.`);
   try {
-    const { values } = parseArgs({
-      args,
-      options: {
-        workspace: { type: "string" },
-        repair: { type: "boolean" },
-        from: { type: "string" },
-        rejected: { type: "boolean" },
-        integration: { type: "string" },
-        to: { type: "string" },
-        keep: { type: "string" },
-        "with-key": { type: "boolean" },
-        through: { type: "string" },
-        file: { type: "string" },
-        ids: { type: "string" },
-        apply: { type: "boolean" },
-      },
-    });
+    const { values } = parseArgs({ args, options: optionTypes });
     const foreign = Object.keys(values).find((option) => !isOf(name, option));
     if (foreign !== undefined) throw new UsageError(`${name} takes no --${foreign}.`);
     return { command: name, options: values };

@@ -4,7 +4,7 @@
  * list is measured apart, since looking for a payment there costs more than booking it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { type Figure, percentile, short, spread } from "./figures.js";
+import { below, type Figure, percentile, short, spread } from "./figures.js";
 import { ConnectionPool } from "./http-connection.js";
 import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
@@ -42,12 +42,7 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
         const restShare = (await usedMs(() => pause(seconds * 1_000))) / (seconds * 1_000);
         console.log(`  at rest: ${short(restShare * 100)} % of a core`);
         const figures: Figure[] = [
-          {
-            name: "processor, at rest",
-            value: restShare * 100,
-            unit: "%",
-            target: { valueMax: restPercentMax },
-          },
+          below(restPercentMax, "processor, at rest", restShare * 100, "%"),
         ];
         for (const rate of rates) {
           const run = new Run(sides, rate, `r${rate}`, { sold: true, probes: 0 });
@@ -64,12 +59,7 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
           console.log(`    2xx → socket  ${spread(reported)}`);
           console.log(`    2xx → list    ${spread(readable)}`);
           figures.push(
-            {
-              name: `processor, an event at ${rate}/s`,
-              value: eventMs,
-              unit: "ms",
-              target: { valueMax: eventMsMax[rate] ?? Number.NaN },
-            },
+            below(eventMsMax[rate] ?? Number.NaN, `processor, an event at ${rate}/s`, eventMs),
             ...latencies(`2xx → socket at ${rate}/s`, reported),
             ...latencies(`2xx → list at ${rate}/s`, readable),
           );

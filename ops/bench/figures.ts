@@ -14,6 +14,21 @@ export interface Figure {
     | { readonly ratioMin: number };
 }
 
+/**
+ * @param valueMax it should stay below; null: it has no target
+ * @param floor of the same run, where there is one
+ */
+export function below(
+  valueMax: number | null,
+  name: string,
+  value: number,
+  unit: Figure["unit"] = "ms",
+  floor?: number,
+): Figure {
+  const target = valueMax !== null && { target: { valueMax } };
+  return { name, value, unit, ...target, ...(floor !== undefined && { floor }) };
+}
+
 /** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
 export function tableOf(figures: readonly Figure[]): string {
   return aligned([["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)]);

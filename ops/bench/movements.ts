@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { merged, openTables } from "./fill.js";
-import { type Figure, median, spread } from "./figures.js";
+import { below, type Figure, median, spread } from "./figures.js";
 import { HttpConnection } from "./http-connection.js";
 import type { Options } from "./options.js";
 import { report, withChild, withFolder } from "./processes.js";
@@ -27,14 +27,7 @@ export function movements({ rows }: Options): Promise<Figure[]> {
     const rebuildMs = await runCommand(folder, ["rebuild"]);
     console.log(`  rebuilt in ${Math.round(rebuildMs)} ms`);
     const name = `${rows.toLocaleString("en")} changes`;
-    const figures: Figure[] = [
-      {
-        name: `rebuild of ${name}`,
-        value: rebuildMs,
-        unit: "ms",
-        target: { valueMax: 300_000 },
-      },
-    ];
+    const figures = [below(300_000, `rebuild of ${name}`, rebuildMs)];
     return withService(folder, nodeCommand(), async (service) => {
       const connection = await HttpConnection.open(service.base);
       const weekAgo = new Date(Date.now() - 7 * dayMs).toISOString();
@@ -44,12 +37,7 @@ export function movements({ rows }: Options): Promise<Figure[]> {
       ] as const) {
         const { valuesMs } = await timesOf(connection, question, tenant);
         console.log(`  ${question.slice(0, 38).padEnd(38)}  ${spread(valuesMs)}`);
-        figures.push({
-          name: `GET ${question.slice(0, 38)}, ${name}`,
-          value: median(valuesMs),
-          unit: "ms",
-          ...(msMax === null ? {} : { target: { valueMax: msMax } }),
-        });
+        figures.push(below(msMax, `GET ${question.slice(0, 38)}, ${name}`, median(valuesMs)));
       }
       connection.close();
       return figures;

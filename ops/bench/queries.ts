@@ -1,10 +1,11 @@
 /**
- * The four answers over HTTP on large tables of ten years: figures of now and of the past, and pages of transactions with each filter, passed by most
- * rows, by a few or by none, with several filters, and far back.
+ * The four answers over HTTP on large tables of ten years: figures of now and of the past, and
+ * pages of transactions with each filter, passed by most rows, by a few or by none, with several
+ * filters, and far back.
  */
 import { join } from "node:path";
 import { z } from "zod";
-import { type Figure, median, short, spread } from "./figures.js";
+import { below, type Figure, median, short, spread } from "./figures.js";
 import {
   absentCountry,
   fillTables,
@@ -124,12 +125,7 @@ export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
       for (const { path, name = path, msMax } of questions) {
         const { firstMs, valuesMs } = await timesOf(connection, path, tenant);
         console.log(`  ${name.padEnd(60)}  first ${short(firstMs)} ms, then ${spread(valuesMs)}`);
-        figures.push({
-          name: `GET ${name}`,
-          value: median(valuesMs),
-          unit: "ms",
-          target: { valueMax: msMax },
-        });
+        figures.push(below(msMax, `GET ${name}`, median(valuesMs)));
       }
       connection.close();
       return figures;

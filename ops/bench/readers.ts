@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Figure, percentile, spread } from "./figures.js";
+import { below, type Figure, percentile, spread } from "./figures.js";
 import { fillTables, yearMs, years } from "./fill.js";
 import type { Options } from "./options.js";
 import { withChild, withFolder } from "./processes.js";
@@ -49,13 +49,9 @@ export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
           ["p50", 0.5, 20],
           ["p99", 0.99, 100],
         ] as const) {
-          figures.push({
-            name: `webhooks beside ${path}, ${name}`,
-            value: percentile(times, share),
-            floor: percentile(alone, share),
-            unit: "ms",
-            target: { valueMax },
-          });
+          const floor = percentile(alone, share);
+          const value = percentile(times, share);
+          figures.push(below(valueMax, `webhooks beside ${path}, ${name}`, value, "ms", floor));
         }
         await pause(restMs);
       }

@@ -1,5 +1,4 @@
 /** The service as a person runs it, in a child process on a folder of its own. */
-import assert from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -8,6 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { tokenFile } from "../../stores/data-folder.js";
 import { projectFile } from "../../runtime/project-root.js";
+import { addressOf } from "../service-address.js";
 import { leadsGroup, stopChild, track } from "./processes.js";
 
 export interface RunningService {
@@ -45,8 +45,7 @@ export async function withService<T>(
   const startedAt = performance.now();
   const child = spawnService(command, { DATA_DIR: folder, ...settings });
   try {
-    const base = await addressOf(child);
-    await ready(base);
+    const base = await readyAt(child);
     return await use({
       base,
       adminToken: readFileSync(join(folder, tokenFile), "utf8").trim(),
@@ -80,9 +79,7 @@ export async function startRole(
 ): Promise<{ readonly base: URL; readonly child: ChildProcess }> {
   const { file, words } = nodeCommand(profileFolder);
   const child = spawnService({ file, words: [...words, role] }, settings);
-  const base = await addressOf(child);
-  await ready(base);
-  return { base, child };
+  return { base: await readyAt(child), child };
 }
 
 function spawnService(command: Command, settings: Readonly<Record<string, string>>): ChildProcess {
@@ -106,19 +103,11 @@ function spawnService(command: Command, settings: Readonly<Record<string, string
   return child;
 }
 
-/** @throws when the process ends instead of listening */
-async function addressOf(child: ChildProcess): Promise<URL> {
-  const { stderr } = child;
-  assert(stderr !== null, "it is a pipe");
-  let said = "";
-  stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const closed = once(child, "close").then(() => true);
-  for (;;) {
-    const url = /Running at (http:\S+?),?\s/.exec(said)?.[1];
-    if (url !== undefined) return new URL(url);
-    const isClosed = await Promise.race([closed, once(stderr, "data").then(() => false)]);
-    if (isClosed) throw new Error(`the service ended: ${said}`);
-  }
+async function readyAt(child: ChildProcess): Promise<URL> {
+  const refused = (said: string) => new Error(`the service ended: ${said}`);
+  const base = new URL(await addressOf(child, once(child, "close"), refused));
+  await ready(base);
+  return base;
 }
 
 async function ready(base: URL): Promise<void> {

@@ -3,7 +3,6 @@
  * Stripe does since 2025-03-31; some begin a subscription, some follow a change of one.
  */
 import {
-  apiVersions,
   eventBody,
   type JsonObject,
   priceObject,
@@ -29,7 +28,6 @@ const countries = ["US", "DE", "GB", "FR", "IN"] as const;
 const salesPerStart = 5;
 /** One sale in so many follows a change of quantity. */
 const salesPerChange = 10;
-const version = apiVersions[1];
 
 export class StripeSales {
   #events = 0;
@@ -77,7 +75,6 @@ export class StripeSales {
       status: "active",
       createdAt: atMs,
       items: [{ id: `si_${this.name}_${customer}`, price, quantity }],
-      version,
     });
     return this.#event(`customer.subscription.${change}`, atMs, object, null);
   }
@@ -94,7 +91,6 @@ export class StripeSales {
       amount,
       country: countries[customer % countries.length] ?? null,
       createdAt: atMs,
-      version,
     });
     const subscription = `sub_${this.name}_${customer}`;
     const invoice = invoiceObject({
@@ -113,7 +109,6 @@ export class StripeSales {
           subscription,
         },
       ],
-      version,
     });
     const link = invoicePaymentObject({
       id: `inpay_${id}`,
@@ -132,7 +127,7 @@ export class StripeSales {
 
   #event(type: string, atMs: number, object: JsonObject, payment: string | null): SaleEvent {
     const id = `evt_${this.name}_${this.#events++}`;
-    const event = stripeEvent({ id, type, at: atMs, object, version });
+    const event = stripeEvent({ id, type, at: atMs, object });
     return { body: eventBody(event), object, payment, type };
   }
 }

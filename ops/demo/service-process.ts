@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { addressOf } from "../service-address.js";
 
 export interface ServiceProcess {
   /** `http://localhost:3000` */
@@ -20,8 +21,6 @@ export class ServiceRefused extends Error {
 
 const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 const stopMsMax = 9_500;
-/** Characters of its first words that are kept. */
-const saidMax = 20_000;
 
 /** The demo never works on servers or secrets meant for something else. */
 const notInherited = [
@@ -62,19 +61,8 @@ export async function startService(dataFolder: string, logFile: string): Promise
     logged.end();
   });
 
-  let said = "";
-  child.stderr.on("data", (chunk: Buffer) => {
-    logged.write(chunk);
-    if (said.length < saidMax) said += chunk.toString();
-  });
-  let url: string | undefined;
-  while ((url = /Running at (http:\S+?),?\s/.exec(said)?.[1]) === undefined) {
-    const ended = await Promise.race([
-      once(child.stderr, "data").then(() => false),
-      closed.then(() => true),
-    ]);
-    if (ended) throw new ServiceRefused(said.trim());
-  }
+  child.stderr.pipe(logged, { end: false });
+  const url = await addressOf(child, closed, (said) => new ServiceRefused(said));
 
   let isStopping = false;
   return {

@@ -19,19 +19,28 @@ export const requiredColumns = ["provider", "event_type", "amount", "currency", 
 
 /** @throws ImportRefused when it cannot be read, or its first line is not right */
 export async function* readRows(file: string, delimiter: string): AsyncGenerator<Row> {
-  const reading = { delimiter, lineBytesMax: limits.bodyBytesMax };
   let header: readonly string[] | null = null;
+  for await (const { line, cells } of linesOf(file, delimiter)) {
+    if (header === null) header = headerOf(cells);
+    // Spreadsheets end in lines of nothing but separators.
+    else if (cells.some((cell) => cell !== "")) yield { line, cells: cellsOf(header, cells) };
+  }
+}
+
+/** With the first line. @throws ImportRefused when it cannot be read, or is empty */
+export async function* linesOf(file: string, delimiter: string): ReturnType<typeof csvLines> {
+  let isEmpty = true;
   try {
-    for await (const { line, cells } of csvLines(createReadStream(file), reading)) {
-      if (header === null) header = headerOf(cells);
-      // Spreadsheets end in lines of nothing but separators.
-      else if (cells.some((cell) => cell !== "")) yield { line, cells: cellsOf(header, cells) };
+    const reading = { delimiter, lineBytesMax: limits.bodyBytesMax };
+    for await (const line of csvLines(createReadStream(file), reading)) {
+      isEmpty = false;
+      yield line;
     }
   } catch (error) {
     if (error instanceof ImportRefused || !(error instanceof Error)) throw error;
     throw new ImportRefused(`${file} cannot be read: ${error.message}`, { cause: error });
   }
-  if (header === null) throw new ImportRefused(`${file} is empty.`);
+  if (isEmpty) throw new ImportRefused(`${file} is empty.`);
 }
 
 function headerOf(names: readonly string[]): readonly string[] {
@@ -64,7 +73,8 @@ function otherSeparatorIn([line = "", ...others]: readonly string[]): string | u
   })?.[1];
 }
 
-function cellsOf(header: readonly string[], cells: readonly string[]): Row["cells"] {
+/** By column, without empty ones. Null: there are more or fewer than columns. */
+export function cellsOf(header: readonly string[], cells: readonly string[]): Row["cells"] {
   if (cells.length !== header.length) return null;
   const pairs = header.map((name, index) => [name, cells[index] ?? ""] as const);
   return new Map(pairs.filter(([, text]) => text !== ""));

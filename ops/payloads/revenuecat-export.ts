@@ -29,36 +29,15 @@ export interface ExportedPurchase {
   readonly refunded?: bigint;
 }
 
-const columns = [
-  "rc_original_app_user_id",
-  "rc_last_seen_app_user_id_alias",
-  "country",
-  "product_identifier",
-  "product_duration",
-  "start_time",
-  "end_time",
-  "grace_period_end_time",
-  "effective_end_time",
-  "store",
-  "is_auto_renewable",
-  "is_trial_period",
-  "is_in_intro_offer_period",
-  "is_sandbox",
-  "price_in_usd",
-  "purchase_price_in_usd",
-  "tax_percentage",
-  "commission_percentage",
-  "store_transaction_id",
-  "original_store_transaction_id",
-  "refunded_at",
-  "purchased_currency",
-  "price_in_purchased_currency",
-  "purchase_price_in_purchased_currency",
-  "renewal_number",
-  "ownership_type",
-  "reserved_subscriber_attributes",
-  "updated_at",
-];
+const columns = (
+  "rc_original_app_user_id,rc_last_seen_app_user_id_alias,country,product_identifier," +
+  "product_duration,start_time,end_time,grace_period_end_time,effective_end_time,store," +
+  "is_auto_renewable,is_trial_period,is_in_intro_offer_period,is_sandbox,price_in_usd," +
+  "purchase_price_in_usd,tax_percentage,commission_percentage,store_transaction_id," +
+  "original_store_transaction_id,refunded_at,purchased_currency," +
+  "price_in_purchased_currency,purchase_price_in_purchased_currency,renewal_number," +
+  "ownership_type,reserved_subscriber_attributes,updated_at"
+).split(",");
 
 /** @param asOf what has not begun by then is not in it, nor what was refunded later */
 export function exportFile(purchases: readonly ExportedPurchase[], asOf: number): Buffer {

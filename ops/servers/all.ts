@@ -2,12 +2,11 @@
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.js";
 import { type LocalKafka, startKafka } from "./kafka.js";
+import { type ServerName, serverNames, settingOf } from "./kept.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
 
-const serverKinds = ["kafka", "clickhouse", "postgres"] as const;
-type ServerKind = (typeof serverKinds)[number];
-export type Servers = Readonly<Record<ServerKind, LocalServer>>;
+export type Servers = Readonly<Record<ServerName, LocalServer>>;
 
 export interface ServersOptions {
   /** Each gets a folder in it. Postgres may run as another user, who has to pass. */
@@ -22,7 +21,7 @@ export interface ServersOptions {
 /** @throws what the first that failed says, when all that did start have ended again */
 export async function startServers(options: ServersOptions): Promise<Servers> {
   const { freePort } = options;
-  const under = (name: ServerKind): string => join(options.folder, name);
+  const under = (name: ServerName): string => join(options.folder, name);
   const [port, httpPort, tcpPort] = [await freePort(), await freePort(), await freePort()];
   const postgresPort = await freePort();
   const [kafka, clickhouse, postgres] = await Promise.allSettled([
@@ -39,16 +38,12 @@ export async function startServers(options: ServersOptions): Promise<Servers> {
 }
 
 /** Which settings of the service name them. */
-export function settingsOf({ kafka, clickhouse, postgres }: Servers) {
-  return {
-    KAFKA_BROKERS: kafka.url,
-    CLICKHOUSE_URL: clickhouse.url,
-    DATABASE_URL: postgres.url,
-  };
+export function settingsOf(servers: Servers): Readonly<Record<string, string>> {
+  return Object.fromEntries(serverNames.map((name) => [settingOf[name], servers[name].url]));
 }
 
 export async function stopServers(servers: Servers): Promise<void> {
-  for (const kind of serverKinds) await servers[kind].stop();
+  for (const name of serverNames.toReversed()) await servers[name].stop();
 }
 
 function isStarted(

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -183,11 +183,19 @@ async function takesConnections(port: number): Promise<boolean> {
   }
 }
 
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address: AddressInfo | string | null = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("not listening on a port");
-  return address.port;
+/** The usual port, or any when somebody has that. */
+export async function freePort(usual = 0): Promise<number> {
+  for (const port of [usual, 0]) {
+    const server = createServer().listen(port, "127.0.0.1");
+    // Rejects when the port is taken.
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    const address = server.address();
+    server.close();
+    if (address !== null && typeof address === "object") return address.port;
+  }
+  throw new Error("no port is free");
 }

@@ -3,10 +3,9 @@
  * to by SIGTERM or SIGINT. It ends by itself when the server does.
  */
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.js";
-import { startKafka } from "./kafka.js";
+import { freePort, startKafka } from "./kafka.js";
 import { forgetKept, type ServerName, serverNames, usualPorts, writeKept } from "./kept.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
@@ -45,21 +44,4 @@ async function keep(server: ServerName, under: string): Promise<void> {
     await forgetKept(under, server);
     await started.stop();
   }
-}
-
-/** The usual port, or any when somebody has that. */
-async function freePort(usual: number): Promise<number> {
-  for (const port of [usual, 0]) {
-    const server = createServer().listen(port, "127.0.0.1");
-    // Rejects when the port is taken.
-    const isFree = await once(server, "listening").then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    const address = server.address();
-    server.close();
-    if (address !== null && typeof address === "object") return address.port;
-  }
-  throw new Error("no port is free");
 }

@@ -1,8 +1,7 @@
 /** A real HTTP server on this machine in the place of a chat program's incoming webhook. */
-import { once } from "node:events";
-import { type ServerResponse, createServer } from "node:http";
+import type { ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
-import { testReleases } from "../harness/stores.js";
+import { serveHttp } from "../harness/loopback.js";
 
 interface ChatMessage {
   readonly text: string;
@@ -22,19 +21,11 @@ export interface ChatServer {
 }
 
 export async function openChatServer(): Promise<ChatServer> {
-  const http = createServer((request, response) => {
+  const base = await serveHttp("chat server", (request, response) => {
     void text(request).then((body) => take(body, response));
   });
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  testReleases.push("chat server", async () => {
-    http.closeAllConnections();
-    http.close();
-  });
-  const address = http.address();
-  if (address === null || typeof address === "string") throw new Error("not on a port");
   const server: ChatServer = {
-    url: `http://127.0.0.1:${address.port}/services/secret`,
+    url: `${base}/services/secret`,
     messages: [],
     refusal: null,
     isSlow: false,

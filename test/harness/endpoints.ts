@@ -6,33 +6,9 @@ import type { Signed } from "../../providers/provider.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
 import type { Tenant } from "./query-rows.js";
-import { type TestService, allBooked, openTestService } from "./service.js";
+import { allBooked, openTestService } from "./service.js";
 
-export interface Endpoints extends TestService {
-  readonly workspace: string;
-  readonly tenant: Tenant;
-  /** `/workspaces/<id>`, of the management interface. */
-  readonly path: string;
-  /** Full Ingress, Production. */
-  readonly key: string;
-  readonly readKey: string;
-  readonly webhook: string;
-  manage(method: string, path: string, body?: unknown): Promise<Answer>;
-  newKey(environment: string, scope?: "Read-only" | "Full Ingress"): Promise<NewKey>;
-  integrate(provider: string, credentials: object, environment?: string): Promise<NewIntegration>;
-  call(path: string, init?: RequestInit): Promise<Answer>;
-  get(path: string, key?: string): Promise<Answer>;
-  post(path: string, signed: Signed): Promise<Answer>;
-  /** Open ones, by any filter of the management interface. */
-  rejects(query?: string): Promise<Answer["json"]>;
-  ingest(body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Posts to the webhook URL, signed with the integration's secret. */
-  deliver(body: Buffer | string, more?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Records on the raw topic so far. */
-  taken(): Promise<bigint>;
-  /** @returns a `complete_to` that covers all sent so far */
-  booked(): Promise<string>;
-}
+export type Endpoints = Awaited<ReturnType<typeof openEndpoints>>;
 
 interface NewKey {
   readonly id: string;
@@ -72,11 +48,11 @@ export function suiteEndpoints(): Endpoints {
 }
 
 /** A new workspace of the one service. @param hasStripe false: without any integration */
-export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoints> {
+export async function openEndpoints({ hasStripe = true } = {}) {
   const opened = await openTestService();
   const { base, adminToken, service } = opened;
 
-  const call: Endpoints["call"] = async (path, init) => {
+  const call = async (path: string, init?: RequestInit): Promise<Answer> => {
     const response = await fetch(base + path, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
@@ -87,7 +63,7 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
       json: isJson ? JSON.parse(text) : null,
     };
   };
-  const manage: Endpoints["manage"] = (method, path, body) =>
+  const manage = (method: string, path: string, body?: unknown) =>
     call(`/v1/manage${path}`, {
       method,
       headers: {
@@ -100,28 +76,36 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
   const given = { name: "Endpoints", base_currency: "EUR" };
   const created = await manage("POST", "/workspaces", given);
   const workspace = String(created.json.data.id);
+  /** Of the management interface. */
   const path = `/workspaces/${workspace}`;
   const make = async (what: string, body: object) => {
     const { status, text, json } = await manage("POST", path + what, body);
     expect(status, text).to.equal(201);
     return json.data;
   };
-  const newKey: Endpoints["newKey"] = (environment, scope = "Read-only") =>
-    make("/keys", { environment, scope });
-  const integrate: Endpoints["integrate"] = (provider, credentials, environment = "Production") =>
-    make("/integrations", { provider, environment, credentials });
+  const newKey = (
+    environment: string,
+    scope: "Read-only" | "Full Ingress" = "Read-only",
+  ): Promise<NewKey> => make("/keys", { environment, scope });
+  const integrate = (
+    provider: string,
+    credentials: object,
+    environment = "Production",
+  ): Promise<NewIntegration> => make("/integrations", { provider, environment, credentials });
   const { key } = await newKey("Production", "Full Ingress");
   const { key: readKey } = await newKey("Production");
   const connected = hasStripe ? await integrate("stripe", { signing_secret: signingSecret }) : null;
   const webhook = connected?.webhook_path ?? "";
-  const post: Endpoints["post"] = (to, { headers, body }) =>
+  const post = (to: string, { headers, body }: Signed) =>
     call(to, { method: "POST", headers, body: new Uint8Array(body) });
+  const tenant: Tenant = { workspace, environment: "live" };
 
   return {
     ...opened,
     workspace,
-    tenant: { workspace, environment: "live" },
+    tenant,
     path,
+    /** Full Ingress, Production. */
     key,
     readKey,
     webhook,
@@ -129,10 +113,12 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
     newKey,
     integrate,
     call,
-    get: (url, by = readKey) => call(url, { headers: { authorization: `Bearer ${by}` } }),
+    get: (url: string, by = readKey) => call(url, { headers: { authorization: `Bearer ${by}` } }),
     post,
-    rejects: async (query = "") => (await manage("GET", `${path}/rejects${query}`)).json.data,
-    ingest: (body, headers = {}) =>
+    /** Open ones, by any filter of the management interface. */
+    rejects: async (query = ""): Promise<Answer["json"]> =>
+      (await manage("GET", `${path}/rejects${query}`)).json.data,
+    ingest: (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
       call("/v1/events/ingest", {
         method: "POST",
         headers: {
@@ -142,15 +128,18 @@ export async function openEndpoints({ hasStripe = true } = {}): Promise<Endpoint
         },
         body: typeof body === "string" ? body : JSON.stringify(body),
       }),
-    deliver: (body, more = {}) => {
+    /** Posts to the webhook URL, signed with the integration's secret. */
+    deliver: (body: Buffer | string, more: Readonly<Record<string, string>> = {}) => {
       const credentials = { signing_secret: signingSecret };
       const signed = stripe.sign(Buffer.from(body), credentials, Date.now());
       return post(webhook, { ...signed, headers: { ...signed.headers, ...more } });
     },
+    /** Records on the raw topic so far. */
     taken: async () => {
       const ends = await service.log.ends(topics.raw);
       return ends.reduce((sum, end) => sum + end, 0n);
     },
+    /** @returns a `complete_to` that covers all sent so far */
     booked: () => allBooked(opened),
   };
 }

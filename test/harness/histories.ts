@@ -1,35 +1,14 @@
 /** Readings of a provider's history, and the figures that come of them. */
 import { hash } from "node:crypto";
 import { expect } from "chai";
-import type { MonthReport } from "../../schemas/reconciliation.js";
+import type { z } from "zod";
+import type { backfill, ReconciliationView } from "../../schemas/http/manage.js";
 import type { Endpoints } from "./endpoints.js";
 import { untilThere } from "./promises.js";
 
-interface Sums {
-  readonly count: number;
-  readonly amount: number;
-  readonly refunded: number;
-}
-
-export interface ShownBackfill {
-  readonly state: string;
-  readonly list: string;
-  readonly problem: string | null;
-  readonly missing: readonly string[];
-  readonly progress: {
-    readonly months: number;
-    readonly months_done: number | null;
-    readonly list_seconds_left: number | null;
-  } | null;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly comparison: readonly {
-    readonly month: string;
-    readonly currency: string;
-    readonly listed: Sums;
-    readonly booked: Sums;
-    readonly same: boolean;
-  }[];
-}
+type Backfill = z.infer<typeof backfill>;
+/** Asserted on when it has ended: with a comparison. */
+export type ShownBackfill = Backfill & { comparison: NonNullable<Backfill["comparison"]> };
 
 type Managed = Pick<Endpoints, "manage" | "path">;
 
@@ -136,19 +115,6 @@ export function inHalves<One>(
   return [shuffled.slice(0, half), shuffled.slice(half)];
 }
 
-export interface ShownReconciliation {
-  readonly score_pct: number | null;
-  readonly months_compared: number;
-  readonly not_compared: readonly string[];
-  readonly months: readonly {
-    readonly month: string;
-    readonly state: string;
-    readonly problem: string | null;
-    readonly compared_at: string | null;
-    readonly report: MonthReport | null;
-  }[];
-}
-
 export function reconciliationPath({ path }: Endpoints, integration: string): string {
   return `${path}/integrations/${integration}/reconciliation`;
 }
@@ -158,7 +124,7 @@ export async function reconciled(
   to: Endpoints,
   id: string,
   months: { readonly from: string; readonly to?: string },
-): Promise<ShownReconciliation> {
+): Promise<ReconciliationView> {
   const started = await to.manage("POST", reconciliationPath(to, id), months);
   expect(started.status, started.text).to.equal(202);
   return endedReconciliation(to, id, months);
@@ -168,12 +134,12 @@ export async function endedReconciliation(
   to: Endpoints,
   id: string,
   months: { readonly from: string; readonly to?: string },
-): Promise<ShownReconciliation> {
+): Promise<ReconciliationView> {
   const query = new URLSearchParams(months).toString();
   return untilThere(async () => {
     const answer = await to.manage("GET", `${reconciliationPath(to, id)}?${query}`);
     expect(answer.status, answer.text).to.equal(200);
-    const shown: ShownReconciliation = answer.json.data;
+    const shown: ReconciliationView = answer.json.data;
     return shown.months.every(({ state }) => state !== "waiting") ? shown : null;
   });
 }
@@ -184,7 +150,7 @@ export function ownFiguresOf({ months }: ShownReconciliation): MonthReport["own_
 }
 
 /** That every month was compared, something was in them, and each agrees to the cent. */
-export function expectAgreement({ months, score_pct: score }: ShownReconciliation): void {
+export function expectAgreement({ months, score_pct: score }: ReconciliationView): void {
   for (const { month, state, problem, report } of months) {
     expect(state, `${month}: ${problem}`).to.equal("done");
     expect(report?.differences, month).to.deep.equal([]);

@@ -16,8 +16,17 @@ export function newTenant(environment: Tenant["environment"] = "live"): Tenant {
   return { workspace: `ws_${randomUUID()}`, environment };
 }
 
+const usualMovement = {
+  provider: "stripe",
+  external_id: "prod_a",
+  currency: "USD",
+  country: "US",
+  accounts: 0,
+  subscriptions: 0,
+};
+
 /** Times in ms since 1970; what is left out has a plain value. */
-export interface TestMovement {
+export interface TestMovement extends Partial<typeof usualMovement> {
   readonly account: string;
   readonly at: number;
   readonly recorded_at: number;
@@ -25,13 +34,7 @@ export interface TestMovement {
   /** `YYYY-MM-DD` */
   readonly vintage: string;
   readonly mrr: string;
-  readonly provider?: string;
   readonly subscription?: string;
-  readonly external_id?: string;
-  readonly accounts?: number;
-  readonly subscriptions?: number;
-  readonly currency?: string;
-  readonly country?: string;
 }
 
 export async function insertMovements(
@@ -41,13 +44,8 @@ export async function insertMovements(
 ): Promise<void> {
   const rows = movements.map((movement) => ({
     ...tenant,
-    provider: "stripe",
+    ...usualMovement,
     subscription: `sub_${movement.account}`,
-    external_id: "prod_a",
-    currency: "USD",
-    country: "US",
-    accounts: 0,
-    subscriptions: 0,
     event_id: "evt",
     ...movement,
   }));
@@ -62,19 +60,22 @@ const movementColumns = `workspace String, environment String, account String, p
   at DateTime64(3, 'UTC'), kind String, vintage Date, mrr Decimal(38, 6), accounts Int32,
   subscriptions Int32, recorded_at DateTime64(3, 'UTC'), event_id String`;
 
-export interface TestEntry {
+const usualEntry = {
+  provider: "stripe",
+  external_id: "prod_a",
+  currency: "USD",
+  country: "US",
+  tax: 0,
+  fee: 0,
+};
+
+export interface TestEntry extends Partial<typeof usualEntry> {
   readonly payment: string;
   readonly kind: "sale" | "refund" | "dispute" | "dispute_won";
   readonly happened_at: number;
   readonly recorded_at: number;
   readonly amount: number;
   readonly sales: number;
-  readonly provider?: string;
-  readonly external_id?: string;
-  readonly currency?: string;
-  readonly country?: string;
-  readonly tax?: number;
-  readonly fee?: number;
 }
 
 export async function insertLedger(
@@ -84,16 +85,11 @@ export async function insertLedger(
 ): Promise<void> {
   const rows = entries.map((entry) => ({
     ...tenant,
+    ...usualEntry,
     entry: entry.kind,
-    provider: "stripe",
-    external_id: "prod_a",
-    currency: "USD",
-    country: "US",
     event_id: "evt",
     fact_id: "fact",
     original_amount: entry.amount,
-    tax: 0,
-    fee: 0,
     ...entry,
   }));
   await clickhouse.write(
@@ -106,26 +102,29 @@ const ledgerColumns = `workspace String, environment String, payment String, ent
   happened_at DateTime64(3, 'UTC'), recorded_at DateTime64(3, 'UTC'), event_id String,
   fact_id String, original_amount Int64, amount Int64, tax Int64, fee Int64, sales Int32`;
 
-export interface TestVersion {
+const usualVersion = {
+  provider: "stripe",
+  account: "acc",
+  external_id: "prod_a",
+  gross_amount: 1999,
+  original_currency: "USD",
+  base_currency: "USD",
+  fx_rate: "1",
+  fx_date: "2026-01-01",
+  refunded_amount: 0,
+  customer_country: "US",
+};
+
+export interface TestVersion extends Partial<typeof usualVersion> {
   readonly id: string;
   readonly timestamp: number;
   readonly recorded_at: number;
   readonly version: number;
   readonly status?: "succeeded" | "refunded" | "disputed";
-  readonly provider?: string;
-  readonly external_id?: string;
   readonly payment?: string;
-  readonly gross_amount?: number;
   readonly normalized_amount?: bigint;
-  readonly refunded_amount?: number;
   readonly tax_amount?: number;
   readonly fee_amount?: number;
-  readonly base_currency?: string;
-  readonly fx_rate?: string;
-  readonly fx_date?: string;
-  readonly customer_country?: string;
-  readonly account?: string;
-  readonly original_currency?: string;
   readonly type?: "subscription" | "one_time" | "refund";
 }
 
@@ -137,23 +136,14 @@ export async function insertTransactions(
 ): Promise<void> {
   const rows = versions.map((version) => ({
     ...tenant,
+    ...usualVersion,
     fact_id: `fact_${String(version.version).padStart(4, "0")}`,
     event_id: "evt",
-    provider: "stripe",
     payment: `pay_${version.id}`,
-    account: "acc",
-    external_id: "prod_a",
-    gross_amount: 1999,
-    original_currency: "USD",
-    normalized_amount: version.gross_amount ?? 1999,
-    base_currency: "USD",
-    fx_rate: "1",
-    fx_date: "2026-01-01",
+    normalized_amount: version.gross_amount ?? usualVersion.gross_amount,
     fx_source: "same",
-    refunded_amount: 0,
     tax_amount: null,
     fee_amount: null,
-    customer_country: "US",
     type: "one_time",
     status: "succeeded",
     backfill: 0,

@@ -12,6 +12,7 @@ import {
   sessionObject,
 } from "../../ops/payloads/stripe-money.js";
 import { textOf } from "../../providers/fields.js";
+import type { ReconciliationView } from "../../schemas/http/manage.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";
 import { apiKey, disputesMoney, send, type StripeApi } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
@@ -22,7 +23,6 @@ import {
   expectAgreement,
   reconciled,
   reconciliationPath,
-  type ShownReconciliation,
 } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
 
@@ -431,13 +431,13 @@ describe("The reconciliation of Stripe", function suite() {
     expectError(refusal, "422 reconciliation_unsupported");
   });
 
-  async function shownMonth(): Promise<ShownReconciliation["months"][number]> {
+  async function shownMonth(): Promise<ReconciliationView["months"][number]> {
     const query = new URLSearchParams(january).toString();
     const path = `${reconciliationPath(endpoints, integration)}?${query}`;
     return (await endpoints.manage("GET", path)).json.data.months[0];
   }
 
-  function reasonsOf({ months }: ShownReconciliation): Record<string, DifferenceReason> {
+  function reasonsOf({ months }: ReconciliationView): Record<string, DifferenceReason> {
     const rows = months.flatMap(({ report }) => report?.differences ?? []);
     return Object.fromEntries(
       rows.map(({ payment, dispute: about, reason }) => [about ?? payment, reason]),

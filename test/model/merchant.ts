@@ -1,11 +1,10 @@
 /** A merchant at the real service: sends signed webhooks and records, reads answers, over HTTP. */
-import { createHmac, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { ModelEvent, Source } from "./facts.js";
 import { at, list, must, text } from "./readers/json.js";
 import { severalAtOnce } from "../harness/promises.js";
 import type { Sent } from "./stories/story.js";
-import { webhooks } from "./stories/webhooks.js";
+import { deliveryOf, type Webhook, webhooks } from "./stories/webhooks.js";
 
 /** Where the service answers, and the token of its management interface. */
 export interface Endpoint {
@@ -16,11 +15,9 @@ export interface Endpoint {
 export interface Merchant {
   readonly endpoint: Endpoint;
   readonly key: string;
-  readonly webhookPath: string;
-  readonly signingSecret: string;
   readonly baseCurrency: string;
-  /** The webhook paths of other providers; their integrations are made when first asked for. */
-  readonly pathOf?: (source: Exclude<Source, "record" | "stripe">) => Promise<string>;
+  /** The webhook paths of providers; their integrations are made when first asked for. */
+  readonly pathOf?: (source: Webhook) => Promise<string>;
 }
 
 /** How long booking may lag behind before a test calls it stuck. */
@@ -42,7 +39,6 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
     });
     return at(await expectStatus(answer, 201), "data");
   };
-  const signingSecret = `whsec_${randomBytes(16).toString("hex")}`;
   const made = await manage("", { name: "Model", base_currency: baseCurrency });
   const workspace = must(text(made, "id"), "a workspace id");
   const environment = "Production";
@@ -53,22 +49,17 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
     return must(text(integration, "webhook_path"), "a webhook path");
   };
   const paths = new Map<Source, Promise<string>>();
-  return {
-    endpoint,
-    baseCurrency,
-    signingSecret,
-    key: must(text(key, "key"), "a key"),
-    webhookPath: await integrate("stripe", { signing_secret: signingSecret }),
-    pathOf(source) {
-      const known = paths.get(source);
-      if (known !== undefined) return known;
-      const path = integrate(source, webhooks[source].credentials);
-      paths.set(source, path);
-      // The service may be down just now: whoever sends next asks again.
-      path.catch(() => paths.delete(source));
-      return path;
-    },
+  const pathOf: Merchant["pathOf"] = (source) => {
+    const known = paths.get(source);
+    if (known !== undefined) return known;
+    const path = integrate(source, must(webhooks[source].credentials, "credentials"));
+    paths.set(source, path);
+    // The service may be down just now: whoever sends next asks again.
+    path.catch(() => paths.delete(source));
+    return path;
   };
+  await pathOf("stripe");
+  return { endpoint, baseCurrency, key: must(text(key, "key"), "a key"), pathOf };
 }
 
 /** Sends in this order, several at a time. @returns them as the model reads them */
@@ -114,23 +105,9 @@ export async function deliver(
       signal,
     });
   }
-  const body = webhooks[event.source].bytes(event.body);
-  if (event.source !== "stripe") {
-    const path = await must(merchant.pathOf, "integrations")(event.source);
-    const headers = { ...json, ...webhooks[event.source].headers?.(body, Date.now()) };
-    return fetch(`${merchant.endpoint.base}${path}`, { method: "POST", headers, body, signal });
-  }
-  const time = Math.floor(Date.now() / 1000);
-  const digest = createHmac("sha256", merchant.signingSecret)
-    .update(`${time}.`)
-    .update(body)
-    .digest("hex");
-  return fetch(`${merchant.endpoint.base}${merchant.webhookPath}`, {
-    method: "POST",
-    headers: { ...json, "stripe-signature": `t=${time},v1=${digest}` },
-    body,
-    signal,
-  });
+  const path = await must(merchant.pathOf, "integrations")(event.source);
+  const { headers, body } = deliveryOf(event.source, event.body);
+  return fetch(`${merchant.endpoint.base}${path}`, { method: "POST", headers, body, signal });
 }
 
 /** @returns a `complete_to` that covers everything sent so far */

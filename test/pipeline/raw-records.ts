@@ -12,7 +12,7 @@ import { type RawEventMeta, rawEventCodec } from "../../schemas/records/records.
 import type { ModelEvent } from "../model/facts.js";
 import { must } from "../model/readers/json.js";
 import type { Sent } from "../model/stories/story.js";
-import { webhooks } from "../model/stories/webhooks.js";
+import { deliveryOf } from "../model/stories/webhooks.js";
 
 export interface Endpoint {
   readonly service: Pick<Service, "vault" | "rates">;
@@ -55,7 +55,7 @@ interface Taken {
 function webhook(endpoint: Endpoint, { source, body }: Sent, receivedAt: number): Taken {
   if (source === "record") throw new Error("a record comes with a key");
   const provider = must(endpoint.providers.get(source), "an adapter");
-  const bytes = webhooks[source].bytes(body);
+  const bytes = deliveryOf(source, body).body;
   const parsed = parseBody(provider, bytes);
   if (!parsed.ok) throw new Error(parsed.message);
   const heading = must(provider.heading(parsed.value), "a heading");

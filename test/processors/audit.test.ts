@@ -329,9 +329,9 @@ function findingOf(findings: readonly AuditFinding[], table: AuditedTable): Audi
   return found;
 }
 
-function merchantOf({ base, adminToken, key, webhook }: Endpoints) {
+function merchantOf({ base, adminToken, key }: Endpoints) {
   const endpoint = { base, adminToken };
-  return { endpoint, key, webhookPath: webhook, signingSecret: "", baseCurrency: "EUR" };
+  return { endpoint, key, baseCurrency: "EUR" };
 }
 
 /** A subscription of 10 a month that ends, and a sale with a refund. */

@@ -1,3 +1,4 @@
+import { getAlpha2Codes } from "i18n-iso-countries/index.js";
 import {
   appleNotification,
   notificationBody,
@@ -43,7 +44,7 @@ function notification(type: Type, at: number, sale: Sale, first: Sale, until: nu
     signedAt: at,
     price: thousandths(sale),
     currency: sale.currency,
-    storefront: storefronts[sale.country] ?? "USA",
+    storefront: getAlpha2Codes()[sale.country] ?? "USA",
     reason: type === "DID_RENEW" ? "RENEWAL" : "PURCHASE",
   });
   const renewal = renewalInfo(appOfDemo, { originalId, product, signedAt: at });
@@ -64,16 +65,3 @@ function notification(type: Type, at: number, sale: Sale, first: Sale, until: nu
 function thousandths({ amount, currency }: Sale): bigint {
   return amount * 10n ** BigInt(3 - knownExponentOf(currency));
 }
-
-const storefronts: Readonly<Record<string, string>> = {
-  US: "USA",
-  CA: "CAN",
-  AU: "AUS",
-  DE: "DEU",
-  FR: "FRA",
-  NL: "NLD",
-  ES: "ESP",
-  GB: "GBR",
-  JP: "JPN",
-  IE: "IRL",
-};

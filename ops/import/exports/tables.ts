@@ -1,8 +1,6 @@
 /** The CSV files of another tool's export, each known by its columns, held as tables. */
-import { createReadStream } from "node:fs";
-import { limits } from "../../../config.js";
-import { csvLines } from "../../../runtime/csv-lines.js";
 import { ImportRefused } from "../refused.js";
+import { cellsOf, linesOf } from "../rows.js";
 
 /** Of all files of one export: rows of several files belong together, so all are held. */
 const exportRowsMax = 1_000_000;
@@ -43,28 +41,18 @@ export async function readTables<Name extends string>(
         tables.set(name, table);
         continue;
       }
-      if (cells.length !== header.length) {
+      const named = cellsOf(header, cells);
+      if (named === null) {
         throw new ImportRefused(`${file}, line ${line} has more or fewer cells than line 1.`);
       }
-      const pairs = header.map((name, index) => [name, cells[index] ?? ""] as const);
-      table.push({ line, cells: new Map(pairs.filter(([, text]) => text !== "")) });
+      table.push({ line, cells: named });
       rows += 1;
       if (rows > exportRowsMax) {
         throw new ImportRefused(`The files have more than ${exportRowsMax} rows: export less.`);
       }
     }
-    if (table === null) throw new ImportRefused(`${file} is empty.`);
   }
   return tables;
-}
-
-async function* linesOf(file: string, delimiter: string): ReturnType<typeof csvLines> {
-  try {
-    yield* csvLines(createReadStream(file), { delimiter, lineBytesMax: limits.bodyBytesMax });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    throw new ImportRefused(`${file} cannot be read: ${error.message}`, { cause: error });
-  }
 }
 
 /** `Invoice external ID`, `INVOICE_EXTERNAL_ID` and `invoice.external_id` are one name. */

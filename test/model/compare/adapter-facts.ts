@@ -5,7 +5,7 @@ import type { FactBody, Line } from "../../../schemas/records/records.js";
 import type { BareFact, Fact, ModelEvent } from "../facts.js";
 import { fraction } from "../fraction.js";
 import { must } from "../readers/json.js";
-import { webhooks } from "../stories/webhooks.js";
+import { deliveryOf } from "../stories/webhooks.js";
 
 /** What an adapter reads in one event. */
 export interface DecodedEvent {
@@ -23,7 +23,7 @@ export function decodedBy(provider: Provider, events: readonly ModelEvent[]): De
   return events.flatMap((event): DecodedEvent[] => {
     const { source, body: sent, receivedAt } = event;
     if (source === "record") throw new Error("a record has no adapter");
-    const parsed = parseBody(provider, webhooks[source].bytes(sent));
+    const parsed = parseBody(provider, deliveryOf(source, sent).body);
     if (!parsed.ok) throw new Error(parsed.message);
     const body = parsed.value;
     kept.keep(provider.keeps?.(body) ?? []);

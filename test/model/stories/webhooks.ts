@@ -1,15 +1,10 @@
 /** The providers whose webhooks the portfolios draw: one entry each. */
-import { notificationBody } from "../../../ops/payloads/apple.js";
-import { signNotification } from "../../../providers/apple/jws.js";
+import { readConfig } from "../../../config.js";
 import { makeTestChain } from "../../../ops/payloads/apple-test-chain.js";
-import { pushBytes } from "../../../ops/payloads/google.js";
-import { signedHeaders } from "../../../providers/custom/signature.js";
 import { sellerId } from "../../../ops/payloads/gumroad.js";
-import { createChargebee } from "../../../providers/chargebee/index.js";
-import { createPolar } from "../../../providers/polar/index.js";
-import { signTimed } from "../../../providers/signatures.js";
-import { signature } from "../../../providers/paddle/signature.js";
 import { eventBody, type JsonObject } from "../../../ops/payloads/stripe.js";
+import { createProviders } from "../../../providers/index.js";
+import type { Provider, Signed } from "../../../providers/provider.js";
 import { appleBundleId } from "./apple-story.js";
 import type { BareFact, Source } from "../facts.js";
 import { at, must, number, text } from "../readers/json.js";
@@ -24,7 +19,10 @@ import { readRecord } from "../readers/read-record.js";
 import { readRevenueCat } from "../readers/read-revenuecat.js";
 import { readStripe } from "../readers/read-stripe.js";
 
-export interface Webhooks {
+/** Google's and Lemon Squeezy's are not sent: what their APIs answer lies in the body. */
+export type Webhook = Exclude<Source, "record">;
+
+interface Webhooks {
   /** False for what the provider marks as a test: it is of another environment. */
   isLive(body: JsonObject): boolean;
   /**
@@ -34,105 +32,87 @@ export interface Webhooks {
   reportedAt(body: JsonObject, receivedAt: number): number;
   /** @param receivedAt as above */
   read(body: unknown, receivedAt: number): readonly BareFact[];
-  /** The bytes as the provider posts them. */
-  bytes(body: JsonObject): Buffer;
-  /** Headers beside the content type; left out: none. */
-  headers?(bytes: Buffer, now: number): Readonly<Record<string, string>>;
-  /** What an integration is given; Stripe's is signed in merchant.ts. */
-  readonly credentials: object;
+  /** What an integration is given; null: it is not sent. */
+  readonly credentials: object | null;
+  /** Who signs, where that takes more than the credentials. */
+  readonly signer?: unknown;
 }
 
+const providers: ReadonlyMap<string, Provider> = createProviders(readConfig({}));
 const appStore = makeTestChain();
-const authorization = "Bearer of the model";
+const secret = { signing_secret: "whsec_of_the_model" };
 const customSecret = `whsec_${Buffer.from("of the model's own sender").toString("base64")}`;
-const paddleSecret = "pdl_ntfset_01jdmodel";
-const polar = createPolar();
-const polarCredentials = { signing_secret: "whsec_of_the_model" };
-const chargebee = createChargebee();
-const chargebeeCredentials = { username: "model", password: "of-the-reference-model" };
-const jsonBytes = (body: JsonObject) => Buffer.from(JSON.stringify(body));
 
-export const webhooks: Readonly<Record<Exclude<Source, "record">, Webhooks>> = {
+/** As the provider posts it; unsigned where it is not sent. */
+export function deliveryOf(source: Webhook, body: JsonObject, now = Date.now()): Signed {
+  const { credentials, signer = credentials } = webhooks[source];
+  const isForm = providers.get(source)?.bodyType === "form";
+  const written = isForm ? new URLSearchParams(Object(body)).toString() : JSON.stringify(body);
+  const bytes = source === "stripe" ? eventBody(body) : Buffer.from(written);
+  if (credentials === null) return { headers: {}, body: bytes };
+  return must(providers.get(source), "an adapter").sign(bytes, signer, now);
+}
+
+export const webhooks: Readonly<Record<Webhook, Webhooks>> = {
   stripe: {
     isLive: (body) => at(body, "livemode") === true,
     reportedAt: (body) => must(number(body, "created"), "a creation") * 1000,
     read: readStripe,
-    bytes: eventBody,
-    credentials: {},
+    credentials: secret,
   },
   revenuecat: {
     isLive: (body) => text(body, "event", "environment") === "PRODUCTION",
     reportedAt: (body) => must(number(body, "event", "event_timestamp_ms"), "a time"),
     read: readRevenueCat,
-    bytes: jsonBytes,
-    headers: () => ({ authorization }),
-    credentials: { authorization },
+    credentials: { authorization: "Bearer of the model" },
   },
   gumroad: {
     isLive: (body) => text(body, "test") !== "true",
     reportedAt: gumroadReportedAt,
     read: readGumroad,
-    bytes: (body) => Buffer.from(new URLSearchParams(Object(body)).toString()),
-    headers: () => ({ "content-type": "application/x-www-form-urlencoded" }),
     credentials: { seller_id: sellerId },
   },
   custom: {
     isLive: () => true,
     reportedAt: (body) => Date.parse(must(text(body, "occurred_at"), "a time")),
     read: (body) => readRecord({ ...Object(body), provider: "custom" }, Number.NaN),
-    bytes: jsonBytes,
-    headers: (bytes, now) => signedHeaders(bytes, customSecret, now),
     credentials: { signing_secret: customSecret },
   },
   paddle: {
     isLive: () => true,
     reportedAt: paddleReportedAt,
     read: readPaddle,
-    bytes: jsonBytes,
-    headers: (bytes, now) => ({
-      [signature.header]: signTimed(signature, bytes, paddleSecret, now),
-    }),
-    credentials: { signing_secret: paddleSecret },
+    credentials: secret,
   },
   polar: {
     isLive: () => true,
     reportedAt: polarReportedAt,
     read: readPolar,
-    bytes: jsonBytes,
-    headers: (bytes, now) => polar.sign(bytes, polarCredentials, now).headers,
-    credentials: polarCredentials,
+    credentials: secret,
   },
   chargebee: {
     isLive: () => true,
     reportedAt: chargebeeReportedAt,
     read: readChargebee,
-    bytes: jsonBytes,
-    headers: (bytes, now) => chargebee.sign(bytes, chargebeeCredentials, now).headers,
-    credentials: chargebeeCredentials,
+    credentials: { username: "model", password: "of-the-reference-model" },
   },
-  /** Not sent to the endpoints: what its API answers lies in the body, as at Google. */
   lemonsqueezy: {
     isLive: () => true,
     reportedAt: lemonSqueezyReportedAt,
     read: readLemonSqueezy,
-    bytes: jsonBytes,
-    credentials: {},
+    credentials: null,
   },
   apple: {
     isLive: (body) => text(body, "data", "environment") === "Production",
     reportedAt: (body) => must(number(body, "signedDate"), "a signed date"),
     read: readApple,
-    bytes: (body) => signNotification(notificationBody(body), appStore),
     credentials: { bundle_id: appleBundleId, root_certificates: appStore.x5c.slice(2) },
+    signer: appStore,
   },
-  /**
-   * Not sent to the endpoints: what Google answers lies in the body, for an adapter that reads it.
-   */
   google: {
     isLive: isLiveGoogle,
     reportedAt: googleReportedAt,
     read: readGoogle,
-    bytes: pushBytes,
-    credentials: {},
+    credentials: null,
   },
 };
