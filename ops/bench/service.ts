@@ -13,6 +13,7 @@ import { leadsGroup, stopChild, track } from "./processes.js";
 export interface RunningService {
   readonly base: URL;
   readonly adminToken: string;
+  readonly pid: number;
   /** From the start of the process to the first 200 of `/readyz`. */
   readonly readyMs: number;
   /** A number of `/metrics` without labels. */
@@ -48,6 +49,7 @@ export async function withService<T>(
     const base = await readyAt(child);
     return await use({
       base,
+      pid: child.pid ?? 0,
       adminToken: readFileSync(join(folder, tokenFile), "utf8").trim(),
       readyMs: performance.now() - startedAt,
       metric: (name) => metric(base, name),

@@ -145,7 +145,9 @@ export async function endedReconciliation(
 }
 
 /** The provider's own, beside ours. */
-export function ownFiguresOf({ months }: ShownReconciliation): MonthReport["own_figures"] {
+export function ownFiguresOf({
+  months,
+}: ReconciliationView): NonNullable<ReconciliationView["months"][number]["report"]>["own_figures"] {
   return months.flatMap(({ report }) => report?.own_figures ?? []);
 }
 

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
+import type { ReconciliationView } from "../../schemas/http/manage.js";
 import { send } from "../apis/stripe-api.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "./endpoints.js";
 import {
@@ -14,7 +15,6 @@ import {
   monthsOf,
   reconciled,
   type ShownBackfill,
-  type ShownReconciliation,
 } from "./histories.js";
 
 /** A server that answers as the provider's API does. */
@@ -170,7 +170,7 @@ export class HistorySuite<One, Figures> {
   /** @param months of which it lists something, all after the first day that is read */
   itFetchesWhatIsMissing(months: { readonly from: string; readonly to: string }): void {
     it("should book by one call what a comparison found missing", async () => {
-      const reasonsOf = ({ months: compared }: ShownReconciliation): string[] => {
+      const reasonsOf = ({ months: compared }: ReconciliationView): string[] => {
         const all = compared.flatMap(({ report }) => Object.keys(report?.reasons ?? {}));
         return [...new Set(all)];
       };
