@@ -50,7 +50,7 @@ function pathOf({ kind, month }: ReportOf, vendor: string): string {
   for (const [name, value] of Object.entries({ ...filters, vendorNumber: vendor })) {
     query.set(`filter[${name}]`, value);
   }
-  return `/v1/${kind === "finance" ? "financeReports" : "salesReports"}?${query}`;
+  return `/v1/${kind === "finance" ? "financeReports" : "salesReports"}?${query.toString()}`;
 }
 
 /** What most of falls into 2026-04 is called 2026-07. */

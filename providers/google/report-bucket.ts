@@ -64,7 +64,7 @@ async function namesOf(
   });
   const names: string[] = [];
   for (let isLast = false; !isLast && names.length < filesMax;) {
-    const answer = await download(`${objects}?${query}`);
+    const answer = await download(`${objects}?${query.toString()}`);
     const page = answer === null ? null : listAnswer.safeParse(jsonValue(answer)).data;
     if (!page) return null;
     const { items, nextPageToken: next } = page;

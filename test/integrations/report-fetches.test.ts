@@ -105,29 +105,25 @@ describe("Fetching the stores' reports", function () {
     expect(faults, "each was met").to.be.at.least(4);
     const reports = await read(id);
     const euro = { currency: "EUR", exponent: 2 };
-    expect(
-      reports.map(({ from, to, uploaded_at, ...one }: Record<string, unknown>) => one),
-    ).to.deep.equal([
-      {
-        kind: "finance",
-        month,
-        source: "api",
-        lines: 1,
-        sums: [{ ...euro, paid_minor: 2997, refunded_minor: 0 }],
-        proceeds: [{ currency: "USD", exponent: 2, amount_minor: 2139 }],
-      },
-      {
-        kind: "sales",
-        month,
-        source: "api",
-        lines: 2,
-        sums: [{ ...euro, paid_minor: 1998, refunded_minor: 0 }],
-        proceeds: [{ ...euro, amount_minor: 1426 }],
-      },
-    ]);
-    const { months } = (
-      await endpoints.manage("GET", `${pathOf(id).replace(/reports$/, "coverage")}`)
-    ).json.data;
+    expect(reports).to.have.lengthOf(2);
+    expect(reports[0]).to.deep.include({
+      kind: "finance",
+      month,
+      source: "api",
+      lines: 1,
+      sums: [{ ...euro, paid_minor: 2997, refunded_minor: 0 }],
+      proceeds: [{ currency: "USD", exponent: 2, amount_minor: 2139 }],
+    });
+    expect(reports[1]).to.deep.include({
+      kind: "sales",
+      month,
+      source: "api",
+      lines: 2,
+      sums: [{ ...euro, paid_minor: 1998, refunded_minor: 0 }],
+      proceeds: [{ ...euro, amount_minor: 1426 }],
+    });
+    const { months } = (await endpoints.manage("GET", pathOf(id).replace(/reports$/, "coverage")))
+      .json.data;
     expect(months[0]).to.deep.equal({ month, known_by: "report" });
     const { rows } = await read(id, `/sales/${month}`);
     expect(rows[0]).to.include({

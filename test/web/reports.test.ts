@@ -97,6 +97,8 @@ describe("A store's monthly reports, in the dashboard", function () {
     const beside = page.getByRole("region", {
       name: `Sales and Trends of ${monthName} beside what is booked`,
     });
+    const top = (await beside.boundingBox())?.y ?? 0;
+    expect(top, "come into view").to.be.within(0, 500);
     expect(await beside.innerText()).to.match(/gold[^]*€19\.98[^]*€0\.00[^]*€19\.98/);
     await looked.findNothingWrong(page.url());
   });

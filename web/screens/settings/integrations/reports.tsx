@@ -262,8 +262,9 @@ function Compared(props: {
   const rows = answer?.data.rows ?? [];
   const left = rows.length - comparedMax;
   const place = useRef<HTMLDivElement>(null);
+  const isThere = answer !== null;
   // The row that was clicked may be far above.
-  useEffect(() => place.current?.scrollIntoView(), [keyOf(of)]);
+  useEffect(() => place.current?.scrollIntoView(), [keyOf(of), isThere]);
   return (
     <div class="differences" ref={place}>
       <h4>
