@@ -46,13 +46,18 @@ export function setPageHeaders(ctx: Context, hashOfStyle: string, policy: string
 
 /** @param content markup */
 export function htmlPage(title: string, css: string, content: string): string {
+  return htmlWith(title, `<style>${css}</style>`, content);
+}
+
+/** @param head markup: its styles */
+export function htmlWith(title: string, head: string, content: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)}</title>
-<style>${css}</style>
+${head}
 </head>
 <body>
 ${content}

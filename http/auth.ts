@@ -33,7 +33,7 @@ interface Need {
   readonly assistant?: true;
 }
 
-const needs = {
+export const needs = {
   /** The workspace interface. */
   read: { bearer: "key", session: "viewer", assistant: true },
   ingest: { bearer: "ingest key", session: "nobody" },

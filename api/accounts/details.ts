@@ -9,7 +9,7 @@ import { tables } from "../exports/tables.js";
 import { showMrr } from "../reading/amounts.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
-import { type ReadApi, listRoute } from "../reading/routes.js";
+import { listRoute } from "../reading/routes.js";
 import { presentAccount, presentAccountSubscription } from "./presenter.js";
 import {
   type AccountRow,
@@ -17,19 +17,25 @@ import {
   accountSubscriptionsQuery,
   accountsQuery,
 } from "./query.js";
-import { type AccountAnswer, type TimelineItem, accountQueryParameters } from "./schema.js";
+import {
+  type AccountAnswer,
+  type TimelineItem,
+  accountQueryParameters,
+  accountAnswer,
+} from "./schema.js";
 import { type PayerRow, payerQuery } from "./timeline-query.js";
 import { readTimeline } from "./timeline.js";
 
-export function accountRoute(api: ReadApi): void {
-  const { service } = api;
-  const options = {
-    path: "/v1/accounts/:id",
-    parameters: accountQueryParameters,
+export const accountRoute = listRoute(
+  {
+    path: "/v1/accounts/{id}",
+    summary: "One customer: its subscriptions, and movements, payments and events in one time line",
+    query: accountQueryParameters,
+    answer: accountAnswer,
     position: z.object({ at: z.number().int(), items: z.number().int() }),
     table: tables.timeline,
-  };
-  listRoute(api, options, async ({ ctx, access, asOf, ...asked }) => {
+  },
+  async ({ api, service, ctx, access, asOf, ...asked }) => {
     const account = String(ctx.params["id"]);
     const currency = access.baseCurrency;
     const catalogue = await asked.catalogue();
@@ -64,8 +70,8 @@ export function accountRoute(api: ReadApi): void {
         return { rows: items, last, more: { data: dataOf(items) } };
       },
     };
-  });
-}
+  },
+);
 
 /** @returns null when no movement and no payment is of it */
 async function readAccount(service: Service, asOf: PinnedAsOf, account: string) {

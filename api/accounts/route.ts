@@ -6,23 +6,28 @@ import { seesCustomers, withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";
 import type { AccountsPart } from "../reading/accounts.js";
 import { cellOf, monthsOf } from "../reading/metric-filters.js";
-import { type ReadApi, listRoute } from "../reading/routes.js";
+import { listRoute } from "../reading/routes.js";
 import { readAccounts, readAllAccounts } from "./pages.js";
 import { presentAccount } from "./presenter.js";
 import type { AccountRow } from "./query.js";
-import { accountsQueryParameters } from "./schema.js";
+import { accountsQueryParameters, accountsAnswer } from "./schema.js";
 import { accountsNamed, accountsWithoutMrr } from "./search.js";
 
-export function accountsRoute(api: ReadApi): void {
-  const { clickhouse } = api.service;
-  const options = {
+export const accountsRoute = listRoute(
+  {
     path: "/v1/accounts",
-    parameters: accountsQueryParameters,
+    summary: "Customers that have or had MRR, by keyed hash",
+    description:
+      "Those behind a cell of retention are its `vintage` with `at` the end of its interval and " +
+      "`active=true`.",
+    query: accountsQueryParameters,
+    answer: accountsAnswer,
     position: z.object({ key: z.string().regex(/^-?\d+(\.\d+)?$/), account: z.string() }),
     table: tables.accounts,
     accountOf: (row: ExportRow) => row["id"],
-  };
-  listRoute(api, options, async ({ ctx, access, query, asOf, ...asked }) => {
+  },
+  async ({ api, ctx, access, query, asOf, ...asked }) => {
+    const { clickhouse } = api.service;
     const { active, search, sort = "-mrr" } = query;
     const part = await asked.narrowed(query);
     const { vintage, accounts: ofSegment } = part;
@@ -63,8 +68,8 @@ export function accountsRoute(api: ReadApi): void {
       },
       all: () => readAllAccounts(list),
     };
-  });
-}
+  },
+);
 
 /** What narrows a search besides. */
 const filterNames = ["vintage", "provider", "product", "currency", "country"] as const;

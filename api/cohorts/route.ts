@@ -1,4 +1,5 @@
 /** `GET /v1/metrics/cohorts`. */
+import { z } from "zod";
 import { unprocessable } from "../../schemas/http/errors.js";
 import type { DefinitionName } from "../../schemas/definitions/index.js";
 import { textOfRows } from "../../stores/clickhouse/rows.js";
@@ -6,18 +7,23 @@ import { checkDefined, otherThanOurs } from "../mrr-compare/defined.js";
 import type { AsOf } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { checkRange, textOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { figuresRoute } from "../reading/routes.js";
 import { checkComparison } from "../summary/period.js";
 import type { CohortsTexts } from "./answer.js";
 import { type CohortMeasure, definedCohorts } from "./defined.js";
 import { accountCohortsQuery, cohortsQuery } from "./query.js";
-import { cohortsQueryParameters } from "./schema.js";
+import { cohortsQueryParameters, accountCohortsAnswer, cohortsAnswer } from "./schema.js";
 import { comparedVintages, vintagesIn } from "./vintages.js";
 
-export function cohortsRoute(api: ReadApi): void {
-  const path = "/v1/metrics/cohorts";
-  figuresRoute(api, path, cohortsQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
+export const cohortsRoute = figuresRoute(
+  {
+    path: "/v1/metrics/cohorts",
+    summary: "Net (and gross) revenue retention, or accounts kept, by vintage",
+    query: cohortsQueryParameters,
+    answer: z.union([cohortsAnswer, accountCohortsAnswer]),
+  },
+  async (asked) => {
+    const { service, access, query, asOf, clocks } = asked;
     const { interval = "month", compare, compare_known_at: knownAt = null } = query;
     const part = await asked.narrowed(query);
     const { provider, accounts } = part;
@@ -39,7 +45,6 @@ export function cohortsRoute(api: ReadApi): void {
         : comparedVintages(vintages, compare, interval, asOf.at);
     const { baseCurrency: currency } = access;
     const readDefined = async (of: AsOf, by: DefinitionName): Promise<CohortsTexts> => {
-      const { service } = api;
       const defined = { service, name: by, currency, clocks, provider, accounts };
       const first = Math.min(vintages.first, others?.first ?? vintages.first);
       const wanted: CohortMeasure[] = [isOfAccounts ? "accounts" : "mrr"];
@@ -60,12 +65,12 @@ export function cohortsRoute(api: ReadApi): void {
       if (name !== null) return readDefined(of, name);
       const [changes, gross] = await Promise.all([
         textOf(
-          api.service,
+          service,
           isByAccount
             ? accountCohortsQuery(of, cell, "accounts")
             : cohortsQuery(of, cell, isOfAccounts ? "accounts" : "mrr"),
         ),
-        isGross ? textOf(api.service, accountCohortsQuery(of, cell, "gross")) : null,
+        isGross ? textOf(service, accountCohortsQuery(of, cell, "gross")) : null,
       ]);
       return { changes, gross, vintages };
     };
@@ -86,5 +91,5 @@ export function cohortsRoute(api: ReadApi): void {
       currency,
       definition: name,
     };
-  });
-}
+  },
+);

@@ -3,8 +3,8 @@ import { sendTable } from "../exports/send.js";
 import { tables } from "../exports/tables.js";
 import { tenantSql } from "../reading/query.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
-import { type ReadApi, readRoute } from "../reading/routes.js";
-import { type CountriesAnswer, countriesQueryParameters } from "./schema.js";
+import { readRoute } from "../reading/routes.js";
+import { type CountriesAnswer, countriesQueryParameters, countriesAnswer } from "./schema.js";
 
 /** Projections by day and month have them all, so no single row is read. */
 const sql = `SELECT DISTINCT country FROM (
@@ -13,14 +13,21 @@ const sql = `SELECT DISTINCT country FROM (
   SELECT country FROM mrr_movements WHERE ${tenantSql} GROUP BY country
 ) ORDER BY country`;
 
-export function countriesRoute(api: ReadApi): void {
-  readRoute(api, "/v1/countries", countriesQueryParameters, async ({ ctx, access, format }) => {
-    const clocks = await clocksOf(api.service, access);
+export const countriesRoute = readRoute(
+  {
+    path: "/v1/countries",
+    summary: "Countries there are any figures of",
+    description: "What the filter `country` may be given.",
+    query: countriesQueryParameters,
+    answer: countriesAnswer,
+  },
+  async ({ service, ctx, access, format }) => {
+    const clocks = await clocksOf(service, access);
     const { workspace, environment } = access;
     const params = { workspace, environment };
-    const data = await rowsOf<CountriesAnswer["data"][number]>(api.service, { sql, params });
+    const data = await rowsOf<CountriesAnswer["data"][number]>(service, { sql, params });
     if (format === null) return { data, complete_to: completeText(clocks) };
     sendTable(ctx, format, tables.countries, data, clocks);
     return null;
-  });
-}
+  },
+);

@@ -63,12 +63,25 @@ const columns = columnsOf(
   z.object({ customer_id: text, customer_name: text, customer_email: text, customer_url: text }),
 );
 
-/** With the columns for those who may see customers. */
-export function tableWithCustomers(table: Table): Table {
-  return { ...table, columns: [...table.columns, ...columns] };
+/**
+ * A table as the caller may see it: with the columns of customers, or without.
+ * @param accountOf left out where rows are of none
+ */
+export function customersTable<Row extends ExportRow>(
+  reader: CustomerReader,
+  asked: CustomersAsked,
+  table: Table,
+  accountOf: ((row: Row) => unknown) | undefined,
+): { readonly table: Table; named(rows: readonly Row[]): Promise<readonly ExportRow[]> } {
+  if (accountOf === undefined || !seesCustomers(asked))
+    return { table, named: async (rows) => rows };
+  return {
+    table: { ...table, columns: [...table.columns, ...columns] },
+    named: (rows) => rowsWithCustomers(reader, asked, rows, accountOf),
+  };
 }
 
-export async function rowsWithCustomers<Row extends ExportRow>(
+async function rowsWithCustomers<Row extends ExportRow>(
   reader: CustomerReader,
   asked: CustomersAsked,
   rows: readonly Row[],

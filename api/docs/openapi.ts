@@ -4,10 +4,11 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
+import { needs } from "../../http/auth.js";
 import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
 import { operations } from "./operations.js";
-import type { Operation } from "./operation.js";
+import type { Operation } from "../route.js";
 import { sentEvents } from "../webhooks/schema.js";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
@@ -29,7 +30,8 @@ export function openApiDocument() {
   const schemas: Components = {};
   const paths: Record<string, Record<string, ReturnType<typeof describe>>> = {};
   for (const operation of operations) {
-    const path = (paths[operation.path] ??= {});
+    // The document calls it so since its first version.
+    const path = (paths[operation.path.replace("{workspace}", "{id}")] ??= {});
     path[operation.method] = describe(operation, schemas);
   }
   const webhooks = webhooksOf(schemas);
@@ -72,11 +74,14 @@ function webhooksOf(components: Components) {
 }
 
 /** A session may do what its member's role allows, but not ingest. */
-function securityOf({ security, method }: Operation): Record<string, string[]>[] {
-  if (security === null) return [];
-  if (security === "session") return [{ session: [] }];
-  const hasSession = security === "administrator" || method === "get";
-  return [{ [security]: [] }, ...(hasSession ? [{ session: [] }] : [])];
+function securityOf({ right }: Operation): Record<string, string[]>[] {
+  if (right === null) return [];
+  const { bearer, session } = needs[right];
+  const token = bearer === "ingest key" ? "key" : bearer;
+  return [
+    ...(token === "nobody" ? [] : [{ [token]: [] }]),
+    ...(session === "nobody" ? [] : [{ session: [] }]),
+  ];
 }
 
 function describe(operation: Operation, components: Components) {
@@ -143,8 +148,8 @@ function exportContent(): Content {
   );
 }
 
-function errorsOf({ errors, security, exports }: Operation): number[] {
-  const keyed = security === null ? [] : [400, 401, 403, 429, 503];
+function errorsOf({ errors, right, exports }: Operation): number[] {
+  const keyed = right === null ? [] : [400, 401, 403, 429, 503];
   const always = exports === undefined ? keyed : [...keyed, 406];
   return [...new Set([...errors, ...always, headersTooLarge])].sort((one, other) => one - other);
 }
@@ -192,12 +197,14 @@ function content(
 }
 
 function parametersOf(operation: Operation, components: Components): OpenApiParameter[] {
-  const inPath = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
-    name,
-    in: "path" as const,
-    required: true,
-    schema: pathSchemas[name] ?? pathSchema,
-  }));
+  const inPath = [...operation.path.replace("{workspace}", "{id}").matchAll(/\{(\w+)\}/g)].map(
+    ([, name = ""]) => ({
+      name,
+      in: "path" as const,
+      required: true,
+      schema: pathSchemas[name] ?? pathSchema,
+    }),
+  );
   const inHeader = Object.entries(operation.headers ?? {}).map(([name, description]) => ({
     name,
     in: "header" as const,
@@ -210,7 +217,7 @@ function parametersOf(operation: Operation, components: Components): OpenApiPara
     const { description, ...rest } = jsonSchema(whole, "input", components, name);
     return { name, in: "query" as const, required: false, description, schema: rest };
   });
-  const isOfWorkspace = operation.security === "key" && operation.method === "get";
+  const isOfWorkspace = operation.right === "read";
   return [...inPath, ...inHeader, ...inQuery, ...(isOfWorkspace ? sessionParameters : [])];
 }
 

@@ -4,7 +4,7 @@ import { posix } from "node:path";
 import { Marked } from "marked";
 import { gfmHeadingId } from "marked-gfm-heading-id";
 import { projectFile } from "../../runtime/project-root.js";
-import { escapeHtml } from "../plain-page.js";
+import { escapeHtml, htmlWith } from "../plain-page.js";
 
 interface Page {
   readonly title: string;
@@ -60,22 +60,9 @@ function rendered(path: string, text: string, pages: Pages): string {
 }
 
 export function shell(title: string, body: string, styles: readonly string[] = []): string {
-  const sheets = ["/docs/pages.css", ...styles].map(
-    (href) => `<link rel="stylesheet" href="${href}">`,
-  );
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)}</title>
-${sheets.join("\n")}
-</head>
-<body>
-${body}
-</body>
-</html>
-`;
+  const sheets = ["/docs/pages.css", ...styles];
+  const head = sheets.map((href) => `<link rel="stylesheet" href="${href}">`).join("\n");
+  return htmlWith(title, head, body);
 }
 
 /** On a telephone a path or a table is wider than the screen: one breaks, the other is scrolled. */

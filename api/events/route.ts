@@ -1,6 +1,4 @@
 /** `GET /v1/events/{event_id}`: what became of one raw event, hop by hop. */
-import type Router from "@koa/router";
-import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import { requireKey } from "../../http/auth.js";
 import { notFound } from "../../schemas/http/errors.js";
 import { refuseParameters } from "../../http/query.js";
@@ -8,7 +6,9 @@ import { accessOf } from "../../http/state.js";
 import { findReject } from "../../workspaces/rejects/rejects.js";
 import type { Service } from "../../service.js";
 import { limits } from "../../config.js";
-import type { EventAnswer } from "./schema.js";
+import type { ReadApi } from "../reading/routes.js";
+import type { Route } from "../route.js";
+import { type EventAnswer, eventAnswer } from "./schema.js";
 import { transactionId } from "../../schemas/ids.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { AsOf } from "../reading/as-of.js";
@@ -26,34 +26,45 @@ import { type EntryRow, eventEntriesQuery } from "../transaction/entries-query.j
 import { type VersionRow, eventVersionsQuery } from "../transaction/versions-query.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 
-export function eventsRoute(router: Router, service: Service, catalogues: CatalogueView): void {
-  const path = "/v1/events/:event_id";
-  router.get(path, requireKey(service, { scope: "read" }), async (ctx, next) => {
-    const eventId = String(ctx.params["event_id"]);
-    // `/v1/events/ingest` and `/v1/events/stream` are no events.
-    if (!eventId.startsWith("evt_")) {
-      await next();
-      return;
-    }
-    const access = accessOf(ctx);
-    refuseParameters(ctx);
-    const clocks = await clocksOf(service, access);
-    const found = await findEvent(service, access, eventId);
-    if (found === null) throw notFound("event_not_found", "There is no such event.");
-    const event = await explain(service, access, eventId, found);
-    ctx.body = {
-      status: "success",
-      data: presentEvent(event, {
-        catalogue: await catalogues.of(access.workspace, access.environment),
-        baseCurrency: access.baseCurrency,
-        completeTo: clocks.completeTo,
-        deliveriesMax: limits.eventDeliveriesMax,
-        rowsMax: limits.eventRowsMax,
-      }),
-      complete_to: completeText(clocks),
-    } satisfies EventAnswer;
-  });
-}
+export const eventsRoute: Route<ReadApi> = {
+  method: "get",
+  path: "/v1/events/{event_id}",
+  tag: "Lists",
+  summary: "One raw event's way through the service, and all that was recorded under it",
+  description: "Never its payload.",
+  right: "read",
+  status: 200,
+  answer: eventAnswer,
+  errors: [404],
+  handlers: ({ service, catalogues }) => [
+    requireKey(service, { scope: "read" }),
+    async (ctx, next) => {
+      const eventId = String(ctx["params"]["event_id"]);
+      // `/v1/events/ingest` and `/v1/events/stream` are no events.
+      if (!eventId.startsWith("evt_")) {
+        await next();
+        return;
+      }
+      const access = accessOf(ctx);
+      refuseParameters(ctx);
+      const clocks = await clocksOf(service, access);
+      const found = await findEvent(service, access, eventId);
+      if (found === null) throw notFound("event_not_found", "There is no such event.");
+      const event = await explain(service, access, eventId, found);
+      ctx.body = {
+        status: "success",
+        data: presentEvent(event, {
+          catalogue: await catalogues.of(access.workspace, access.environment),
+          baseCurrency: access.baseCurrency,
+          completeTo: clocks.completeTo,
+          deliveriesMax: limits.eventDeliveriesMax,
+          rowsMax: limits.eventRowsMax,
+        }),
+        complete_to: completeText(clocks),
+      } satisfies EventAnswer;
+    },
+  ],
+};
 
 type Tenant = Pick<AsOf, "workspace" | "environment">;
 

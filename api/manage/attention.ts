@@ -2,13 +2,12 @@
  * `GET …/attention`: what an environment's figures miss, or may miss soon. Every screen of the
  * dashboard asks for it, so it is kept for a few seconds.
  */
-import { readQuery } from "../../http/query.js";
 import { limits } from "../../config.js";
 import { staleDays } from "../../workspaces/rates/rates.js";
 import { type OpenRejects, countOpenRejects } from "../../workspaces/rejects/rejects.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { Service } from "../../service.js";
-import { type AttentionView, attentionQuery } from "../../schemas/http/manage.js";
+import { type AttentionView, attention, attentionQuery } from "../../schemas/http/manage.js";
 import { type RateSource, rateSources } from "../../schemas/money/rates.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { callsOf } from "../../workspaces/integration-calls.js";
@@ -16,8 +15,7 @@ import { integrationsOf } from "../../workspaces/integration-records.js";
 import type { CoverageOf } from "../../workspaces/history/coverage.js";
 import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Provider } from "../../providers/provider.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import type { Calls } from "./calls.js";
+import { type Manage, ofWorkspace } from "./calls.js";
 import { callHealth } from "./integrations/health.js";
 import { storedEnvironment } from "./views.js";
 
@@ -43,23 +41,26 @@ interface Tenant {
   readonly environment: Environment;
 }
 
-export function attentionRoutes(
-  service: AttentionService,
-  calls: Calls<Workspace>,
-  known: Known,
-): void {
+export function openAttention(service: AttentionService, known: Known): Manage["attentionOf"] {
   const keptOf = (environment: Environment) =>
     new ExpiringCache({
       ttlMs: keptMs,
       entriesMax: keptMax,
-      load: (workspace) => readAttention(service, known, { workspace, environment }, Date.now()),
+      load: (id) => readAttention(service, known, { workspace: id, environment }, Date.now()),
     });
   const kept = { live: keptOf("live"), test: keptOf("test") };
-  calls.answer("GET", "/attention", { right: "look" }, async (ctx, { id }) => {
-    const { environment = "Production" } = readQuery(ctx, attentionQuery);
-    return { status: "success", data: await kept[storedEnvironment(environment)].get(id) };
-  });
+  return (id, environment) => kept[environment].get(id);
 }
+
+export const attentionRoutes = [
+  ofWorkspace.get("/attention", "What keeps figures from being whole", {
+    right: "look",
+    query: attentionQuery,
+    answer: attention,
+    run: ({ attentionOf, of, query }) =>
+      attentionOf(of.id, storedEnvironment(query.environment ?? "Production")),
+  }),
+];
 
 /** @param now ms since 1970 */
 async function readAttention(

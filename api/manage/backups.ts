@@ -1,37 +1,43 @@
 import { isAbsolute } from "node:path";
-import { RunningBackups } from "../../stores/backup/running.js";
 import { vaultKeyOf } from "../../stores/data-folder.js";
-import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
-import type { Service } from "../../service.js";
-import { newBackup } from "../../schemas/http/manage.js";
-import type { Calls } from "./calls.js";
+import { backup, newBackup } from "../../schemas/http/manage.js";
+import { ofInstallation } from "./calls.js";
 
 const path = "/backups";
 
-export function backupRoutes(service: Service, calls: Calls<null>): void {
-  const backups = new RunningBackups(service);
+export const backupRoutes = [
+  ofInstallation.post(path, "Make a backup now", {
+    right: "operate",
+    action: "backup.started",
+    body: newBackup,
+    answer: backup,
+    status: 202,
+    errors: [409],
+    run({ backups, config, body: { to, keep = null, with_key: withKey = false } }) {
+      if (!isAbsolute(to)) {
+        throw unprocessable(
+          "path_relative",
+          "A path on the service's machine begins at its root.",
+          "to",
+        );
+      }
+      const begun = backups.begin({ to, keep, vaultKey: withKey ? vaultKeyOf(config) : null });
+      if (begun === null) throw conflict("backup_running", "A backup is being made.");
+      return begun;
+    },
+  }),
+];
 
-  const started = { right: "operate", action: "backup.started", status: 202 } as const;
-  calls.write("POST", path, started, (ctx) => {
-    const { to, keep = null, with_key: withKey = false } = readJson(ctx, newBackup);
-    if (!isAbsolute(to)) {
-      throw unprocessable(
-        "path_relative",
-        "A path on the service's machine begins at its root.",
-        "to",
-      );
-    }
-    const vaultKey = withKey ? vaultKeyOf(service.config) : null;
-    const begun = backups.begin({ to, keep, vaultKey });
-    if (begun === null) throw conflict("backup_running", "A backup is being made.");
-    return begun;
-  });
-
-  calls.get(`${path}/last`, "operate", () => {
-    if (backups.last === null) {
-      throw notFound("backup_unknown", "No backup was asked for since this process started.");
-    }
-    return backups.last;
-  });
-}
+export const lastBackupRoutes = [
+  ofInstallation.get(`${path}/last`, "The backup being made, or made last, by this process", {
+    right: "operate",
+    answer: backup,
+    errors: [404],
+    run({ backups }) {
+      if (backups.last !== null) return backups.last;
+      const message = "No backup was asked for since this process started.";
+      throw notFound("backup_unknown", message);
+    },
+  }),
+];

@@ -1,17 +1,13 @@
 /** Goals: what MRR or revenue is meant to be in a month, shown on its chart to everybody. */
-import type { Context } from "koa";
 import { limits } from "../../config.js";
-import { readJson } from "../../http/body.js";
-import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
+import { conflict, unprocessable } from "../../schemas/http/errors.js";
 import { durably, insertIfNew } from "../../stores/postgres/rows.js";
-import type { Service } from "../../service.js";
-import { changedGoal, newGoal } from "../../schemas/http/members.js";
+import { changedGoal, goal, newGoal } from "../../schemas/http/members.js";
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { majorToMinor, toJsonNumber } from "../../schemas/money/money.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { newestFirst } from "../../workspaces/list-page.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import type { Calls } from "./calls.js";
+import { named, ofWorkspace } from "./calls.js";
 import { requireRoom } from "./room.js";
 
 interface Goal {
@@ -28,54 +24,64 @@ interface Goal {
 const select = `SELECT id, figure, month, amount::text AS amount, created_at,
   (SELECT base_currency FROM workspaces WHERE workspaces.id = workspace) AS currency FROM goals`;
 
-export function goalRoutes({ postgres }: Service, calls: Calls<Workspace>): void {
-  const path = "/goals";
-  const right = "manage";
+const path = "/goals";
+const one = `${path}/{goal}`;
 
-  calls.list(
-    path,
-    "look",
-    ({ id }, page) => newestFirst<Goal>(postgres, page, `${select} WHERE workspace = $4`, [id]),
-    shown,
-  );
+const goalOf = named("goal", async ({ postgres, of }, id) => {
+  const query = `${select} WHERE workspace = $1 AND id = $2`;
+  return (await postgres.query<Goal>(query, [of.id, id]))[0];
+});
 
-  const created = { right, action: "goal.created", status: 201 } as const;
-  calls.write("POST", path, created, async (ctx, { id: workspace, base_currency: currency }) => {
-    const { figure, month, amount } = readJson(ctx, newGoal);
-    const id = `goa_${randomBase62(20)}`;
-    const at = new Date();
-    const row = { id, workspace, figure, month, amount: minor(amount, currency), created_at: at };
-    const isNew = await postgres.transaction(async (sql) => {
-      await requireRoom(sql, "goals", workspace, limits.goalsMax);
-      return insertIfNew(sql, "goals", row);
-    });
-    if (!isNew) throw conflict("goal_exists", "This month has a goal already: change that one.");
-    return shown({ ...row, currency });
-  });
-
-  const one = `${path}/:goal`;
-  calls.write("PATCH", one, { right, action: "goal.changed" }, async (ctx, workspace) => {
-    const found = await goalOf(ctx, workspace);
-    const amount = minor(readJson(ctx, changedGoal).amount, found.currency);
-    await durably(postgres, "UPDATE goals SET amount = $2 WHERE id = $1", [found.id, amount]);
-    return shown({ ...found, amount });
-  });
-
-  calls.write("DELETE", one, { right, action: "goal.deleted" }, async (ctx, workspace) => {
-    const found = await goalOf(ctx, workspace);
-    await durably(postgres, "DELETE FROM goals WHERE id = $1", [found.id]);
-    return shown(found);
-  });
-
-  /** @throws ApiError 404 */
-  async function goalOf(ctx: Context, { id }: Workspace): Promise<Goal> {
-    const values = [id, String(ctx.params.goal)];
-    const query = `${select} WHERE workspace = $1 AND id = $2`;
-    const [found] = await postgres.query<Goal>(query, values);
-    if (found === undefined) throw notFound("goal_unknown", "There is no such goal.");
-    return found;
-  }
-}
+export const goalRoutes = [
+  ofWorkspace.post(path, "Set what MRR or revenue is meant to be in a month", {
+    right: "manage",
+    action: "goal.created",
+    body: newGoal,
+    answer: goal,
+    errors: [409],
+    async run({ postgres, of: { id: workspaceId, base_currency: currency }, body }) {
+      const { figure, month } = body;
+      const amount = minor(body.amount, currency);
+      const id = `goa_${randomBase62(20)}`;
+      const row = { id, workspace: workspaceId, figure, month, amount, created_at: new Date() };
+      const isNew = await postgres.transaction(async (sql) => {
+        await requireRoom(sql, "goals", workspaceId, limits.goalsMax);
+        return insertIfNew(sql, "goals", row);
+      });
+      if (!isNew) throw conflict("goal_exists", "This month has a goal already: change that one.");
+      return shown({ ...row, currency });
+    },
+  }),
+  ofWorkspace.list(path, "Goals", {
+    right: "look",
+    row: goal,
+    read: ({ postgres, of }, page) =>
+      newestFirst<Goal>(postgres, page, `${select} WHERE workspace = $4`, [of.id]),
+    view: shown,
+  }),
+  ofWorkspace.patch(one, "Change a goal", {
+    right: "manage",
+    action: "goal.changed",
+    body: changedGoal,
+    answer: goal,
+    find: goalOf,
+    async run({ postgres, found, body }) {
+      const amount = minor(body.amount, found.currency);
+      await durably(postgres, "UPDATE goals SET amount = $2 WHERE id = $1", [found.id, amount]);
+      return shown({ ...found, amount });
+    },
+  }),
+  ofWorkspace.delete(one, "Delete a goal", {
+    right: "manage",
+    action: "goal.deleted",
+    answer: goal,
+    find: goalOf,
+    async run({ postgres, found }) {
+      await durably(postgres, "DELETE FROM goals WHERE id = $1", [found.id]);
+      return shown(found);
+    },
+  }),
+];
 
 /** @throws ApiError 422 */
 function minor(amount: number, currency: string): string {

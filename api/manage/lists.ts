@@ -5,16 +5,10 @@ import type { ListPage } from "../../workspaces/list-page.js";
 import { limits } from "../../config.js";
 import { type Cursors, cursorInvalid } from "../reading/cursors.js";
 
-type Filters = Readonly<Record<string, string | undefined>>;
-
-/** The row a page ended with: its time and id, as text. */
-interface Mark {
-  readonly at: string;
-  readonly id: string;
-}
+export type Filters = Readonly<Record<string, string | undefined>>;
 
 export interface Stamped {
-  readonly created_at: Date;
+  readonly created_at: Date | string;
   readonly id: string;
 }
 
@@ -25,56 +19,50 @@ const state = z.object({
   id: z.string(),
 });
 
+export interface Pages {
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
 export type List = ReturnType<typeof openList>;
 
 /** @throws ApiError 400 for a cursor of another list or with other filters */
 export function openList(
-  ctx: Context,
-  options: {
-    readonly cursors: Cursors;
-    readonly name: string;
-    readonly query: { readonly limit?: number | undefined; readonly cursor?: string | undefined };
-    readonly filters?: Filters;
-  },
+  { ctx, cursors }: { readonly ctx: Context; readonly cursors: Cursors },
+  name: string,
+  { limit, cursor, filters: wanted }: Pages & { readonly filters: Filters },
 ) {
-  const { cursors, name, query } = options;
-  const scope = ["manage", name, String(ctx.params.workspace)];
-  const held = query.cursor === undefined ? null : cursors.read(scope, query.cursor, state);
-  const given = Object.entries(options.filters ?? {}).filter(([, value]) => value !== undefined);
+  const scope = ["manage", name, ...Object.values<string>(ctx.params)];
+  const held = cursor === undefined ? null : cursors.read(scope, cursor, state);
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
   if (held !== null && given.some(([filter, value]) => held.filters[filter] !== value)) {
     throw cursorInvalid();
   }
   const filters: Filters = held?.filters ?? Object.fromEntries(given);
-  const rowsMax = query.limit ?? held?.rowsMax ?? limits.pageRowsDefault;
+  const rowsMax = limit ?? held?.rowsMax ?? limits.pageRowsDefault;
   return {
-    rowsMax,
     filters,
+    /** The time and id of the last row shown, as text; null: the first page. */
     after: held === null ? null : { at: held.at, id: held.id },
-    /** @param rows up to one more than `rowsMax`, so that it shows whether there are more */
-    answer<Row>(rows: readonly Row[], mark: (row: Row) => Mark, view: (row: Row) => unknown) {
+    /** One row more than shown, to know whether there are more. */
+    page: {
+      rowsMax: rowsMax + 1,
+      after: held === null ? null : { createdAt: new Date(held.at), id: held.id },
+    } satisfies ListPage,
+    answer<Row extends Stamped>(rows: readonly Row[], view: (row: Row) => unknown) {
       const shown = rows.slice(0, rowsMax);
-      const last = shown.at(-1);
-      const more = rows.length > rowsMax && last !== undefined;
+      const last = rows.length > rowsMax ? shown.at(-1) : undefined;
+      const next = last && { filters, rowsMax, at: textOf(last.created_at), id: last.id };
       return {
         status: "success",
         data: shown.map(view),
         pagination: {
-          has_more: more,
-          next_cursor: more ? cursors.write(scope, { filters, rowsMax, ...mark(last) }) : null,
+          has_more: next !== undefined,
+          next_cursor: next === undefined ? null : cursors.write(scope, next),
         },
       };
     },
   };
 }
 
-/** For lists in Postgres; one row more than shown, to know whether there are more. */
-export function pageOf({ after, rowsMax }: List): ListPage {
-  return {
-    rowsMax: rowsMax + 1,
-    after: after === null ? null : { createdAt: new Date(after.at), id: after.id },
-  };
-}
-
-export function markOf({ created_at: at, id }: Stamped): Mark {
-  return { at: at.toISOString(), id };
-}
+const textOf = (at: Date | string): string => (at instanceof Date ? at.toISOString() : at);

@@ -1,96 +1,95 @@
-import type { Context } from "koa";
-import {
-  type ProductRecord,
-  changeProduct,
-  findProduct,
-  listProducts,
-} from "../../workspaces/catalogue/edits.js";
+import { changeProduct, findProduct, listProducts } from "../../workspaces/catalogue/edits.js";
 import { mergeProducts, undoMerge } from "../../workspaces/catalogue/merges.js";
-import type { CatalogueView } from "../../workspaces/catalogue/view.js";
-import { readJson } from "../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
-import { readQuery } from "../../http/query.js";
 import { newActivityId } from "../../workspaces/members/activity.js";
-import type { Service } from "../../service.js";
-import { changedProduct, mergedProducts, productsQuery } from "../../schemas/http/manage.js";
+import {
+  changedProduct,
+  managedProduct,
+  mergedProduct,
+  mergedProducts,
+  productsQuery,
+} from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { Cursors } from "../reading/cursors.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import type { Calls } from "./calls.js";
-import { markOf, openList, pageOf } from "./lists.js";
+import { filteredBy, named, ofWorkspace } from "./calls.js";
 import { productView, storedEnvironment } from "./views.js";
 
 const path = "/products";
+const one = `${path}/{product}`;
 
-export function productRoutes(
-  { postgres }: Service,
-  calls: Calls<Workspace>,
-  cursors: Cursors,
-  catalogues: CatalogueView,
-): void {
-  calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
-    const { environment: shown, ...query } = readQuery(ctx, productsQuery);
-    const filters = { environment: shown && storedEnvironment(shown) };
-    const list = openList(ctx, { cursors, name: path, query, filters });
-    const environment = isEnvironment(list.filters.environment) ? list.filters.environment : null;
-    const rows = await listProducts(postgres, id, environment, pageOf(list));
-    return list.answer(rows, markOf, productView);
-  });
+const productOf = named("product", ({ postgres, of }, id) => findProduct(postgres, of.id, id));
 
-  const change = { right: "manage", action: "product.changed" } as const;
-  calls.write("PATCH", `${path}/:product`, change, async (ctx, workspace) => {
-    const product = await productOf(ctx, workspace);
-    const given = readJson(ctx, changedProduct);
-    const changed = await changeProduct(postgres, workspace.id, product, given);
-    if (changed === null) throw unknownProduct();
-    catalogues.forget();
-    return productView(changed);
-  });
-
-  const merge = { right: "manage", action: "product.merged" } as const;
-  calls.write("POST", `${path}/:product/merge`, merge, async (ctx, workspace) => {
-    const product = await productOf(ctx, workspace);
-    const { from } = readJson(ctx, mergedProducts);
-    for (const id of from) {
-      const other = await findProduct(postgres, workspace.id, id);
-      if (other === null || other.id === product.id || other.environment !== product.environment) {
-        throw unprocessable(
-          "product_not_mergeable",
-          `${id} is no other product of this workspace and environment.`,
-          "from",
-        );
+export const productRoutes = [
+  ofWorkspace.list(path, "Products", {
+    right: "look",
+    row: managedProduct,
+    filters: filteredBy(productsQuery, ({ environment }) => ({
+      environment: environment && storedEnvironment(environment),
+    })),
+    read({ postgres, of }, page, { filters: { environment } }) {
+      return listProducts(postgres, of.id, isEnvironment(environment) ? environment : null, page);
+    },
+    view: productView,
+  }),
+  ofWorkspace.patch(one, "Rename, re-categorise, move SKUs", {
+    right: "manage",
+    action: "product.changed",
+    body: changedProduct,
+    answer: managedProduct,
+    find: productOf,
+    async run({ postgres, catalogues, of, found, body }) {
+      const changed = await changeProduct(postgres, of.id, found, body);
+      if (changed === null) throw unknownProduct();
+      catalogues.forget();
+      return productView(changed);
+    },
+  }),
+  ofWorkspace.post(`${one}/merge`, "Merge products into this one", {
+    right: "manage",
+    action: "product.merged",
+    body: mergedProducts,
+    answer: mergedProduct,
+    status: 200,
+    find: productOf,
+    async run({ postgres, catalogues, ctx, of, found: product, body: { from } }) {
+      for (const id of from) {
+        const other = await findProduct(postgres, of.id, id);
+        const isOther = other !== null && other.id !== product.id;
+        if (!isOther || other.environment !== product.environment) {
+          throw unprocessable(
+            "product_not_mergeable",
+            `${id} is no other product of this workspace and environment.`,
+            "from",
+          );
+        }
       }
-    }
-    const activity = newActivityId();
-    const merged = await mergeProducts(postgres, workspace.id, product, from, activity);
-    if (merged === null) throw unknownProduct();
-    ctx.state.activity = activity;
-    catalogues.forget();
-    return { ...productView(merged), activity };
-  });
+      const activity = newActivityId();
+      const merged = await mergeProducts(postgres, of.id, product, from, activity);
+      if (merged === null) throw unknownProduct();
+      ctx.state.activity = activity;
+      catalogues.forget();
+      return { ...productView(merged), activity };
+    },
+  }),
+];
 
-  const undo = { right: "manage", action: "product.merge_undone" } as const;
-  calls.write("POST", "/activity/:activity/undo", undo, async (ctx, workspace) => {
-    const product = await undoMerge(
-      postgres,
-      workspace.id,
-      String(ctx.params.activity),
-      new Date(),
-    );
-    if (product === null) {
-      throw conflict("nothing_to_undo", "This cannot be undone, or was undone already.");
-    }
-    catalogues.forget();
-    return productView(product);
-  });
-
-  /** @throws ApiError 404 */
-  async function productOf(ctx: Context, { id }: Workspace): Promise<ProductRecord> {
-    const found = await findProduct(postgres, id, String(ctx.params.product));
-    if (found === null) throw unknownProduct();
-    return found;
-  }
-}
+export const undoRoutes = [
+  ofWorkspace.post("/activity/{activity}/undo", "Undo a merge of products", {
+    right: "manage",
+    action: "product.merge_undone",
+    answer: managedProduct,
+    status: 200,
+    errors: [409],
+    async run({ postgres, catalogues, ctx, of }) {
+      const activity = String(ctx.params.activity);
+      const product = await undoMerge(postgres, of.id, activity, new Date());
+      if (product === null) {
+        throw conflict("nothing_to_undo", "This cannot be undone, or was undone already.");
+      }
+      catalogues.forget();
+      return productView(product);
+    },
+  }),
+];
 
 function unknownProduct() {
   return notFound("product_unknown", "There is no such product.");

@@ -30,7 +30,7 @@ export function workspaceView(row: Workspace): WorkspaceView {
   return { id, name, base_currency, created_at: row.created_at.toISOString() };
 }
 
-export function workspaceWithSettings(row: Workspace): WorkspaceWithSettings {
+export function viewWithSettings(row: Workspace): WorkspaceWithSettings {
   return { ...workspaceView(row), customer_details: row.customer_details };
 }
 

@@ -5,27 +5,26 @@ import { movementKinds } from "../../schemas/records/records.js";
 import { checkDefined, definedMovements, otherThanOurs } from "../mrr-compare/defined.js";
 import { textOfRows } from "../../stores/clickhouse/rows.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
-import { type Series, readSeries } from "../reading/series.js";
-import { checkComparison, comparedPeriod, periodOf } from "../summary/period.js";
+import { readBeside } from "../reading/beside.js";
+import { rowsOf, textOf } from "../reading/reading.js";
+import { figuresRoute } from "../reading/routes.js";
+import type { Series } from "../reading/series.js";
 import type { MovementsTexts } from "./answer.js";
 import { movementSeriesQuery, movementSizesQuery } from "./query.js";
-import { movementsQueryParameters } from "./schema.js";
+import { movementsQueryParameters, movementsAnswer } from "./schema.js";
 
-export function movementsRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/metrics/mrr/movements";
-  figuresRoute(api, path, movementsQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
-    const first =
-      query.from === undefined ? await firstRowOf(service, "mrr_movements", asOf) : null;
-    const series = readSeries(query, asOf, first);
-    checkComparison(query, clocks);
-    const { compare, compare_known_at: knownAt = null } = query;
-    const period = periodOf(series, asOf.at);
-    const days = { ...query, interval: series.interval };
-    const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
+export const movementsRoute = figuresRoute(
+  {
+    path: "/v1/metrics/mrr/movements",
+    summary: "MRR as balances and the movements between them",
+    description:
+      "For each interval `start_mrr` and the six movements make `end_mrr`, exactly, in the " +
+      "whole and in the part of a provider, product, currency, country or plan interval.",
+    query: movementsQueryParameters,
+    answer: movementsAnswer,
+  },
+  async (asked) => {
+    const { service, access, query, clocks } = asked;
     const catalogue = await asked.catalogue();
     const part = await asked.narrowed(query);
     const cell = cellOf(part, catalogue);
@@ -42,7 +41,7 @@ export function movementsRoute(api: ReadApi): void {
       }
       return textOf(service, movementSeriesQuery(of.asOf, of, cell, groups, limits.seriesRowsMax));
     };
-    const readGroups = async (of: Series) => {
+    const groupsOf = async (of: Series): Promise<MovementsTexts["groups"]> => {
       if (group === undefined) return undefined;
       // Of each kind and interval, and of what happened before the first one.
       const rowsOfOne = movementKinds.length * (of.parts.length + 1);
@@ -53,20 +52,12 @@ export function movementsRoute(api: ReadApi): void {
     const read = async (of: Series, groups: MovementsTexts["groups"]): Promise<MovementsTexts> => {
       return { series: of, groups, sums: await readSums(of, groups) };
     };
-    const readGrouped = async (of: Series) => read(of, await readGroups(of));
-    // Of the other time, JSON shows only the totals; a table shows all rows.
-    const isTable = asked.format !== null;
-    const [asWanted, compared] = await Promise.all([
-      readGrouped(series),
-      other ? (isTable ? readGrouped(other) : read(other, undefined)) : null,
-    ]);
     return {
       answer: "movementsAnswer",
-      asked: asWanted,
-      compared: compare === undefined ? undefined : compared,
+      ...(await readBeside(asked, "mrr_movements", groupsOf, read)),
       hasWholeAccounts: cell.hasWholeAccounts,
       currency,
       definition: name,
     };
-  });
-}
+  },
+);

@@ -5,26 +5,36 @@ import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { type Clocks, type Moments, checkKnownAt } from "../reading/as-of.js";
 import { type CellQuery, cellOf } from "../reading/metric-filters.js";
-import { type PinnedAsOf, keyPosition } from "../reading/pages.js";
+import { type PinnedAsOf, keyPosition, readByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
-import { type ReadApi, listRoute } from "../reading/routes.js";
+import { listRoute } from "../reading/routes.js";
 import { readMrr } from "../mrr/reading.js";
-import { countMrrChanges, readMrrChanges } from "./pages.js";
-import { type MrrChangeRow, type MrrChangesWanted, mrrOfAccountsQuery } from "./query.js";
+import {
+  type MrrChangeRow,
+  type MrrChangesWanted,
+  changeKey,
+  mrrChangesCountQuery,
+  mrrChangesQuery,
+  mrrOfAccountsQuery,
+} from "./query.js";
 import { type Reading, presentMrrChange, presentReadings } from "./presenter.js";
-import { type MrrChangesQuery, mrrChangesQueryParameters } from "./schema.js";
+import { type MrrChangesQuery, mrrChangesQueryParameters, mrrChangesAnswer } from "./schema.js";
 
-export function mrrChangesRoute(api: ReadApi): void {
-  const { service } = api;
-  const options = {
+export const mrrChangesRoute = listRoute(
+  {
     path: "/v1/metrics/mrr/changes",
-    parameters: mrrChangesQueryParameters,
+    summary: "Why MRR was read differently at two moments",
+    description:
+      "Two readings of the same figure, and the movements between them under the raw events that " +
+      "were recorded meanwhile; docs/explaining.md.",
+    query: mrrChangesQueryParameters,
+    answer: mrrChangesAnswer,
     position: keyPosition,
     table: tables.changes,
     accountOf: (row: ExportRow) => row["account"],
     momentsOf,
-  };
-  listRoute(api, options, async ({ access, query, format, asOf, ...asked }) => {
+  },
+  async ({ service, access, query, format, asOf, ...asked }) => {
     const { from_known_at: from = asOf.knownAt, sort = "-at" } = query;
     const part = await asked.narrowed(query);
     const { baseCurrency } = access;
@@ -36,21 +46,23 @@ export function mrrChangesRoute(api: ReadApi): void {
     return {
       present: (row: MrrChangeRow) => presentMrrChange(row, catalogue, baseCurrency),
       async page(after, limit) {
-        const page = readMrrChanges(service.clickhouse, asOf, wanted, sort, after, limit);
+        const changesQuery = mrrChangesQuery(asOf, wanted, sort, after, limit + 1);
+        const keyOf = (row: MrrChangeRow) => changeKey(row, sort);
+        const page = readByKey(service, changesQuery, limit, after, keyOf);
         if (format !== null) return page;
-        const [before, now, changes, count] = await Promise.all([
+        const [before, now, changes, [count]] = await Promise.all([
           read(service, { ...asOf, knownAt: from }, part, wanted),
           read(service, asOf, part, wanted),
           page,
-          countMrrChanges(service.clickhouse, asOf, wanted),
+          rowsOf<{ readonly changes: string }>(service, mrrChangesCountQuery(asOf, wanted)),
         ]);
         const readings = presentReadings(asOf.at, before, now, baseCurrency);
-        const totals = { changes: count, ...readings.difference };
+        const totals = { changes: Number(count?.changes ?? 0), ...readings.difference };
         return { ...changes, more: { readings, totals } };
       },
     };
-  });
-}
+  },
+);
 
 /** Default: the figure of the first reading. */
 function momentsOf(query: MrrChangesQuery, clocks: Clocks): Moments {

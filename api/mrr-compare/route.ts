@@ -3,24 +3,29 @@ import { z } from "zod";
 import { definitions } from "../../schemas/definitions/index.js";
 import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
-import { type ReadApi, listRoute } from "../reading/routes.js";
+import { listRoute } from "../reading/routes.js";
 import { presentComparedAccount, presentComparison } from "./presenter.js";
 import { type ComparedAccount, compareAccounts } from "./reading.js";
-import { mrrCompareQueryParameters } from "./schema.js";
+import { mrrCompareQueryParameters, mrrCompareAnswer } from "./schema.js";
 
-export function mrrCompareRoute(api: ReadApi): void {
-  const options = {
+export const mrrCompareRoute = listRoute(
+  {
     path: "/v1/metrics/mrr/compare",
-    parameters: mrrCompareQueryParameters,
+    summary: "MRR by our definition beside that of another tool",
+    description:
+      "Both totals, and the accounts that make the difference, with the rule for each; " +
+      "docs/definitions/.",
+    query: mrrCompareQueryParameters,
+    answer: mrrCompareAnswer,
     position: z.object({ rows: z.number().int() }),
     table: tables.compared,
     accountOf: (row: ExportRow) => row["account"],
-  };
-  listRoute(api, options, async ({ access, query, asOf, ...asked }) => {
+  },
+  async ({ service, access, query, asOf, ...asked }) => {
     const { definition, provider, accounts: only } = await asked.narrowed(query);
     const { baseCurrency: currency } = access;
     const of = { asOf, provider, accounts: only };
-    const compared = await compareAccounts(api.service, definitions[definition], of, currency);
+    const compared = await compareAccounts(service, definitions[definition], of, currency);
     const { accounts } = compared;
     return {
       present: (row: ComparedAccount) => presentComparedAccount(row, currency),
@@ -38,5 +43,5 @@ export function mrrCompareRoute(api: ReadApi): void {
       },
       count: async () => accounts.length,
     };
-  });
-}
+  },
+);

@@ -1,17 +1,21 @@
 /** `GET /v1/metrics/mrr`. */
 import { mrrRows, tables } from "../exports/tables.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { figuresRoute } from "../reading/routes.js";
 import { definedMrr, otherThanOurs } from "../mrr-compare/defined.js";
 import { presentMrr } from "./presenter.js";
 import { readMrr } from "./reading.js";
-import { mrrQueryParameters } from "./schema.js";
+import { mrrQueryParameters, mrrAnswer } from "./schema.js";
 
-export function mrrRoute(api: ReadApi): void {
-  const path = "/v1/metrics/mrr";
-  figuresRoute(api, path, mrrQueryParameters, "all", async (asked) => {
-    const { access, asOf, clocks } = asked;
+export const mrrRoute = figuresRoute(
+  {
+    path: "/v1/metrics/mrr",
+    summary: "Monthly recurring revenue",
+    query: mrrQueryParameters,
+    answer: mrrAnswer,
+  },
+  async (asked) => {
+    const { service, access, asOf, clocks } = asked;
     const { baseCurrency: currency } = access;
-    const { service } = api;
     const name = otherThanOurs(asked.query.definition);
     const rows =
       name === null
@@ -19,5 +23,5 @@ export function mrrRoute(api: ReadApi): void {
         : await definedMrr({ service, name, currency, clocks }, asOf);
     const data = { ...presentMrr(rows, currency), ...(name === null ? {} : { definition: name }) };
     return { data, table: () => [tables.mrr, mrrRows(data)] };
-  });
-}
+  },
+);

@@ -1,11 +1,12 @@
 /** `GET /v1/products`: unified products, in pages. */
+import type { Service } from "../../service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { productsTable, withCompared } from "../exports/tables.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { type PinnedAsOf, openWalk } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
-import { type ReadApi, readRoute } from "../reading/routes.js";
+import { readRoute } from "../reading/routes.js";
 import { checkComparison } from "../summary/period.js";
 import { type ProductFigures, hasFigures, hasRepeats, productFigures } from "./figures.js";
 import { productPosition, productPositionOf, productsAfter } from "./order.js";
@@ -19,13 +20,20 @@ import {
   skuRevenueQuery,
   skuSubscriptionsQuery,
 } from "./query.js";
-import { type Product, productsQueryParameters as parameters } from "./schema.js";
+import { type Product, productsAnswer, productsQueryParameters as parameters } from "./schema.js";
 
-export function productsRoute(api: ReadApi): void {
-  const { service, cursors } = api;
-  const path = "/v1/products";
-  readRoute(api, path, parameters, async (asked) => {
-    const { ctx, access, format } = asked;
+const path = "/v1/products";
+
+export const productsRoute = readRoute(
+  {
+    path,
+    summary: "Unified products",
+    query: parameters,
+    answer: productsAnswer,
+  },
+  async (asked) => {
+    const { service, ctx, access, format } = asked;
+    const { cursors } = asked.api;
     if (format !== null) refusePages(asked.query);
     const clocks = await clocksOf(service, access);
     const position = productPosition;
@@ -56,10 +64,10 @@ export function productsRoute(api: ReadApi): void {
     const wanted = cell.isOfSkus ? all : all.filter(hasFigures);
     // Only an order by subscriptions needs counts of products that are not shown.
     const isBySubscriptions = sort.endsWith("active_subscriptions");
-    const sorted = isBySubscriptions ? await countedOnce(asOf, wanted, cell) : wanted;
+    const sorted = isBySubscriptions ? await countedOnce(service, asOf, wanted, cell) : wanted;
     const rest = productsAfter(walk.after, sorted, sort);
     const page = format === null ? rest.slice(0, walk.limit) : rest;
-    const shown = isBySubscriptions ? page : await countedOnce(asOf, page, cell);
+    const shown = isBySubscriptions ? page : await countedOnce(service, asOf, page, cell);
     const products = shown.map((figures) => presentProduct(figures, access.baseCurrency));
     const last = rest.length > page.length ? shown.at(-1) : undefined;
     const currency = access.baseCurrency;
@@ -68,6 +76,7 @@ export function productsRoute(api: ReadApi): void {
       time: other,
       all: then ?? [],
       shown: await countedOnce(
+        service,
         other.asOf,
         (then ?? []).filter(({ product }) => ids.has(product.id)),
         cell,
@@ -86,26 +95,27 @@ export function productsRoute(api: ReadApi): void {
       pagination: walk.pagination(last === undefined ? null : productPositionOf(last, sort)),
       complete_to: completeText(clocks),
     };
-  });
+  },
+);
 
-  /** Active subscriptions of each product counted once. */
-  async function countedOnce(
-    asOf: PinnedAsOf,
-    figures: readonly ProductFigures[],
-    cell: Cell,
-  ): Promise<readonly ProductFigures[]> {
-    const repeated = figures.filter(hasRepeats);
-    if (repeated.length === 0) return figures;
-    const skus = repeated.flatMap((each) =>
-      each.skus.map((sku) => ({ ...sku, product: each.product.id })),
-    );
-    const query = productSubscriptionsQuery(asOf, skus, cell);
-    const rows = await rowsOf<ProductSubscriptionsRow>(service, query);
-    const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
-    return figures.map((each) =>
-      hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
-    );
-  }
+/** Active subscriptions of each product counted once. */
+async function countedOnce(
+  service: Service,
+  asOf: PinnedAsOf,
+  figures: readonly ProductFigures[],
+  cell: Cell,
+): Promise<readonly ProductFigures[]> {
+  const repeated = figures.filter(hasRepeats);
+  if (repeated.length === 0) return figures;
+  const skus = repeated.flatMap((each) =>
+    each.skus.map((sku) => ({ ...sku, product: each.product.id })),
+  );
+  const query = productSubscriptionsQuery(asOf, skus, cell);
+  const rows = await rowsOf<ProductSubscriptionsRow>(service, query);
+  const counts = new Map(rows.map((row) => [row.product, Number(row.subscriptions)]));
+  return figures.map((each) =>
+    hasRepeats(each) ? { ...each, subscriptions: counts.get(each.product.id) ?? 0 } : each,
+  );
 }
 
 interface Beside {

@@ -1,126 +1,147 @@
 /** `…/proofs`: made by an admin, previewed before, revoked at once; and the installation's key. */
-import type { Context } from "koa";
 import { limits } from "../../config.js";
-import { readJson } from "../../http/body.js";
 import { originOf } from "../../http/cookies.js";
-import { refuseParameters } from "../../http/query.js";
 import { notFound, unprocessable } from "../../schemas/http/errors.js";
 import {
   type NewProof,
   type ProofView,
   monthsByDefault,
   newProof,
+  proof as proofShape,
+  proofClaims,
+  proofKey,
 } from "../../schemas/http/proofs.js";
 import { insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { type Proof, listProofs, revokeProof } from "../../workspaces/proofs.js";
-import type { Workspace } from "../../workspaces/workspaces.js";
-import type { Calls } from "../manage/calls.js";
+import { type Call, ofInstallation, ofWorkspace } from "../manage/calls.js";
 import { requireRoom } from "../manage/room.js";
 import { dayMs, startOfDay } from "../reading/calendar.js";
 import { clocksOf } from "../reading/reading.js";
 import { pinnedText } from "../segments/resolve.js";
 import { figures } from "./figures.js";
 import { keyRestMs } from "./keys.js";
-import type { Proofs } from "./routes.js";
 import { type Showing, issuerOf } from "./statement.js";
 
 const idLength = 22;
 
-export function proofManageRoutes(
-  proofs: Proofs,
-  installation: Calls<null>,
-  calls: Calls<Workspace>,
-): void {
-  const { config, postgres } = proofs.service;
-  const path = "/proofs";
-  const view = (row: Proof) => shown(row, issuerOf(config, row));
+const path = "/proofs";
 
-  calls.list(path, "look", ({ id }, page) => listProofs(postgres, id, page), view);
+export const manageProofRoutes = [
+  ofWorkspace.list(path, "Public, signed pages of one figure each", {
+    right: "look",
+    row: proofShape,
+    read: ({ postgres, of }, page) => listProofs(postgres, of.id, page),
+    view: (row, { config }) => shown(row, issuerOf(config, row)),
+  }),
+  ofWorkspace.post(path, "Publish one", {
+    right: "manage",
+    action: "proof.created",
+    body: newProof,
+    answer: proofShape,
+    errors: [409],
+    async run(call) {
+      const { config, postgres, proofs, of } = call;
+      const { showing, expiresAt } = await given(call, call.body);
+      // What the interface refuses cannot be shown.
+      const { value } = await proofs.claims(of, showing, Date.now());
+      if (value === null) {
+        const message = "There is no such figure yet, or none of this part.";
+        throw unprocessable("figure_unavailable", message, "figure");
+      }
+      const made: Proof = {
+        ...showing,
+        id: `prf_${randomBase62(idLength)}`,
+        workspace: of.id,
+        expires_at: expiresAt,
+        revoked_at: null,
+        created_at: new Date(),
+      };
+      await postgres.transaction(async (sql) => {
+        await requireRoom(sql, "proofs", of.id, limits.proofsMax, "revoked_at IS NULL");
+        await insertRow(sql, "proofs", { ...made, filters: JSON.stringify(made.filters) });
+      });
+      return shown(made, issuerOf(config, made));
+    },
+  }),
+  ofWorkspace.post(`${path}/preview`, "What one would say; nothing is published", {
+    right: "manage",
+    body: newProof,
+    answer: proofClaims,
+    status: 200,
+    async run(call) {
+      const { showing } = await given(call, call.body);
+      return call.proofs.claims(call.of, showing, Date.now());
+    },
+  }),
+  ofWorkspace.delete(`${path}/{proof}`, "Revoke one; its address says so", {
+    right: "manage",
+    action: "proof.revoked",
+    answer: proofShape,
+    async run({ config, postgres, proofs, ctx, of }) {
+      const row = await revokeProof(postgres, of.id, String(ctx.params.proof), new Date());
+      if (row === null) throw notFound("proof_unknown", "There is no such proof.");
+      // This process sees it at once, others within 5 s.
+      proofs.forget();
+      return shown(row, issuerOf(config, row));
+    },
+  }),
+];
 
-  calls.answer("POST", `${path}/preview`, { right: "manage" }, async (ctx, workspace) => {
-    refuseParameters(ctx);
-    const { showing } = await given(ctx, workspace);
-    const data = await proofs.claims(workspace, showing, Date.now());
-    return { status: "success", data };
-  });
+export const proofKeyRoutes = [
+  ofInstallation.post("/proof-keys", "Sign proofs with a new key, in two minutes", {
+    right: "operate",
+    action: "proof_key.created",
+    answer: proofKey,
+    async run({ proofs }) {
+      const { kid, madeAt } = await proofs.keys.make();
+      return { id: kid, signs_from: new Date(madeAt + keyRestMs).toISOString() };
+    },
+  }),
+  ofInstallation.delete(
+    "/proof-keys/{key}",
+    "Revoke a key: nothing it signed can be verified any more",
+    {
+      right: "operate",
+      action: "proof_key.revoked",
+      answer: proofKey.pick({ id: true }),
+      async run({ proofs, ctx }) {
+        const kid = String(ctx.params.key);
+        if (!(await proofs.keys.revoke(kid))) {
+          throw notFound("proof_key_unknown", "There is no such key.");
+        }
+        proofs.forgetStatements();
+        return { id: kid };
+      },
+    },
+  ),
+];
 
-  const created = { right: "manage", action: "proof.created", status: 201 } as const;
-  calls.write("POST", path, created, async (ctx, workspace) => {
-    const { showing, expiresAt } = await given(ctx, workspace);
-    // What the interface refuses cannot be shown.
-    const { value } = await proofs.claims(workspace, showing, Date.now());
-    if (value === null) {
-      const message = "There is no such figure yet, or none of this part.";
-      throw unprocessable("figure_unavailable", message, "figure");
-    }
-    const made: Proof = {
-      ...showing,
-      id: `prf_${randomBase62(idLength)}`,
-      workspace: workspace.id,
-      expires_at: expiresAt,
-      revoked_at: null,
-      created_at: new Date(),
-    };
-    await postgres.transaction(async (sql) => {
-      await requireRoom(sql, "proofs", workspace.id, limits.proofsMax, "revoked_at IS NULL");
-      await insertRow(sql, "proofs", { ...made, filters: JSON.stringify(made.filters) });
-    });
-    return view(made);
-  });
-
-  const revoked = { right: "manage", action: "proof.revoked" } as const;
-  calls.write("DELETE", `${path}/:proof`, revoked, async (ctx, { id }) => {
-    const row = await revokeProof(postgres, id, String(ctx.params.proof), new Date());
-    if (row === null) throw notFound("proof_unknown", "There is no such proof.");
-    // This process sees it at once, others within 5 s.
-    proofs.forget();
-    return view(row);
-  });
-
-  const key = { right: "operate", action: "proof_key.created", status: 201 } as const;
-  installation.write("POST", "/proof-keys", key, async () => {
-    const { kid, madeAt } = await proofs.keys.make();
-    return { id: kid, signs_from: new Date(madeAt + keyRestMs).toISOString() };
-  });
-
-  const gone = { right: "operate", action: "proof_key.revoked" } as const;
-  installation.write("DELETE", "/proof-keys/:key", gone, async (ctx) => {
-    const kid = String(ctx.params.key);
-    if (!(await proofs.keys.revoke(kid))) {
-      throw notFound("proof_key_unknown", "There is no such key.");
-    }
-    proofs.forgetStatements();
-    return { id: kid };
-  });
-
-  /** @throws ApiError 422 */
-  async function given(ctx: Context, workspace: Workspace) {
-    const asked = readJson(ctx, newProof);
-    const now = Date.now();
-    const expiresAt = asked.expires_at === undefined ? null : new Date(asked.expires_at);
-    if (expiresAt !== null && expiresAt.getTime() <= now) {
-      throw unprocessable("expires_at_past", "expires_at must be in the future.", "expires_at");
-    }
-    checkFit(asked, now);
-    const isFrozen = asked.frozen === true;
-    const access = { workspace: workspace.id, environment: "live" } as const;
-    const { segment: named, ...filters } = asked.filters ?? {};
-    const segment = named && (await pinnedText(postgres, access, named));
-    const clocks = isFrozen ? await clocksOf(proofs.service, access) : null;
-    const showing: Showing = {
-      title: asked.title,
-      business: asked.business ?? workspace.name,
-      figure: asked.figure,
-      filters: { ...filters, ...(segment && { segment }) },
-      months: figures[asked.figure].of === "moment" ? null : (asked.months ?? monthsByDefault),
-      shown_as: asked.shown_as ?? "exact",
-      at: clocks && new Date(Math.min(asked.at ?? now, clocks.completeTo)),
-      known_at: clocks && new Date(clocks.completeTo),
-      origin: originOf(ctx.req),
-    };
-    return { showing, expiresAt };
+/** @throws ApiError 422 */
+async function given({ ctx, of, ...service }: Call, asked: NewProof) {
+  const now = Date.now();
+  const expiresAt = asked.expires_at === undefined ? null : new Date(asked.expires_at);
+  if (expiresAt !== null && expiresAt.getTime() <= now) {
+    throw unprocessable("expires_at_past", "expires_at must be in the future.", "expires_at");
   }
+  checkFit(asked, now);
+  const isFrozen = asked.frozen === true;
+  const access = { workspace: of.id, environment: "live" } as const;
+  const { segment: named, ...filters } = asked.filters ?? {};
+  const segment = named && (await pinnedText(service.postgres, access, named));
+  const clocks = isFrozen ? await clocksOf(service, access) : null;
+  const showing: Showing = {
+    title: asked.title,
+    business: asked.business ?? of.name,
+    figure: asked.figure,
+    filters: { ...filters, ...(segment && { segment }) },
+    months: figures[asked.figure].of === "moment" ? null : (asked.months ?? monthsByDefault),
+    shown_as: asked.shown_as ?? "exact",
+    at: clocks && new Date(Math.min(asked.at ?? now, clocks.completeTo)),
+    known_at: clocks && new Date(clocks.completeTo),
+    origin: originOf(ctx.req),
+  };
+  return { showing, expiresAt };
 }
 
 /** @throws ApiError 422 for options that do not fit each other or the figure */

@@ -3,19 +3,26 @@ import type { MovementSeriesRow } from "../movement-series/query.js";
 import { monthRows, ratesTable } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { figuresRoute } from "../reading/routes.js";
 import type { Series } from "../reading/series.js";
 import { checkComparison } from "../summary/period.js";
 import { comparedMonths, readMonths } from "./months.js";
 import { presentRates } from "./presenter.js";
 import { ratesQuery } from "./query.js";
-import { type RatesAnswer, ratesQueryParameters } from "./schema.js";
+import { type RatesAnswer, ratesQueryParameters, ratesAnswer } from "./schema.js";
 
-export function ratesRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/metrics/rates";
-  figuresRoute(api, path, ratesQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
+export const ratesRoute = figuresRoute(
+  {
+    path: "/v1/metrics/rates",
+    summary: "Churn of a month, LTV, ARPA and quick ratio",
+    description:
+      "Of several months the mean of the whole ones, so that no rate grows with the time asked " +
+      "for.",
+    query: ratesQueryParameters,
+    answer: ratesAnswer,
+  },
+  async (asked) => {
+    const { service, access, query, asOf, clocks } = asked;
     const { compare, compare_known_at: knownAt = null } = query;
     checkComparison(query, clocks);
     const first =
@@ -33,5 +40,5 @@ export function ratesRoute(api: ReadApi): void {
       ...(compare === undefined ? {} : { compare: compared }),
     };
     return { data, table: () => [ratesTable(compare !== undefined), monthRows(data)] };
-  });
-}
+  },
+);

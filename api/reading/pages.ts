@@ -12,9 +12,12 @@ import type { Context } from "koa";
 import { z } from "zod";
 import type { Access } from "../../workspaces/keys.js";
 import { limits } from "../../config.js";
+import type { Service } from "../../service.js";
 import type { Parameters } from "../../http/query.js";
 import { type AsOf, type Clocks, type Moments, readAsOf } from "./as-of.js";
 import { type Cursors, cursorInvalid } from "./cursors.js";
+import type { Query as Sql } from "./query.js";
+import { rowsOf } from "./reading.js";
 
 /** A list reads as of a moment that stays the same over the walk. */
 export type PinnedAsOf = AsOf & { readonly knownAt: number };
@@ -50,6 +53,32 @@ export async function pageFrom<Row, Position>(
   };
 }
 
+/** Rows of the first read, and of the largest: each is twice as long as the one before. */
+export type ReadSizes = Readonly<Record<"first" | "max", number>>;
+
+/**
+ * Reads whose rows may be left out of the answer. It ends with the list at the latest: every read
+ * begins after the one before.
+ * @param read `rows` of them after `after`; `end` null at the end of the list
+ */
+export async function* growingReads<Row, Position>(
+  after: Position | null,
+  { first, max }: ReadSizes,
+  read: (
+    after: Position | null,
+    rows: number,
+  ) => Promise<{ readonly shown: Row[]; readonly end: Position | null }>,
+): AsyncGenerator<Row[]> {
+  let count = first;
+  for (let last = after; ;) {
+    const { shown, end } = await read(last, count);
+    yield shown;
+    if (end === null) return;
+    last = end;
+    count = Math.min(max, 2 * count);
+  }
+}
+
 /**
  * Where a list goes on in which several rows may have the same key: what the last row is ordered by
  * (ms since 1970, or decimal text), and how many rows of that key were shown.
@@ -60,13 +89,15 @@ export const keyPosition = z.object({
 });
 export type KeyPosition = Readonly<z.output<typeof keyPosition>>;
 
-/** @param found in their order, from `after` on: `limit`, and one more when there are more */
-export function pageByKey<Row>(
-  found: readonly Row[],
+/** @param query of `limit` rows from `after` on, and one more, to see whether there are more */
+export async function readByKey<Row>(
+  service: Pick<Service, "clickhouse">,
+  query: Sql,
   limit: number,
   after: KeyPosition | null,
   keyOf: (row: Row) => string,
-): Page<Row, KeyPosition> {
+): Promise<Page<Row, KeyPosition>> {
+  const found = await rowsOf<Row>(service, query);
   const rows = found.slice(0, limit);
   const last = found.length > limit ? rows.at(-1) : undefined;
   if (last === undefined) return { rows, last: null };

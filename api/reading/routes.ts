@@ -1,5 +1,4 @@
 /** What every read route does: who asks what, the clocks, then its queries; JSON or a table. */
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
 import type { Catalogue, CatalogueView } from "../../workspaces/catalogue/view.js";
@@ -15,12 +14,7 @@ import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { Figures } from "../../stores/watermark/watermark.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { CustomerReader } from "../../workspaces/customers/stored.js";
-import {
-  rowsWithCustomers,
-  seesCustomers,
-  tableWithCustomers,
-  withCustomers,
-} from "../customers/names.js";
+import { customersTable, withCustomers } from "../customers/names.js";
 import { type Ingredients, written } from "../answers/answers.js";
 import type { AnswerWriter } from "../answers/writer.js";
 import type { ExportRow } from "../exports/columns.js";
@@ -31,11 +25,11 @@ import type { Cursors } from "./cursors.js";
 import { type Narrowable, type Segments, textOf } from "../segments/resolve.js";
 import type { Reads } from "./in-process.js";
 import type { CellQuery } from "./metric-filters.js";
+import type { Route } from "../route.js";
 import { type Page, type PinnedAsOf, type WalkQuery, openWalk } from "./pages.js";
 import { type Range, checkRange, clocksOf, completeText } from "./reading.js";
 
 export interface ReadApi {
-  readonly router: Router;
   readonly service: Service;
   readonly cursors: Cursors;
   readonly catalogues: CatalogueView;
@@ -51,6 +45,8 @@ export interface ReadApi {
 
 /** One call. */
 export interface Asked<Query> {
+  readonly api: ReadApi;
+  readonly service: Service;
   readonly ctx: Context;
   readonly access: Access;
   readonly query: Query;
@@ -66,16 +62,42 @@ interface FormatQuery {
   readonly segment?: SegmentRef | undefined;
 }
 
+interface Declared<Query> {
+  readonly path: string;
+  readonly summary: string;
+  readonly description?: string | undefined;
+  readonly query: Parameters<Query> & z.ZodObject;
+  readonly answer: z.ZodType;
+}
+
 /** @param answer null: it is on its way already */
 export function readRoute<Query extends FormatQuery>(
-  { router, service, catalogues, turns, reads, segments }: ReadApi,
-  path: string,
-  parameters: Parameters<Query>,
+  { path, summary, description, query: parameters, answer: shape }: Declared<Query>,
   answer: (asked: Asked<Query>) => Promise<object | null>,
-): void {
-  const read = async (ctx: Context) => {
+): Route<ReadApi> {
+  return {
+    method: "get",
+    path,
+    tag: path.startsWith("/v1/metrics/") ? "Metrics" : "Lists",
+    summary,
+    description,
+    right: "read",
+    query: parameters,
+    status: 200,
+    answer: shape,
+    exports: true,
+    errors: path.includes("{") ? [404, 422] : [422],
+    handlers(api) {
+      const read = (ctx: Context) => reading(api, ctx);
+      api.reads.set(path, read);
+      return [requireKey(api.service, { scope: "read" }), read];
+    },
+  };
+
+  async function reading(api: ReadApi, ctx: Context): Promise<void> {
+    const { service, catalogues, turns, segments } = api;
     const access = accessOf(ctx);
-    const query = await pinnedQuery(ctx, access);
+    const query = await pinnedQuery(segments, ctx, access);
     const format = formatOf(ctx, query.format);
     const narrowed: Asked<Query>["narrowed"] = (wanted) =>
       segments.narrowed(access, wanted, parameters.shape);
@@ -83,15 +105,13 @@ export function readRoute<Query extends FormatQuery>(
     const body = await turns.run(access.keyId, async () => {
       // Who has gone meanwhile is not answered.
       if (ctx.res.destroyed) return null;
-      return answer({ ctx, access, query, format, catalogue, narrowed });
+      return answer({ api, service, ctx, access, query, format, catalogue, narrowed });
     });
     if (body !== null) ctx.body = { status: "success", ...body };
-  };
-  reads.set(path, read);
-  router.get(path, requireKey(service, { scope: "read" }), read);
+  }
 
   /** As if it named the revision of the segment: what is made of it, such as cursors, then does. */
-  async function pinnedQuery(ctx: Context, access: Access): Promise<Query> {
+  async function pinnedQuery(segments: Segments, ctx: Context, access: Access): Promise<Query> {
     const query = readQuery(ctx, parameters);
     if (query.segment === undefined) return query;
     const text = textOf(await segments.pinned(access, query.segment));
@@ -103,23 +123,16 @@ export function readRoute<Query extends FormatQuery>(
   }
 }
 
-/**
- * A question that is answered whole.
- *
- * @param figures what the answer reports
- */
+/** A question that is answered whole, of all figures. */
 export function figuresRoute<Query extends FormatQuery & Moments>(
-  api: ReadApi,
-  path: string,
-  parameters: Parameters<Query>,
-  figures: Figures,
+  declared: Declared<Query>,
   read: (
     asked: Asked<Query> & { readonly asOf: AsOf; readonly clocks: Clocks },
   ) => Promise<Presented | Ingredients>,
-): void {
-  readRoute(api, path, parameters, async (asked) => {
-    const { ctx, access, query, format } = asked;
-    const clocks = await clocksOf(api.service, access, figures);
+): Route<ReadApi> {
+  return readRoute(declared, async (asked) => {
+    const { api, ctx, access, query, format } = asked;
+    const clocks = await clocksOf(api.service, access, "all");
     const asOf = readAsOf(access, query, clocks);
     const found = await read({ ...asked, asOf, clocks });
     const moments = { at: new Date(asOf.at).toISOString(), complete_to: completeText(clocks) };
@@ -133,9 +146,7 @@ export function figuresRoute<Query extends FormatQuery & Moments>(
 
 type ListQuery = WalkQuery & FormatQuery & Range;
 
-interface ListOptions<Query, Position> {
-  readonly path: string;
-  readonly parameters: Parameters<Query>;
+interface DeclaredList<Query, Position> extends Declared<Query> {
   readonly position: z.ZodType<Position>;
   readonly table: Table;
   /** The account a row is of; left out where rows are of none. */
@@ -159,21 +170,21 @@ interface List<Row, Position> {
 
 /** A list that is answered in pages, or as a whole table. */
 export function listRoute<Query extends ListQuery, Row, Position>(
-  api: ReadApi,
-  options: ListOptions<Query, Position>,
+  declared: DeclaredList<Query, Position>,
   listOf: (asked: Asked<Query> & { readonly asOf: PinnedAsOf }) => Promise<List<Row, Position>>,
-): void {
-  const { path, table } = options;
-  readRoute(api, path, options.parameters, async (asked) => {
-    const { ctx, access, format } = asked;
+): Route<ReadApi> {
+  const { path, table } = declared;
+  return readRoute(declared, async (asked) => {
+    const { api, ctx, access, format } = asked;
     if (format !== null) refusePages(asked.query);
     checkRange(asked.query);
-    const clocks = await clocksOf(api.service, access, options.figures?.(asked.query));
+    const clocks = await clocksOf(api.service, access, declared.figures?.(asked.query));
     const endpoint = [path, ...Object.values(ctx.params)].join(" ");
-    const walk = openWalk({ ...options, ...asked, endpoint, clocks, cursors: api.cursors });
+    const given = { parameters: declared.query, endpoint, clocks, cursors: api.cursors };
+    const walk = openWalk({ ...declared, ...asked, ...given });
     const { asOf } = walk;
     const list = await listOf({ ...asked, query: walk.query, asOf });
-    const { accountOf } = options;
+    const { accountOf } = declared;
     if (format === null) {
       const { rows, last, more } = await list.page(walk.after, walk.limit);
       const shown = rows.map(list.present);
@@ -185,18 +196,15 @@ export function listRoute<Query extends ListQuery, Row, Position>(
       };
     }
     const all = list.all ?? (() => eachPage(list.page));
-    const customerOf = seesCustomers(asked) ? accountOf : undefined;
+    const wanted = customersTable(api.customers, asked, table, accountOf);
     await api.exports.send(ctx, format, {
-      ...(customerOf ? tableWithCustomers(table) : table),
+      ...wanted.table,
       asOf,
       clocks,
       count: async () => (await list.count?.()) ?? null,
       async *pages() {
         for await (const rows of all()) {
-          const shown = rows.map(list.present);
-          yield customerOf
-            ? await rowsWithCustomers(api.customers, asked, shown, customerOf)
-            : shown;
+          yield await wanted.named(rows.map(list.present));
         }
       },
     });

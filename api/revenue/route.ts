@@ -2,30 +2,27 @@
 import { limits } from "../../config.js";
 import { type Groups, type MemberSize, largestGroups } from "../reading/groups.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { firstRowOf, rowsOf, textOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
-import { type Series, readSeries } from "../reading/series.js";
-import { checkComparison, comparedPeriod, periodOf } from "../summary/period.js";
+import { readBeside } from "../reading/beside.js";
+import { rowsOf, textOf } from "../reading/reading.js";
+import { figuresRoute } from "../reading/routes.js";
+import type { Series } from "../reading/series.js";
 import type { RevenueTexts } from "./answer.js";
 import { reportedQuery, revenueQuery, revenueSizesQuery } from "./query.js";
-import { revenueQueryParameters } from "./schema.js";
+import { revenueQueryParameters, revenueAnswer } from "./schema.js";
 
-export function revenueRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/metrics/revenue";
-  figuresRoute(api, path, revenueQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
-    const first = query.from === undefined ? await firstRowOf(service, "ledger", asOf) : null;
-    const series = readSeries(query, asOf, first);
+export const revenueRoute = figuresRoute(
+  {
+    path: "/v1/metrics/revenue",
+    summary: "Sales, refunds, disputes, tax and fees over time",
+    query: revenueQueryParameters,
+    answer: revenueAnswer,
+  },
+  async (asked) => {
+    const { service, query } = asked;
     const { group_by: group, groups: groupsMax = limits.seriesGroupsMax } = query;
     const catalogue = await asked.catalogue();
     const cell = cellOf(await asked.narrowed(query), catalogue);
-    checkComparison(query, clocks);
-    const { compare, compare_known_at: knownAt = null } = query;
-    const period = periodOf(series, asOf.at);
-    const days = { ...query, interval: series.interval };
-    const other = compare && comparedPeriod(period, days, compare, knownAt)?.series;
-    const readGroups = async (of: Series) => {
+    const groupsOf = async (of: Series) => {
       if (group === undefined) return undefined;
       const sizes = await rowsOf<MemberSize>(service, revenueSizesQuery(of, cell, group));
       return largestGroups(group, sizes, groupsMax, catalogue);
@@ -37,19 +34,11 @@ export function revenueRoute(api: ReadApi): void {
       ]);
       return { series: of, groups, sums, reported };
     };
-    const readGrouped = async (of: Series) => read(of, await readGroups(of));
-    // Of the other time, JSON shows only the totals; a table shows all rows.
-    const isTable = asked.format !== null;
-    const [asWanted, compared] = await Promise.all([
-      readGrouped(series),
-      other ? (isTable ? readGrouped(other) : read(other, undefined)) : null,
-    ]);
     return {
       answer: "revenueAnswer",
-      asked: asWanted,
-      compared: compare === undefined ? undefined : compared,
+      ...(await readBeside(asked, "ledger", groupsOf, read)),
       group,
-      currency: access.baseCurrency,
+      currency: asked.access.baseCurrency,
     };
-  });
-}
+  },
+);

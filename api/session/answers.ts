@@ -9,17 +9,15 @@ import type { Service } from "../../service.js";
 import { baseCurrency } from "../../schemas/http/manage.js";
 import type { SessionView } from "../../schemas/http/session.js";
 
-/** Sets the cookie and answers 201 as `GET /v1/session` would now. */
-export async function answerNewSession(
-  ctx: Context,
-  { config, sessions }: Pick<Service, "config" | "sessions">,
+/** Sets the cookie. @returns what `GET /v1/session` would answer now */
+export async function newSession(
+  { ctx, config, sessions }: Pick<Service, "config" | "sessions"> & { readonly ctx: Context },
   token: string,
-): Promise<void> {
+): Promise<SessionView> {
   const begun = await sessions.look(token);
   if (begun === null) throw new Error("a session is not there right after it began");
   setSession(ctx, token);
-  ctx.status = 201;
-  ctx.body = { status: "success", data: sessionView(config, begun) };
+  return sessionView(config, begun);
 }
 
 /** On a route behind the right `self`. */

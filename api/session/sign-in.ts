@@ -1,14 +1,12 @@
 /** `/auth/<name>`: sign-in by an identity provider, from the first redirect to the session. */
 import { randomBytes, timingSafeEqual } from "node:crypto";
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import * as openid from "openid-client";
 import { z } from "zod";
-import { requireRight, setSession } from "../../http/auth.js";
-import { jsonBody, readJson } from "../../http/body.js";
+import { setSession } from "../../http/auth.js";
 import { originOf, readCookie, sessionCookie } from "../../http/cookies.js";
 import { ApiError, malformed, notFound } from "../../schemas/http/errors.js";
-import { readQuery, refuseParameters } from "../../http/query.js";
+import { readQuery } from "../../http/query.js";
 import { knownError } from "../../http/app.js";
 import { findInvitation } from "../../workspaces/members/invitations.js";
 import { spendOnce } from "../../workspaces/members/one-time-tokens.js";
@@ -16,10 +14,11 @@ import type { HashSubject } from "../../workspaces/members/personal.js";
 import { enter } from "../../workspaces/members/sign-in.js";
 import { listIdentities } from "../../workspaces/members/users.js";
 import type { Service } from "../../service.js";
-import { beginQuery, newIdentity } from "../../schemas/http/session.js";
+import { beginQuery, begunIdentity, identity, newIdentity } from "../../schemas/http/session.js";
 import { plainPage } from "../plain-page.js";
 import type { IdentityProvider, Person } from "./providers.js";
 import { sessionOf } from "./answers.js";
+import { type SignIn, type SignInCall, call, redirect } from "./calls.js";
 import { SealedCookie, sealedCookieMsMax } from "./sealed-cookie.js";
 
 const begun = z.object({
@@ -34,77 +33,86 @@ const begun = z.object({
 });
 type Begun = z.infer<typeof begun>;
 
-export function signInRoutes(
-  router: Router,
-  service: Service,
-  providers: ReadonlyMap<string, IdentityProvider>,
-  hashSubject: HashSubject,
-): void {
-  const { postgres, sessions, vault } = service;
-  const cookie = new SealedCookie("sign-in", begun, vault);
+const cookieOf = ({ vault }: SignIn) => new SealedCookie("sign-in", begun, vault);
 
-  async function begin(
-    ctx: Context,
-    provider: IdentityProvider,
-    given: Pick<Begun, "returnTo" | "invitation" | "member">,
-  ): Promise<string> {
-    const verifier = openid.randomPKCECodeVerifier();
-    const checks = { state: drawText(), nonce: drawText(), verifier };
-    const url = await provider.begin(redirectUri(ctx, provider), checks);
-    cookie.write(ctx, { provider: provider.name, ...checks, ...given }, new Date());
-    return url.href;
-  }
+export const identityRoutes = [
+  call("get", "/identities", "Providers one signs in with", {
+    right: "self",
+    answer: z.array(identity),
+    run: ({ postgres, ctx }) => listIdentities(postgres, sessionOf(ctx).user.id),
+  }),
+  call("post", "/identities", "Add another provider", {
+    right: "self",
+    body: newIdentity,
+    answer: begunIdentity,
+    status: 201,
+    async run({ body: { provider: name, return_to: returnTo = "/" }, ...api }) {
+      const provider = api.identityProviders.get(name);
+      if (provider === undefined) throw providerUnknown();
+      const member = sessionOf(api.ctx).user.id;
+      const given = { returnTo: ownPath(returnTo), invitation: null, member };
+      return { url: await begin(api, provider, given) };
+    },
+  }),
+];
 
-  router.get("/auth/:provider", (ctx) =>
-    asPage(service, ctx, async () => {
-      const provider = providerOf(providers, ctx);
-      const { return_to: returnTo = "/", invitation = null } = readQuery(ctx, beginQuery);
-      if (invitation !== null) await findInvitation(postgres, vault, invitation, new Date());
-      const given = { returnTo: ownPath(returnTo), invitation, member: null };
-      ctx.redirect(await begin(ctx, provider, given));
-    }),
-  );
+export const signInRoutes = [
+  redirect("/auth/{provider}", "Begin to sign in", {
+    description: "Opened in a browser: goes on to the provider of that name, with PKCE.",
+    query: beginQuery,
+    errors: [400, 401, 404, 503],
+    run: (api) =>
+      asPage(api, api.ctx, async () => {
+        const { ctx, identityProviders, postgres, vault } = api;
+        const provider = providerOf(identityProviders, ctx);
+        const { return_to: returnTo = "/", invitation = null } = readQuery(ctx, beginQuery);
+        if (invitation !== null) await findInvitation(postgres, vault, invitation, new Date());
+        const given = { returnTo: ownPath(returnTo), invitation, member: null };
+        ctx.redirect(await begin(api, provider, given));
+      }),
+  }),
+  redirect("/auth/{provider}/callback", "End a sign-in", {
+    description:
+      "Where the provider sends the browser back, with what its protocol adds to the URL. " +
+      "Begins the session and goes on to `return_to`.",
+    errors: [400, 401, 403, 404, 409, 503],
+    run: (api) =>
+      asPage(api, api.ctx, async () => {
+        const { ctx, hashSubject, identityProviders, postgres, sessions } = api;
+        const provider = providerOf(identityProviders, ctx);
+        const now = new Date();
+        const held = cookieOf(api).take(ctx, now);
+        if (held === null || held.provider !== provider.name || !isState(ctx, held.state)) {
+          throw stateInvalid();
+        }
+        const isFresh = await spendOnce(postgres, `state:${held.state}`, now, sealedCookieMsMax);
+        if (!isFresh) throw stateInvalid();
+        const url = new URL(redirectUri(ctx, provider));
+        url.search = ctx.querystring;
+        const person = await finished(provider, url, held);
+        const token = await enter(api, identityOf(provider, person, hashSubject), {
+          invitation: held.invitation,
+          member: await memberStill(api, ctx, held.member),
+          requestId: ctx.state.requestId,
+          replaces: readCookie(ctx.req, sessionCookie) ?? null,
+        });
+        if (token !== null) setSession(ctx, token);
+        sessions.forget();
+        ctx.redirect(held.returnTo);
+      }),
+  }),
+];
 
-  router.get("/auth/:provider/callback", (ctx) =>
-    asPage(service, ctx, async () => {
-      const provider = providerOf(providers, ctx);
-      const now = new Date();
-      const held = cookie.take(ctx, now);
-      if (held === null || held.provider !== provider.name || !isState(ctx, held.state)) {
-        throw stateInvalid();
-      }
-      const isFresh = await spendOnce(postgres, `state:${held.state}`, now, sealedCookieMsMax);
-      if (!isFresh) throw stateInvalid();
-      const url = new URL(redirectUri(ctx, provider));
-      url.search = ctx.querystring;
-      const person = await finished(provider, url, held);
-      const token = await enter(service, identityOf(provider, person, hashSubject), {
-        invitation: held.invitation,
-        member: await memberStill(service, ctx, held.member),
-        requestId: ctx.state.requestId,
-        replaces: readCookie(ctx.req, sessionCookie) ?? null,
-      });
-      if (token !== null) setSession(ctx, token);
-      sessions.forget();
-      ctx.redirect(held.returnTo);
-    }),
-  );
-
-  router.get("/v1/session/identities", requireRight(service, "self"), async (ctx) => {
-    refuseParameters(ctx);
-    const data = await listIdentities(postgres, sessionOf(ctx).user.id);
-    ctx.body = { status: "success", data };
-  });
-
-  router.post("/v1/session/identities", requireRight(service, "self"), jsonBody(), async (ctx) => {
-    const { provider: name, return_to: returnTo = "/" } = readJson(ctx, newIdentity);
-    const provider = providers.get(name);
-    if (provider === undefined) throw notFound("provider_unknown", "There is no such provider.");
-    const member = sessionOf(ctx).user.id;
-    const given = { returnTo: ownPath(returnTo), invitation: null, member };
-    ctx.status = 201;
-    ctx.body = { status: "success", data: { url: await begin(ctx, provider, given) } };
-  });
+async function begin(
+  api: SignInCall,
+  provider: IdentityProvider,
+  given: Pick<Begun, "returnTo" | "invitation" | "member">,
+): Promise<string> {
+  const verifier = openid.randomPKCECodeVerifier();
+  const checks = { state: drawText(), nonce: drawText(), verifier };
+  const url = await provider.begin(redirectUri(api.ctx, provider), checks);
+  cookieOf(api).write(api.ctx, { provider: provider.name, ...checks, ...given }, new Date());
+  return url.href;
 }
 
 /** People see a page, not JSON. */
@@ -130,8 +138,12 @@ export function providerOf(
   ctx: Context,
 ): IdentityProvider {
   const provider = providers.get(String(ctx.params.provider));
-  if (provider === undefined) throw notFound("provider_unknown", "There is no such provider.");
+  if (provider === undefined) throw providerUnknown();
   return provider;
+}
+
+function providerUnknown(): ApiError {
+  return notFound("provider_unknown", "There is no such provider.");
 }
 
 function redirectUri(ctx: Context, { name }: IdentityProvider): string {

@@ -5,6 +5,7 @@ import { type Months, monthRows } from "../exports/tables.js";
 import { monthsBefore } from "../reading/calendar.js";
 import { rowsOf } from "../reading/reading.js";
 import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import type { Operation, Route } from "../route.js";
 import type { Query } from "../reading/query.js";
 import type { Series } from "../reading/series.js";
 import { comparedMonths, readMonths } from "../rates/months.js";
@@ -21,12 +22,11 @@ interface Figures<Row, OfMonths> {
 }
 
 export function startedRoute<Row, OfMonths extends Months>(
-  api: ReadApi,
-  path: string,
+  declared: Pick<Operation, "path" | "summary" | "description" | "answer">,
   { query: queryOf, present, hasMoney, table }: Figures<Row, OfMonths>,
-): void {
-  figuresRoute(api, path, startedQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
+): Route<ReadApi> {
+  return figuresRoute({ ...declared, query: startedQueryParameters }, async (asked) => {
+    const { service, access, query, asOf, clocks } = asked;
     const { compare, compare_known_at: knownAt = null } = query;
     const currency = access.baseCurrency;
     checkComparison(query, clocks);
@@ -34,7 +34,7 @@ export function startedRoute<Row, OfMonths extends Months>(
     const part = await asked.narrowed(query);
     const other = compare === undefined ? null : comparedMonths(months, compare, knownAt);
     const read = async (started: Started) =>
-      present(await rowsOf<Row>(api.service, queryOf(started, part)), started, currency);
+      present(await rowsOf<Row>(service, queryOf(started, part)), started, currency);
     const [figures, compared] = await Promise.all([
       read({ months, asOf }),
       other &&

@@ -8,20 +8,48 @@ import { WebSocketServer } from "ws";
 import { z } from "zod";
 import type { CatalogueView } from "../../workspaces/catalogue/view.js";
 import { knownError } from "../../http/app.js";
-import { authorizeSocket } from "../../http/auth.js";
+import { authorizeSocket, requireKey } from "../../http/auth.js";
 import { addressOf, requestIdOf } from "../../http/caller.js";
-import { ApiError } from "../../schemas/http/errors.js";
+import { ApiError, malformed } from "../../schemas/http/errors.js";
 import { readQuery } from "../../http/query.js";
 import { refuseRaw } from "../../http/server.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { Service } from "../../service.js";
+import { streamMessage } from "../../schemas/http/transactions.js";
 import { streamQueryParameters } from "./schema.js";
+import type { ReadApi } from "../reading/routes.js";
+import type { Route } from "../route.js";
 import type { Cursors } from "../reading/cursors.js";
 import { passingOf } from "../../workspaces/webhooks/wanted.js";
 import { segmentOfEvents } from "../segments/resolve.js";
 import { Hub, streamScope } from "./hub.js";
 import { OpenSockets } from "./open-sockets.js";
 import { Subscriber, streamPath } from "./subscriber.js";
+
+/** Of the calls that do not ask to upgrade; the others are taken before any route. */
+export const streamRoute: Route<ReadApi> = {
+  method: "get",
+  path: streamPath,
+  tag: "Stream",
+  summary: "Live transactions (WebSocket)",
+  description:
+    "Each message is the JSON text of a StreamMessage: a new version of a transaction. The " +
+    "header `X-Cursor` of the handshake's answer is the cursor before the first message. The " +
+    "server pings every 15 seconds. Close codes: 1001 the service stops, 1008 the key is no " +
+    "longer good, 1011 reconnect with the last cursor, 4408 the reader was too slow, 4410 the " +
+    "cursor is too old.",
+  right: "read",
+  query: streamQueryParameters,
+  status: 101,
+  answer: streamMessage,
+  errors: [],
+  handlers: ({ service }) => [
+    requireKey(service, { scope: "read" }),
+    () => {
+      throw malformed("upgrade_required", "This path is a WebSocket; ask to upgrade.", "Upgrade");
+    },
+  ],
+};
 
 /** Clients send nothing; a longer message closes the socket with 1009. */
 const clientMessageBytesMax = 4_096;

@@ -4,17 +4,22 @@ import { limits } from "../../config.js";
 import { movementSeriesQuery } from "../movement-series/query.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, textOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { figuresRoute } from "../reading/routes.js";
 import type { SummaryTexts } from "./answer.js";
 import { movementKindsQuery } from "./movement-kinds.js";
 import { type Period, checkComparison, comparedPeriod, readPeriod } from "./period.js";
-import { type SummaryQuery, summaryQueryParameters } from "./schema.js";
+import { type SummaryQuery, summaryQueryParameters, summaryAnswer } from "./schema.js";
 
-export function summaryRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/metrics/summary";
-  figuresRoute(api, path, summaryQueryParameters, "all", async (asked) => {
-    const { access, query, asOf, clocks } = asked;
+export const summaryRoute = figuresRoute(
+  {
+    path: "/v1/metrics/summary",
+    summary: "ARR, ARPA, churn, quick ratio and LTV",
+    description: "Rates look back 30 days from `at`.",
+    query: summaryQueryParameters,
+    answer: summaryAnswer,
+  },
+  async (asked) => {
+    const { service, access, query, asOf, clocks } = asked;
     const { from, interval, compare, compare_known_at: knownAt = null } = query;
     const isOpen = interval !== undefined && from === undefined;
     const first = isOpen ? await firstRowOf(service, "mrr_movements", asOf) : null;
@@ -32,8 +37,8 @@ export function summaryRoute(api: ReadApi): void {
       isSeries: interval !== undefined,
       of,
     };
-  });
-}
+  },
+);
 
 async function readSummary(
   clickhouse: Pick<ClickHouse, "rows" | "text">,

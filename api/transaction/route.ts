@@ -10,19 +10,23 @@ import { tables, versionsRows } from "../exports/tables.js";
 import { type AsOf, readAsOf } from "../reading/as-of.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
-import { type ReadApi, readRoute } from "../reading/routes.js";
+import { readRoute } from "../reading/routes.js";
 import { asOfThen, ledgerPayment } from "../transactions/status-as-of.js";
 import { type EntryRow, paymentEntriesQuery } from "./entries-query.js";
 import { factsOfPayment } from "./payment-facts.js";
 import { type ExplainedTransaction, presentExplained } from "./presenter.js";
-import { transactionQueryParameters } from "./schema.js";
+import { transactionQueryParameters, transactionAnswer } from "./schema.js";
 import { type VersionRow, transactionVersionsQuery } from "./versions-query.js";
 
-export function transactionRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/transactions/:id";
-  readRoute(api, path, transactionQueryParameters, async (asked) => {
-    const { ctx, access, query, format } = asked;
+export const transactionRoute = readRoute(
+  {
+    path: "/v1/transactions/{id}",
+    summary: "One transaction, its versions, the raw events behind them, its ledger entries",
+    query: transactionQueryParameters,
+    answer: transactionAnswer,
+  },
+  async (asked) => {
+    const { api, service, ctx, access, query, format } = asked;
     const id = String(ctx.params["id"]);
     if (query.known_at === undefined) await followed(service, access, id);
     const clocks = await clocksOf(service, access, "all");
@@ -39,8 +43,8 @@ export function transactionRoute(api: ReadApi): void {
     }
     sendTable(ctx, format, tables.versions, versionsRows(data), clocks);
     return null;
-  });
-}
+  },
+);
 
 /** How often it checks whether the explanation is complete. */
 const lookEveryMs = 20;

@@ -4,7 +4,14 @@
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
-import { type Page, pageFrom, type PinnedAsOf, type Placed } from "../reading/pages.js";
+import {
+  type Page,
+  growingReads,
+  pageFrom,
+  type PinnedAsOf,
+  type Placed,
+  type ReadSizes,
+} from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { type OrderPosition, type OrderedRow, orderedCandidatesQuery } from "./candidates-query.js";
 import { type ListedRow, type TransactionRow, transactionOf } from "./listed-row.js";
@@ -40,15 +47,9 @@ export async function* readAllOrderedTransactions(
 
 type Ordered = Placed<TransactionRow, OrderPosition>;
 
-async function* readsOf(
-  list: OrderedList,
-  after: OrderPosition | null,
-  counts: Readonly<Record<"first" | "max", number>>,
-): AsyncGenerator<Ordered[]> {
+function readsOf(list: OrderedList, after: OrderPosition | null, sizes: ReadSizes) {
   const { clickhouse, asOf, wanted, sort } = list;
-  let count = counts.first;
-  // Ends with the list at the latest: every read begins after the one before.
-  for (let last = after; ;) {
+  return growingReads<Ordered, OrderPosition>(after, sizes, async (last, count) => {
     const query = orderedCandidatesQuery(asOf, wanted, sort, last, count);
     const candidates = await rowsOf<OrderedRow>({ clickhouse }, query);
     // Versions of equal key lie together.
@@ -56,17 +57,15 @@ async function* readsOf(
       ({ id, key }, index) =>
         id !== candidates[index - 1]?.id || key !== candidates[index - 1]?.key,
     );
-    const shown = await shownOf(list, distinct);
-    yield distinct.flatMap(({ id, key }) => {
-      const row = shown.get(id);
+    const versions = await shownOf(list, distinct);
+    const shown = distinct.flatMap(({ id, key }) => {
+      const row = versions.get(id);
       const isShown = row !== undefined && keyOf(row, sort) === key;
       return isShown ? [{ row, position: { key, id } }] : [];
     });
-    const end = candidates.at(-1);
-    if (candidates.length < count || end === undefined) return;
-    last = { key: end.key, id: end.id };
-    count = Math.min(counts.max, 2 * count);
-  }
+    const end = candidates.length < count ? undefined : candidates.at(-1);
+    return { shown, end: end === undefined ? null : { key: end.key, id: end.id } };
+  });
 }
 
 /** By id: the version that counts, where it is wanted. */

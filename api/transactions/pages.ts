@@ -1,7 +1,7 @@
 /** Reads transactions, a page or all: chooses the version of each, then filters. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
-import type { Page, PinnedAsOf } from "../reading/pages.js";
+import { type Page, type PinnedAsOf, type ReadSizes, growingReads } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { type CandidateRow, candidatesQuery, hasCandidates } from "./candidates-query.js";
 import type { PassingRows } from "./filter-selectivity.js";
@@ -113,29 +113,24 @@ async function* readsOfPage(
 }
 
 /**
- * @param counts transactions of the first read, and of the largest
+ * @param sizes in transactions
  * @param isShort as `candidatesQuery` takes it
  */
-async function* readsOf(
+function readsOf(
   list: List,
   after: TransactionPosition | null,
-  counts: Readonly<Record<"first" | "max", number>>,
+  sizes: ReadSizes,
   isShort: boolean,
 ): AsyncGenerator<TransactionRow[]> {
   const { clickhouse, asOf, wanted } = list;
-  let count = counts.first;
-  // Ends with the list at the latest: every read begins below the one before.
-  for (let position = after; ;) {
+  return growingReads<TransactionRow, TransactionPosition>(after, sizes, async (from, count) => {
     const { rows, last } = await (hasCandidates(wanted)
-      ? readCandidates(list, position, count, isShort)
-      : readInOrder(list, position, versionsUsual * count));
+      ? readCandidates(list, from, count, isShort)
+      : readInOrder(list, from, versionsUsual * count));
     const chosen = firstOfEachId(rows).map(transactionOf);
-    const shown = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
-    yield shown.filter((row) => isWanted(row, wanted));
-    if (last === null) return;
-    position = last;
-    count = Math.min(counts.max, 2 * count);
-  }
+    const then = wanted.isPast ? await asOfThen(clickhouse, asOf, chosen) : chosen;
+    return { shown: then.filter((row) => isWanted(row, wanted)), end: last };
+  });
 }
 
 /** All known versions of each transaction, the one that counts first. */

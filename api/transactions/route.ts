@@ -4,7 +4,7 @@ import type { ExportRow } from "../exports/columns.js";
 import { tables } from "../exports/tables.js";
 import { cursorInvalid } from "../reading/cursors.js";
 import { skusOf } from "../reading/metric-filters.js";
-import { type ReadApi, listRoute } from "../reading/routes.js";
+import { listRoute } from "../reading/routes.js";
 import type { OrderPosition } from "./candidates-query.js";
 import { PassingRows } from "./filter-selectivity.js";
 import type { TransactionRow } from "./listed-row.js";
@@ -13,14 +13,17 @@ import { readAllOrderedTransactions, readOrderedTransactions } from "./ordered-p
 import { presentTransactionRow } from "./presenter.js";
 import type { TransactionPosition } from "./query.js";
 import { orderOf, transactionsQueryParameters } from "./schema.js";
+import { transactionsAnswer } from "../../schemas/http/transactions.js";
 import { transactionsNamed } from "./search.js";
 
-export function transactionsRoute(api: ReadApi): void {
-  const { clickhouse } = api.service;
-  const passing = new PassingRows();
-  const options = {
+const passing = new PassingRows();
+
+export const transactionsRoute = listRoute(
+  {
     path: "/v1/transactions",
-    parameters: transactionsQueryParameters,
+    summary: "Normalized transactions",
+    query: transactionsQueryParameters,
+    answer: transactionsAnswer,
     position: z.union([
       z.object({ timestamp: z.number().int(), id: z.string() }),
       z.object({ key: z.string().regex(/^-?\d+$/), id: z.string() }),
@@ -30,8 +33,8 @@ export function transactionsRoute(api: ReadApi): void {
     // A status as of a past moment is read from the ledger, which follows the transactions.
     figures: ({ at }: { readonly at?: number | undefined }) =>
       at === undefined ? ("transactions" as const) : ("all" as const),
-  };
-  listRoute(api, options, async ({ query, asOf, ...asked }) => {
+  },
+  async ({ service: { clickhouse }, query, asOf, ...asked }) => {
     const part = await asked.narrowed(query);
     const { search, product } = part;
     const catalogue = await asked.catalogue();
@@ -61,8 +64,8 @@ export function transactionsRoute(api: ReadApi): void {
       all: () => readAllOrderedTransactions(list),
       count,
     };
-  });
-}
+  },
+);
 
 type Position = TransactionPosition | OrderPosition;
 

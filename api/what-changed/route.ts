@@ -1,28 +1,30 @@
 /** `GET /v1/metrics/mrr/what-changed`. */
 import { unprocessable } from "../../schemas/http/errors.js";
-import {
-  rowsWithCustomers,
-  seesCustomers,
-  tableWithCustomers,
-  withCustomers,
-} from "../customers/names.js";
+import { customersTable, withCustomers } from "../customers/names.js";
 import { tables } from "../exports/tables.js";
 import { sendTable } from "../exports/send.js";
 import { checkKnownAt } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { sumsOf } from "../reading/movement-sums.js";
 import { checkRange, clocksOf, completeText, rowsOf } from "../reading/reading.js";
-import { type ReadApi, readRoute } from "../reading/routes.js";
+import { readRoute } from "../reading/routes.js";
 import { type MovementKindRow, movementKindsQuery } from "../summary/movement-kinds.js";
 import { changesOf, presentWhatChanged } from "./presenter.js";
 import { type WhatChangedSum, whatChangedQuery } from "./query.js";
-import { type WhatChangedRow, rowsOf as rowsWanted, whatChangedQueryParameters } from "./schema.js";
+import { rowsOf as rowsWanted, whatChangedQueryParameters, whatChangedAnswer } from "./schema.js";
 
-export function whatChangedRoute(api: ReadApi): void {
-  const { service } = api;
-  const path = "/v1/metrics/mrr/what-changed";
-  readRoute(api, path, whatChangedQueryParameters, async (asked) => {
-    const { ctx, access, query, format } = asked;
+export const whatChangedRoute = readRoute(
+  {
+    path: "/v1/metrics/mrr/what-changed",
+    summary: "What made MRR another between two moments, largest first",
+    description:
+      "By account, product, country, provider or plan interval; `rows` and `others` add up to " +
+      "`difference`.",
+    query: whatChangedQueryParameters,
+    answer: whatChangedAnswer,
+  },
+  async (asked) => {
+    const { service, ctx, access, query, format } = asked;
     const clocks = await clocksOf(service, access);
     const {
       from,
@@ -56,21 +58,18 @@ export function whatChangedRoute(api: ReadApi): void {
     const [then, now] = [sumsAt("then"), sumsAt("now")];
     const shown = changes.slice(0, limit);
     const data = presentWhatChanged(time, then, now, shown, groups, access.baseCurrency);
-    const isOfAccounts = by === "account";
+    const accountOf =
+      by === "account" ? ({ account }: { readonly account?: unknown }) => account : undefined;
+    const { customers } = asked.api;
     if (format === null) {
-      const accountOf = ({ account }: WhatChangedRow) => account;
-      const named = isOfAccounts
-        ? await withCustomers(api.customers, asked, data.rows, accountOf)
+      const named = accountOf
+        ? await withCustomers(customers, asked, data.rows, accountOf)
         : data.rows;
       return { data: { ...data, rows: named }, complete_to: completeText(clocks) };
     }
+    const wanted = customersTable(customers, asked, tables.whatChanged, accountOf);
     const flat = data.rows.map(({ kinds: ofRow, ...row }) => ({ ...row, ...ofRow }));
-    if (!isOfAccounts || !seesCustomers(asked)) {
-      sendTable(ctx, format, tables.whatChanged, flat, clocks);
-      return null;
-    }
-    const whole = await rowsWithCustomers(api.customers, asked, flat, ({ account }) => account);
-    sendTable(ctx, format, tableWithCustomers(tables.whatChanged), whole, clocks);
+    sendTable(ctx, format, wanted.table, await wanted.named(flat), clocks);
     return null;
-  });
-}
+  },
+);

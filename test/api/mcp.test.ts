@@ -50,8 +50,7 @@ describe("POST /mcp", () => {
   it("should offer every list and figure a key may read, and say it only reads", async () => {
     const { tools: listed } = await client.listTools();
     const readable = operations.filter(
-      ({ security, method, tag }) =>
-        security === "key" && method === "get" && (tag === "Lists" || tag === "Metrics"),
+      ({ right, tag }) => right === "read" && (tag === "Lists" || tag === "Metrics"),
     );
     expect(tools.map(({ path }) => path)).to.have.members(readable.map(({ path }) => path));
     for (const { name, description, inputSchema, annotations } of listed) {

@@ -6,70 +6,80 @@ import {
   findBackfill,
 } from "../../../workspaces/history/backfills.js";
 import { progressOf } from "../../../workspaces/history/backfill-progress.js";
-import type { CoverageOf } from "../../../workspaces/history/coverage.js";
-import { readJson } from "../../../http/body.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
-import type { Service } from "../../../service.js";
 import { limits } from "../../../config.js";
 import type { Provider } from "../../../providers/provider.js";
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
-import { type BackfillView, newBackfill } from "../../../schemas/http/manage.js";
+import {
+  type BackfillView,
+  backfill as backfillShape,
+  coverage,
+  newBackfill,
+} from "../../../schemas/http/manage.js";
 import { toJsonNumber } from "../../../schemas/money/money.js";
 import { utcDay } from "../../../schemas/money/rates.js";
-import type { Workspace } from "../../../workspaces/workspaces.js";
-import type { Calls } from "../calls.js";
+import { ofWorkspace } from "../calls.js";
 import { integrationOf } from "./routes.js";
 
-const path = "/integrations/:integration/backfill";
+const path = "/integrations/{integration}/backfill";
 
-/** Requests backfills and shows their progress and the coverage; the role `processors` reads. */
-export function backfillRoutes(
-  service: Service,
-  calls: Calls<Workspace>,
-  providers: ReadonlyMap<string, Provider>,
-  coverageOf: CoverageOf,
-): void {
-  const started = { right: "manage", action: "backfill.started", status: 202 } as const;
-  calls.write("POST", path, started, async (ctx, workspace) => {
-    const { id: integration, provider } = await integrationOf(ctx, service, workspace);
-    const { from, ids } = readJson(ctx, newBackfill);
-    const { backfill } = providers.get(provider) ?? {};
-    const [list] = backfill?.lists ?? [];
-    if (backfill === undefined || list === undefined) {
-      throw unprocessable("backfill_unsupported", `The history of ${provider} cannot be read.`);
-    }
-    if (ids !== undefined && backfill.byIds === undefined) {
-      throw unprocessable("ids_unsupported", `${provider} lists its history by itself.`, "ids");
-    }
-    const now = new Date();
-    const given = {
-      workspace: workspace.id,
-      integration,
-      from: dateOf(from, now),
-      list: list.name,
-      ...(backfill.byIds && { ids: ids ?? [], listedMs: backfill.byIds.listedMs }),
-    };
-    const made = await createBackfill(service.postgres, given, now);
-    if (made === null) {
-      throw conflict("backfill_running", "A backfill of this integration is running.");
-    }
-    return backfillView(made, providers.get(provider));
-  });
+/** The role `processors` reads. */
+export const backfillRoutes = [
+  ofWorkspace.post(path, "Read the provider's history", {
+    right: "manage",
+    action: "backfill.started",
+    body: newBackfill,
+    answer: backfillShape,
+    status: 202,
+    errors: [409],
+    find: integrationOf,
+    async run({ postgres, providers, of, found: { id: integration, provider }, body }) {
+      const { from, ids } = body;
+      const { backfill } = providers.get(provider) ?? {};
+      const [list] = backfill?.lists ?? [];
+      if (backfill === undefined || list === undefined) {
+        throw unprocessable("backfill_unsupported", `The history of ${provider} cannot be read.`);
+      }
+      if (ids !== undefined && backfill.byIds === undefined) {
+        throw unprocessable("ids_unsupported", `${provider} lists its history by itself.`, "ids");
+      }
+      const now = new Date();
+      const given = {
+        workspace: of.id,
+        integration,
+        from: dateOf(from, now),
+        list: list.name,
+        ...(backfill.byIds && { ids: ids ?? [], listedMs: backfill.byIds.listedMs }),
+      };
+      const made = await createBackfill(postgres, given, now);
+      if (made === null) {
+        throw conflict("backfill_running", "A backfill of this integration is running.");
+      }
+      return backfillView(made, providers.get(provider));
+    },
+  }),
+  ofWorkspace.get(path, "Progress of the newest backfill", {
+    right: "look",
+    answer: backfillShape,
+    find: integrationOf,
+    async run({ postgres, providers, found: { id, provider } }) {
+      const found = await findBackfill(postgres, id);
+      if (found === null) {
+        throw notFound("backfill_unknown", "No backfill of this integration was asked for.");
+      }
+      return backfillView(found, providers.get(provider));
+    },
+  }),
+];
 
-  calls.get(path, "look", async (ctx, workspace) => {
-    const { id, provider } = await integrationOf(ctx, service, workspace);
-    const found = await findBackfill(service.postgres, id);
-    if (found === null) {
-      throw notFound("backfill_unknown", "No backfill of this integration was asked for.");
-    }
-    return backfillView(found, providers.get(provider));
-  });
-
-  calls.get("/integrations/:integration/coverage", "look", async (ctx, workspace) => {
-    const integration = await integrationOf(ctx, service, workspace);
-    return coverageOf(workspace.id, integration, Date.now());
-  });
-}
+export const coverageRoutes = [
+  ofWorkspace.get("/integrations/{integration}/coverage", "How the money of each month is known", {
+    right: "look",
+    answer: coverage,
+    find: integrationOf,
+    run: ({ coverageOf, of, found }) => coverageOf(of.id, found, Date.now()),
+  }),
+];
 
 /** @throws ApiError 422 */
 export function dateOf(text: string, now: Date): Date {

@@ -1,28 +1,27 @@
 /** Payouts to the bank, read from the provider's API on demand; nothing is kept. */
 import { limits } from "../../../config.js";
-import { readQuery } from "../../../http/query.js";
 import { askJson } from "../../../providers/api/ask-json.js";
 import type { Asker } from "../../../providers/api/provider-api.js";
 import type { Ask, Payouts, PayoutLine } from "../../../providers/payouts.js";
-import type { Provider } from "../../../providers/provider.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { withDeadline } from "../../../runtime/deadline.js";
 import { notFound, unavailable, unprocessable } from "../../../schemas/http/errors.js";
 import {
   type OpenedPayoutView,
   type PayoutsView,
+  openedPayout,
+  payouts as payoutsShape,
   payoutsQuery,
 } from "../../../schemas/http/payouts.js";
 import { transactionId } from "../../../schemas/ids.js";
 import { utcDay } from "../../../schemas/money/rates.js";
 import type { Service } from "../../../service.js";
 import type { Integration } from "../../../workspaces/integrations.js";
-import type { Workspace } from "../../../workspaces/workspaces.js";
-import type { Calls } from "../calls.js";
+import { type Manage, ofWorkspace } from "../calls.js";
 import { openedPayoutView, payoutView } from "./payout-view.js";
 import { integrationOf } from "./routes.js";
 
-const path = "/integrations/:integration/payouts";
+const path = "/integrations/{integration}/payouts";
 const dayMs = 24 * 60 * 60 * 1000;
 const daysByDefault = 90;
 /** Payouts that are under way arrive within this time. */
@@ -34,63 +33,68 @@ const idsAtOnce = 1_000;
 /** Only the deadline ends a reading. */
 const never = new AbortController().signal;
 
-export function payoutRoutes(
-  service: Service,
-  calls: Calls<Workspace>,
-  providers: ReadonlyMap<string, Provider>,
-): void {
-  calls.answer("GET", path, { right: "look" }, async (ctx, workspace) => {
-    const { id } = await integrationOf(ctx, service, workspace);
-    const days = givenDays(readQuery(ctx, payoutsQuery), Date.now());
-    const data = await reading(id, async (payouts, ask): Promise<PayoutsView> => {
-      const span = { from: Date.parse(days.from), to: Date.parse(days.to) + dayMs - 1 };
-      const { rows, isWhole } = await taken(payouts.list(span, ask), limits.payoutsListedMax);
-      return {
-        ...days,
-        dated_by: payouts.dated,
-        payouts: rows.map(payoutView),
-        left_out: !isWhole,
-        not_shown: [...payouts.notShown],
-      };
-    });
-    return { status: "success", data };
-  });
+export const payoutRoutes = [
+  ofWorkspace.get(path, "Payouts to the bank", {
+    right: "look",
+    query: payoutsQuery,
+    answer: payoutsShape,
+    errors: [422],
+    find: integrationOf,
+    async run({ found, query, ...service }) {
+      const days = givenDays(query, Date.now());
+      return reading(service, found.id, async (payouts, ask): Promise<PayoutsView> => {
+        const span = { from: Date.parse(days.from), to: Date.parse(days.to) + dayMs - 1 };
+        const { rows, isWhole } = await taken(payouts.list(span, ask), limits.payoutsListedMax);
+        return {
+          ...days,
+          dated_by: payouts.dated,
+          payouts: rows.map(payoutView),
+          left_out: !isWhole,
+          not_shown: [...payouts.notShown],
+        };
+      });
+    },
+  }),
+  ofWorkspace.get(`${path}/{payout}`, "What a payout is made of, to the cent", {
+    right: "look",
+    answer: openedPayout,
+    errors: [422],
+    find: integrationOf,
+    run: ({ found, ctx, ...service }) =>
+      reading(service, found.id, async (payouts, ask, integration): Promise<OpenedPayoutView> => {
+        const opened = await payouts.open(String(ctx.params.payout), ask);
+        if (opened === null) {
+          throw notFound("payout_unknown", "The provider has no such payout.");
+        }
+        const { payout, problem } = opened;
+        const { rows, isWhole } = await taken(opened.lines, limits.payoutLinesMax);
+        const transactionOf = await bookedOf(service, integration, rows);
+        return {
+          ...payoutView(payout),
+          ...openedPayoutView(payout, rows, transactionOf),
+          left_out: !isWhole,
+          problem,
+        };
+      }),
+  }),
+];
 
-  calls.get(`${path}/:payout`, "look", async (ctx, workspace) => {
-    const { id } = await integrationOf(ctx, service, workspace);
-    return reading(id, async (payouts, ask, integration): Promise<OpenedPayoutView> => {
-      const opened = await payouts.open(String(ctx.params.payout), ask);
-      if (opened === null) {
-        throw notFound("payout_unknown", "The provider has no such payout.");
-      }
-      const { payout, problem } = opened;
-      const { rows, isWhole } = await taken(opened.lines, limits.payoutLinesMax);
-      const transactionOf = await bookedOf(service, integration, rows);
-      return {
-        ...payoutView(payout),
-        ...openedPayoutView(payout, rows, transactionOf),
-        left_out: !isWhole,
-        problem,
-      };
-    });
-  });
-
-  /** @throws ApiError 422, 503 */
-  async function reading<T>(
-    id: string,
-    read: (payouts: Payouts, ask: Ask, integration: Integration) => Promise<T>,
-  ): Promise<T> {
-    const integration = await service.integrations.byId(id);
-    const provider = integration && providers.get(integration.provider);
-    if (!integration || provider?.payouts === undefined) {
-      throw unprocessable("payouts_unsupported", "The payouts of this provider cannot be read.");
-    }
-    const { payouts } = provider;
-    const asker = { provider, integration: { id, credentials: integration.credentials[0] } };
-    return withDeadline(readMsMax, never, (signal) =>
-      read(payouts, asking(service, asker, signal), integration),
-    );
+/** @throws ApiError 422, 503 */
+async function reading<T>(
+  { apis, integrations, providers }: Pick<Manage, "apis" | "integrations" | "providers">,
+  id: string,
+  read: (payouts: Payouts, ask: Ask, integration: Integration) => Promise<T>,
+): Promise<T> {
+  const integration = await integrations.byId(id);
+  const provider = integration && providers.get(integration.provider);
+  if (!integration || provider?.payouts === undefined) {
+    throw unprocessable("payouts_unsupported", "The payouts of this provider cannot be read.");
   }
+  const { payouts } = provider;
+  const asker = { provider, integration: { id, credentials: integration.credentials[0] } };
+  return withDeadline(readMsMax, never, (signal) =>
+    read(payouts, asking({ apis }, asker, signal), integration),
+  );
 }
 
 function asking({ apis }: Pick<Service, "apis">, asker: Asker, signal: AbortSignal): Ask {

@@ -3,14 +3,26 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { projectFile } from "../../../runtime/project-root.js";
 import type { Provider } from "../../../providers/provider.js";
-import type { ProviderView } from "../../../schemas/http/manage.js";
-import type { Calls } from "../calls.js";
+import { type ProviderView, provider as shape } from "../../../schemas/http/manage.js";
+import { ofInstallation } from "../calls.js";
 
 type Field = ProviderView["credentials"][number];
 
-export function providerRoutes(calls: Calls<null>, providers: ReadonlyMap<string, Provider>): void {
-  const data = [...providers.values()].map(providerView);
-  calls.get("/providers", "enter", () => data);
+export const providerRoutes = [
+  ofInstallation.get("/providers", "What each provider needs", {
+    right: "enter",
+    answer: z.array(shape),
+    run: ({ providers }) => viewsOf(providers),
+  }),
+];
+
+/** They read pages, so each process makes them once. */
+const viewsMade = new WeakMap<object, readonly ProviderView[]>();
+
+function viewsOf(providers: ReadonlyMap<string, Provider>): readonly ProviderView[] {
+  const views = viewsMade.get(providers) ?? [...providers.values()].map(providerView);
+  viewsMade.set(providers, views);
+  return views;
 }
 
 function providerView(provider: Provider): ProviderView {

@@ -1,22 +1,23 @@
 /** Stores' reports: uploaded, fetched, listed, deleted, and beside what is booked. */
-import type { Context } from "koa";
+import { z } from "zod";
 import { limits } from "../../../config.js";
 import { readBytes, requireContentType } from "../../../http/body.js";
 import { Room } from "../../../http/in-flight-quota.js";
-import { refuseParameters } from "../../../http/query.js";
-import type { Provider } from "../../../providers/provider.js";
 import type { ReportSum, StoreReport } from "../../../providers/reports/report.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
 import {
   type CheckedReport,
   type ComparedReport,
   type ReportFetchView,
+  checkedReport,
+  comparedReport,
+  deletedReport,
+  keptReport,
+  reportFetch,
   reportPath,
 } from "../../../schemas/http/reports.js";
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { toJsonMinor } from "../../../schemas/money/money.js";
-import type { Service } from "../../../service.js";
-import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
 import { askReportFetch, findReportFetch } from "../../../workspaces/history/report-fetches.js";
 import { ReportRefused } from "../../../workspaces/history/report-file.js";
 import {
@@ -29,11 +30,12 @@ import {
   listReports,
   readReport,
 } from "../../../workspaces/history/reports.js";
-import type { Workspace } from "../../../workspaces/workspaces.js";
-import type { Calls } from "../calls.js";
+import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
+import { type Call, ofWorkspace } from "../calls.js";
 import { integrationOf } from "./routes.js";
 
-const path = "/integrations/:integration/reports";
+const path = "/integrations/{integration}/reports";
+const one = `${path}/{kind}/{month}`;
 /** What browsers and curl call such files. */
 const types = [
   "text/csv",
@@ -46,116 +48,142 @@ const types = [
 /** Of all workspaces, by this process; of each workspace one. */
 const filesAtOnceMax = 4;
 
-export function reportRoutes(
-  service: Service,
-  calls: Calls<Workspace>,
-  providers: ReadonlyMap<string, Provider>,
-): void {
-  const { postgres } = service;
-  const room = new Room({ all: filesAtOnceMax, perWorkspace: 1 }, () =>
-    conflict("report_running", "Another report is being read; send it again in a moment."),
-  );
+const room = new Room({ all: filesAtOnceMax, perWorkspace: 1 }, () =>
+  conflict("report_running", "Another report is being read; send it again in a moment."),
+);
 
-  const checked = { right: "manage", readsBody: true } as const;
-  calls.answer("POST", `${path}/check`, checked, async (ctx, workspace) => ({
-    status: "success",
-    data: checkedView((await take(ctx, workspace)).report),
-  }));
+const upload = {
+  right: "manage",
+  body: z.string().describe("As the store has it: text, gzip or zip, of up to 16 MiB"),
+  bodyTypes: ["text/csv", "text/tab-separated-values", "application/gzip", "application/zip"],
+  errors: [409],
+  answer: checkedReport,
+  find: integrationOf,
+} as const;
 
-  const kept = { ...checked, action: "report.uploaded", status: 201 } as const;
-  calls.answer("POST", path, kept, async (ctx, workspace) => {
-    const { id, report } = await take(ctx, workspace);
-    await keepReport(postgres, id, report, "file", new Date());
-    return { status: "success", data: checkedView(report) };
-  });
+export const reportRoutes = [
+  ofWorkspace.post(`${path}/check`, "What a store's report of a month says", {
+    ...upload,
+    status: 200,
+    run: async (call) => checkedView(await take(call, call.found)),
+  }),
+  ofWorkspace.post(path, "Keep a store's report of a month, to compare it with what is booked", {
+    ...upload,
+    action: "report.uploaded",
+    async run(call) {
+      const report = await take(call, call.found);
+      await keepReport(call.postgres, call.found.id, report, "file", new Date());
+      return checkedView(report);
+    },
+  }),
+  ofWorkspace.get(path, "The reports that were uploaded or fetched, the newest month first", {
+    right: "look",
+    answer: z.array(keptReport),
+    find: integrationOf,
+    run: async ({ postgres, found }) =>
+      (await listReports(postgres, found.id)).map((report) => ({
+        ...keptView(report),
+        sums: sumsView(report.sums),
+        proceeds: proceedsView(report),
+      })),
+  }),
+  ofWorkspace.post(
+    `${path}/fetch`,
+    "Fetch the missing reports of the last twelve months from the store",
+    {
+      right: "manage",
+      action: "report_fetch.started",
+      answer: reportFetch,
+      status: 202,
+      errors: [422],
+      find: integrationOf,
+      async run(call) {
+        const { postgres, found } = call;
+        if (!(await isFetched(call, found))) {
+          const message = `The integration has no credentials for reports of ${found.provider}.`;
+          throw unprocessable("report_fetch_unsupported", message);
+        }
+        await askReportFetch(postgres, found.id, new Date());
+        return fetchView(call, found);
+      },
+    },
+  ),
+  ofWorkspace.get(`${path}/fetch`, "How the last fetch of reports went", {
+    right: "look",
+    answer: reportFetch,
+    find: integrationOf,
+    run: (call) => fetchView(call, call.found),
+  }),
+  ofWorkspace.delete(one, "Delete a report", {
+    right: "manage",
+    action: "report.deleted",
+    answer: deletedReport,
+    find: reportOf,
+    async run({ postgres, found: { integration, which, report } }) {
+      await deleteReport(postgres, integration.id, which);
+      return keptView(report);
+    },
+  }),
+  ofWorkspace.get(one, "A report beside what is booked, by product and currency", {
+    right: "look",
+    answer: comparedReport,
+    find: reportOf,
+    async run({ of, found: { integration, report }, ...service }) {
+      const booked = await bookedSums(service, { ...integration, workspace: of.id }, report);
+      return {
+        ...keptView(report),
+        proceeds: proceedsView(report),
+        rows: comparedRows(report.sums, booked),
+      };
+    },
+  }),
+];
 
-  calls.get(path, "look", async (ctx, workspace) => {
-    const { id } = await integrationOf(ctx, service, workspace);
-    return (await listReports(postgres, id)).map((report) => ({
-      ...keptView(report),
-      sums: sumsView(report.sums),
-      proceeds: proceedsView(report),
-    }));
-  });
+/** @throws ApiError 404 */
+async function reportOf(call: Call) {
+  const integration = await integrationOf(call);
+  const { data: which } = reportPath.safeParse(call.ctx["params"]);
+  const report = which && (await findReport(call.postgres, integration.id, which));
+  if (which && report) return { integration, which, report };
+  throw notFound("report_unknown", "There is no such report.");
+}
 
-  const started = { right: "manage", action: "report_fetch.started", status: 202 } as const;
-  calls.write("POST", `${path}/fetch`, started, async (ctx, workspace) => {
-    const integration = await integrationOf(ctx, service, workspace);
-    if (!(await isFetched(integration))) {
-      const message = `The integration has no credentials for reports of ${integration.provider}.`;
-      throw unprocessable("report_fetch_unsupported", message);
-    }
-    await askReportFetch(postgres, integration.id, new Date());
-    return fetchView(integration);
-  });
+async function isFetched(
+  { integrations, providers }: Call,
+  { id, provider }: IntegrationRecord,
+): Promise<boolean> {
+  const [credentials] = (await integrations.byId(id))?.credentials ?? [];
+  const { api } = providers.get(provider)?.fetchedReports ?? {};
+  return credentials !== undefined && api?.allowsCalls(credentials) === true;
+}
 
-  calls.get(`${path}/fetch`, "look", async (ctx, workspace) =>
-    fetchView(await integrationOf(ctx, service, workspace)),
-  );
+async function fetchView(call: Call, integration: IntegrationRecord): Promise<ReportFetchView> {
+  const { fetchedAt, ...found } = await findReportFetch(call.postgres, integration.id);
+  return {
+    ...found,
+    fetched_at: fetchedAt?.toISOString() ?? null,
+    is_possible: await isFetched(call, integration),
+  };
+}
 
-  const one = `${path}/:kind/:month`;
-  const deleted = { right: "manage", action: "report.deleted" } as const;
-  calls.write("DELETE", one, deleted, async (ctx, workspace) => {
-    const { id } = await integrationOf(ctx, service, workspace);
-    const { which, found } = await reportOf(ctx, id);
-    await deleteReport(postgres, id, which);
-    return keptView(found);
-  });
-
-  calls.get(one, "look", async (ctx, workspace) => {
-    const integration = await integrationOf(ctx, service, workspace);
-    const { found } = await reportOf(ctx, integration.id);
-    const of = { ...integration, workspace: workspace.id };
-    return {
-      ...keptView(found),
-      proceeds: proceedsView(found),
-      rows: comparedRows(found.sums, await bookedSums(service, of, found)),
-    };
-  });
-
-  /** @throws ApiError 404 */
-  async function reportOf(ctx: Context, integration: string) {
-    const { data: which } = reportPath.safeParse(ctx["params"]);
-    const found = which === undefined ? null : await findReport(postgres, integration, which);
-    if (which !== undefined && found !== null) return { which, found };
-    throw notFound("report_unknown", "There is no such report.");
+async function take(call: Call, { id, provider: token }: IntegrationRecord) {
+  const { ctx, of, integrations, providers } = call;
+  const provider = providers.get(token);
+  if (provider?.reports === undefined) {
+    throw unprocessable("reports_unsupported", `${token} has no reports that can be read.`);
   }
-
-  async function isFetched({ id, provider }: IntegrationRecord): Promise<boolean> {
-    const [credentials] = (await service.integrations.byId(id))?.credentials ?? [];
-    const { api } = providers.get(provider)?.fetchedReports ?? {};
-    return credentials !== undefined && api?.allowsCalls(credentials) === true;
-  }
-
-  async function fetchView(integration: IntegrationRecord): Promise<ReportFetchView> {
-    const { fetchedAt, ...found } = await findReportFetch(postgres, integration.id);
-    return {
-      ...found,
-      fetched_at: fetchedAt?.toISOString() ?? null,
-      is_possible: await isFetched(integration),
-    };
-  }
-
-  async function take(ctx: Context, workspace: Workspace) {
-    refuseParameters(ctx);
-    const { id, provider: token } = await integrationOf(ctx, service, workspace);
-    const provider = providers.get(token);
-    if (provider?.reports === undefined) {
-      throw unprocessable("reports_unsupported", `${token} has no reports that can be read.`);
-    }
-    requireContentType(ctx, ...types);
-    const leave = room.enter(workspace.id, 1);
-    try {
-      const bytes = await readBytes(ctx, limits.batchBytesMax);
-      const integration = await service.integrations.byId(id);
-      if (integration === null) throw notFound("integration_unknown", "It was deleted meanwhile.");
-      return { id, report: await readReport(bytes, provider, integration) };
-    } catch (error) {
-      if (!(error instanceof ReportRefused)) throw error;
-      throw unprocessable("report_unreadable", error.message);
-    } finally {
-      leave();
-    }
+  requireContentType(ctx, ...types);
+  const leave = room.enter(of.id, 1);
+  try {
+    const bytes = await readBytes(ctx, limits.batchBytesMax);
+    const integration = await integrations.byId(id);
+    if (integration === null) throw notFound("integration_unknown", "It was deleted meanwhile.");
+    return await readReport(bytes, provider, integration);
+  } catch (error) {
+    if (!(error instanceof ReportRefused)) throw error;
+    throw unprocessable("report_unreadable", error.message);
+  } finally {
+    leave();
   }
 }
 

@@ -1,10 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Context } from "koa";
 import type { z } from "zod";
 import { mayGrant } from "../../../http/auth.js";
-import { readJson } from "../../../http/body.js";
-import { malformed, notFound, unprocessable } from "../../../schemas/http/errors.js";
-import { readQuery } from "../../../http/query.js";
+import { malformed, unprocessable } from "../../../schemas/http/errors.js";
 import {
   type IntegrationRecord,
   changeIntegration,
@@ -13,137 +10,134 @@ import {
   findIntegrationRecord,
   listIntegrations,
 } from "../../../workspaces/integration-records.js";
-import type { NeededOf } from "../../../workspaces/needed-events.js";
-import type { Workspace } from "../../../workspaces/workspaces.js";
 import { callerOf } from "../../../http/state.js";
-import type { Service } from "../../../service.js";
 import { limits } from "../../../config.js";
 import type { Provider } from "../../../providers/provider.js";
 import {
   changedIntegration,
-  listQuery,
+  createdIntegration,
+  integration,
+  listedIntegration,
   newEndpoint,
   newIntegration,
 } from "../../../schemas/http/manage.js";
-import type { Cursors } from "../../reading/cursors.js";
 import { endpointMade } from "./make-endpoint.js";
 import { healthOf } from "./health.js";
-import type { Calls } from "../calls.js";
-import { markOf, openList, pageOf } from "../lists.js";
+import { type Call, type Manage, named, ofWorkspace } from "../calls.js";
 import { integrationView, storedEnvironment } from "../views.js";
 
 const path = "/integrations";
+const one = `${path}/{integration}`;
 const secretBytes = 32;
 
-type Providers = ReadonlyMap<string, Provider>;
+type Providers = Manage["providers"];
 
-export function integrationRoutes(
-  service: Service,
-  calls: Calls<Workspace>,
-  cursors: Cursors,
-  providers: Providers,
-  neededOf: NeededOf,
-): void {
-  const { postgres, vault } = service;
-  const right = "manage";
-  const view = (ctx: Context) => {
-    const { PUBLIC_URL } = service.config;
-    if (PUBLIC_URL === undefined && ctx.host === "") {
-      throw malformed("host_missing", "A webhook URL begins with the Host of this call.", "Host");
-    }
-    const publicUrl = PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
-    // Anyone who knows the URL can deliver to it, so only members who may connect a provider see
-    // it.
-    const isShown = mayGrant(callerOf(ctx), String(ctx.params.workspace), "admin");
-    return (row: IntegrationRecord) =>
-      integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);
-  };
+export const integrationOf = named("integration", ({ postgres, vault, of }, id) =>
+  findIntegrationRecord(postgres, vault, of.id, id),
+);
 
-  const connected = { right, action: "integration.created", status: 201 } as const;
-  calls.write("POST", path, connected, async (ctx, workspace) => {
-    const given = readJson(ctx, newIntegration);
-    const provider = providerOf(providers, given.provider);
-    const { made, credentials } =
-      given.credentials === null && mustBeEntered(provider)
-        ? { made: {}, credentials: null }
-        : credentialsOf(provider, given.credentials ?? {});
-    const created = await createIntegration(
-      postgres,
-      vault,
-      workspace.id,
-      {
-        provider: provider.token,
-        environment: storedEnvironment(given.environment),
-        name: given.name ?? null,
-        credentials,
-      },
-      new Date(),
-    );
-    return { ...view(ctx)(created), ...shownOnce(made) };
-  });
-
-  calls.answer("GET", path, { right: "look" }, async (ctx, { id }) => {
-    const list = openList(ctx, { cursors, name: path, query: readQuery(ctx, listQuery) });
-    const rows = await listIntegrations(postgres, vault, id, pageOf(list));
-    const health = await healthOf(service, neededOf, id, rows, Date.now());
-    const shown = view(ctx);
-    return list.answer(rows, markOf, (row) => ({ ...shown(row), health: health(row.id) }));
-  });
-
-  const one = `${path}/:integration`;
-  calls.write("PATCH", one, { right, action: "integration.changed" }, async (ctx, workspace) => {
-    const found = await integrationOf(ctx, service, workspace);
-    const given = readJson(ctx, changedIntegration);
-    const provider = providerOf(providers, found.provider);
-    const { made = {}, credentials } =
-      given.credentials === undefined ? {} : credentialsOf(provider, given.credentials);
-    const change = { name: given.name, credentials, expireOld: given.expire_old === true };
-    if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
-      throw rotatedOften();
-    }
-    service.integrations.forget();
-    const changed = await integrationOf(ctx, service, workspace);
-    return { ...view(ctx)(changed), ...shownOnce(made) };
-  });
-
-  calls.write(
-    "POST",
-    `${one}/endpoint`,
-    { right, action: "integration.changed" },
-    async (ctx, workspace) => {
-      const found = await integrationOf(ctx, service, workspace);
-      const { api_key: key } = readJson(ctx, newEndpoint);
+export const integrationRoutes = [
+  ofWorkspace.post(path, "Connect a provider account", {
+    right: "manage",
+    action: "integration.created",
+    body: newIntegration,
+    answer: createdIntegration,
+    async run(call) {
+      const { postgres, vault, providers, of, body: given } = call;
+      const provider = providerOf(providers, given.provider);
+      const { made, credentials } =
+        given.credentials === null && mustBeEntered(provider)
+          ? { made: {}, credentials: null }
+          : credentialsOf(provider, given.credentials ?? {});
+      const created = await createIntegration(
+        postgres,
+        vault,
+        of.id,
+        {
+          provider: provider.token,
+          environment: storedEnvironment(given.environment),
+          name: given.name ?? null,
+          credentials,
+        },
+        new Date(),
+      );
+      return { ...viewFor(call)(created), ...shownOnce(made) };
+    },
+  }),
+  ofWorkspace.list(path, "Connected provider accounts", {
+    right: "look",
+    row: listedIntegration,
+    async read({ neededOf, of, ...service }, page) {
+      const rows = await listIntegrations(service.postgres, service.vault, of.id, page);
+      const health = await healthOf(service, neededOf, of.id, rows, Date.now());
+      return rows.map((row) => ({ ...row, health: health(row.id) }));
+    },
+    view: ({ health, ...row }, call) => ({ ...viewFor(call)(row), health }),
+  }),
+  ofWorkspace.patch(one, "Rotate credentials, rename", {
+    right: "manage",
+    action: "integration.changed",
+    body: changedIntegration,
+    answer: createdIntegration,
+    find: integrationOf,
+    async run(call) {
+      const { postgres, vault, integrations, providers, found, body: given } = call;
       const provider = providerOf(providers, found.provider);
-      const shown = view(ctx);
+      const { made = {}, credentials } =
+        given.credentials === undefined ? {} : credentialsOf(provider, given.credentials);
+      const change = { name: given.name, credentials, expireOld: given.expire_old === true };
+      if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
+        throw rotatedOften();
+      }
+      integrations.forget();
+      return { ...viewFor(call)(await integrationOf(call)), ...shownOnce(made) };
+    },
+  }),
+  ofWorkspace.post(`${one}/endpoint`, "Make the webhook endpoint at the provider", {
+    right: "manage",
+    action: "integration.changed",
+    body: newEndpoint,
+    answer: integration,
+    status: 200,
+    errors: [409],
+    find: integrationOf,
+    async run(call) {
+      const { config, postgres, vault, integrations, providers, found } = call;
+      const { api_key: key } = call.body;
+      const provider = providerOf(providers, found.provider);
+      const shown = viewFor(call);
       const url = shown(found).webhook_url;
-      const credentials = await endpointMade(service.config, provider, found, { url, key });
+      const credentials = await endpointMade(config, provider, found, { url, key });
       const change = { credentials, expireOld: false };
       if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
         throw rotatedOften();
       }
-      service.integrations.forget();
-      return shown(await integrationOf(ctx, service, workspace));
+      integrations.forget();
+      return shown(await integrationOf(call));
     },
-  );
+  }),
+  ofWorkspace.delete(one, "Disconnect a provider account", {
+    right: "manage",
+    action: "integration.deleted",
+    answer: integration,
+    find: integrationOf,
+    async run(call) {
+      await deleteIntegration(call.postgres, call.found.id, new Date());
+      call.integrations.forget();
+      return viewFor(call)(call.found);
+    },
+  }),
+];
 
-  calls.write("DELETE", one, { right, action: "integration.deleted" }, async (ctx, workspace) => {
-    const found = await integrationOf(ctx, service, workspace);
-    await deleteIntegration(postgres, found.id, new Date());
-    service.integrations.forget();
-    return view(ctx)(found);
-  });
-}
-
-/** @throws ApiError 404 */
-export async function integrationOf(
-  ctx: Context,
-  { postgres, vault }: Service,
-  workspace: Workspace,
-): Promise<IntegrationRecord> {
-  const id = String(ctx.params.integration);
-  const found = await findIntegrationRecord(postgres, vault, workspace.id, id);
-  if (found === null) throw notFound("integration_unknown", "There is no such integration.");
-  return found;
+function viewFor({ config: { PUBLIC_URL }, ctx, of }: Call) {
+  if (PUBLIC_URL === undefined && ctx.host === "") {
+    throw malformed("host_missing", "A webhook URL begins with the Host of this call.", "Host");
+  }
+  const publicUrl = PUBLIC_URL ?? `${ctx.protocol}://${ctx.host}`;
+  // Anyone who knows the URL can deliver to it, so only members who may connect a provider see it.
+  const isShown = mayGrant(callerOf(ctx), of.id, "admin");
+  return (row: IntegrationRecord) =>
+    integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);
 }
 
 /** Whether there is a secret that only the provider can show. */
