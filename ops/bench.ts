@@ -1,6 +1,6 @@
 /**
- * `npm run bench [names…]`: measures the running service on this machine, each number beside its
- * floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
+ * `npm run bench [names…]`: measures the running service on this machine, some numbers beside
+ * their floor from the same run (docs/benchmarks.md). Missing a target is a result, not an error.
  */
 import { backfill } from "./bench/backfill.js";
 import { cost } from "./bench/cost.js";

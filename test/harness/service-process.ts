@@ -112,17 +112,18 @@ async function isReady(port: number): Promise<boolean> {
 }
 
 /** As the system asks a service to end. */
-export async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, "exit");
-  child.kill("SIGTERM");
-  await exited;
+export function stop(child: ChildProcess): Promise<void> {
+  return end(child, "SIGTERM");
 }
 
-export async function kill(child: ChildProcess): Promise<void> {
+export function kill(child: ChildProcess): Promise<void> {
+  return end(child, "SIGKILL");
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");
-  child.kill("SIGKILL");
+  child.kill(signal);
   await exited;
 }
 

@@ -12,13 +12,11 @@ export interface Question {
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
-const weekMs = 7 * dayMs;
 const pageRows = 50;
 
 /** @param now ms since 1970 */
 export function questionsAt(now: number, halfWay: number, workspace: string): readonly Question[] {
   const mine = `workspace = '${workspace}'`;
-  const weekAgo = new Date(now - weekMs);
   const fiveYearsAgo = new Date(dayStart(now - 5 * yearMs));
   const tenYearsAgo = new Date(dayStart(now - 10 * yearMs));
   const page = (condition: string) =>
@@ -31,14 +29,6 @@ export function questionsAt(now: number, halfWay: number, workspace: string): re
       path: "/v1/metrics/mrr",
       sql: `SELECT provider, sum(mrr), sum(accounts) FROM movements
             WHERE ${mine} AND happened_at <= ${moment(now)} GROUP BY provider`,
-    },
-    {
-      name: "MRR as known a week ago",
-      path: `/v1/metrics/mrr?known_at=${weekAgo.toISOString()}`,
-      sql: `SELECT provider, sum(mrr), sum(accounts) FROM movements
-            WHERE ${mine} AND happened_at <= ${moment(now)}
-              AND recorded_at <= ${moment(weekAgo.getTime())}
-            GROUP BY provider`,
     },
     {
       name: "movements by month, five years",

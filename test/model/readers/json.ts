@@ -25,6 +25,11 @@ export function list(value: unknown, ...path: (string | number)[]): readonly unk
   return Array.isArray(found) ? found : [];
 }
 
+/** A time that is written as text, in ms since 1970. */
+export function timeIn(value: unknown, ...path: string[]): number {
+  return Date.parse(must(text(value, ...path), path.join(".")));
+}
+
 /** An id, or the id of an expanded object. */
 export function idOf(value: unknown, ...path: (string | number)[]): string | null {
   return text(value, ...path) ?? text(value, ...path, "id");

@@ -4,7 +4,7 @@
  */
 import { exponentOf, type BareFact, type Phase } from "../facts.js";
 import { type Fraction, fraction, plus, rounded, tenTo, times } from "../fraction.js";
-import { at, list, must, number, text } from "./json.js";
+import { at, list, must, number, text, timeIn } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readGoogle(body: unknown): readonly BareFact[] {
@@ -31,16 +31,16 @@ export function readGoogle(body: unknown): readonly BareFact[] {
     currency: items.length === 0 ? "" : must(currencyIn(orders), "a currency"),
     steps: [{ at: time, items }],
   });
-  const start = timeOf(purchase, "startTime");
+  const start = timeIn(purchase, "startTime");
   const changes = orders.map((order, index) => {
-    const time = index === 0 ? start : timeOf(periodOf(order), "servicePeriodStartTime");
+    const time = index === 0 ? start : timeIn(periodOf(order), "servicePeriodStartTime");
     return change(token, index === 0 ? "started" : "changed", time, itemsOf(body, order));
   });
   if (type === 10) changes.push(change(token, "changed", googleReportedAt(body)));
   const isOver = text(purchase, "subscriptionState") === "SUBSCRIPTION_STATE_EXPIRED";
   const isReplaced = at(purchase, "canceledStateContext", "replacementCancellation") !== undefined;
   if (isOver && !isReplaced) {
-    changes.push(change(token, "ended", timeOf(at(purchase, "lineItems", 0), "expiryTime")));
+    changes.push(change(token, "ended", timeIn(at(purchase, "lineItems", 0), "expiryTime")));
   }
   // Of those further back no notification may have come.
   const ends = replaced.map((each) => change(each, "ended", start));
@@ -100,7 +100,7 @@ function ordersIn(body: unknown): unknown[] {
   return Object.values(Object(at(body, "answers")))
     .flatMap((answer) => [answer, ...list(answer, "orders")])
     .filter((answer) => text(answer, "createTime") !== null)
-    .sort((a, b) => timeOf(a, "createTime") - timeOf(b, "createTime"));
+    .sort((a, b) => timeIn(a, "createTime") - timeIn(b, "createTime"));
 }
 
 function readOrder(order: unknown, { account, region }: Buyer): BareFact[] {
@@ -113,7 +113,7 @@ function readOrder(order: unknown, { account, region }: Buyer): BareFact[] {
     {
       kind: "sale",
       payment,
-      at: timeOf(order, "createTime"),
+      at: timeIn(order, "createTime"),
       amount,
       currency,
       account,
@@ -129,12 +129,12 @@ function readOrder(order: unknown, { account, region }: Buyer): BareFact[] {
     const returned = minorOf(at(part, "refundDetails", "total"));
     left -= returned;
     const refund = `${payment} in part at ${text(part, "createTime")}`;
-    const reported = refundOf(refund, payment, timeOf(part, "processTime"), returned, currency);
+    const reported = refundOf(refund, payment, timeIn(part, "processTime"), returned, currency);
     facts.push({ ...reported, tax: minorOf(at(part, "refundDetails", "tax")) });
   }
   const whole = at(history, "refundEvent");
   if (whole === undefined) return facts;
-  const time = timeOf(whole, "eventTime");
+  const time = timeIn(whole, "eventTime");
   if (text(whole, "refundReason") !== "CHARGEBACK") {
     return [...facts, refundOf(`${payment} whole`, payment, time, left, currency)];
   }
@@ -174,8 +174,8 @@ function itemsOf(body: unknown, order: unknown): Items {
   const factor = isProration
     ? factorOfPlan(body, skuOf(order))
     : factorOfMonths(
-        timeOf(details, "servicePeriodStartTime"),
-        timeOf(details, "servicePeriodEndTime"),
+        timeIn(details, "servicePeriodStartTime"),
+        timeIn(details, "servicePeriodEndTime"),
       );
   return [{ item: skuOf(order), sku: skuOf(order), monthly: times(price, factor) }];
 }
@@ -210,10 +210,6 @@ function skuOf(order: unknown): string {
 
 function currencyIn(orders: readonly unknown[]): string | null {
   return text(orders[0], "total", "currencyCode");
-}
-
-function timeOf(value: unknown, name: string): number {
-  return Date.parse(must(text(value, name), name));
 }
 
 function minorOf(money: unknown): bigint {

@@ -4,7 +4,7 @@
  */
 import type { BareFact } from "../facts.js";
 import { fraction } from "../fraction.js";
-import { must, text } from "./json.js";
+import { must, text, timeIn } from "./json.js";
 
 const months: Readonly<Record<string, bigint>> = {
   monthly: 1n,
@@ -31,7 +31,7 @@ export function readGumroad(ping: unknown, receivedAt: number): readonly BareFac
     case "dispute_won":
       return [{ ...disputeOf(ping), withdrawnAt: null, returnedAt: receivedAt }];
     case "subscription_ended":
-      return [changeOf(ping, timeOf(ping, "ended_at"), "ended", 0n)];
+      return [changeOf(ping, timeIn(ping, "ended_at"), "ended", 0n)];
     case null:
     default:
       return [];
@@ -51,7 +51,7 @@ function readSale(ping: unknown): BareFact[] {
   const isGift = text(ping, "is_gift_receiver_purchase") === "true";
   const amount = BigInt(must(text(ping, isGift ? "gift_price" : "price"), "a price"));
   if (amount === 0n || text(ping, "is_preorder_authorization") === "true") return [];
-  const at = timeOf(ping, "sale_timestamp");
+  const at = timeIn(ping, "sale_timestamp");
   // A gift is charged once.
   const subscription = isGift ? null : text(ping, "subscription_id");
   const country = countries[text(ping, "ip_country") ?? ""] ?? null;
@@ -112,8 +112,4 @@ function accountOf(ping: unknown): string {
   const email = text(ping, "email") ?? text(ping, "user_email") ?? "";
   const user = text(ping, "purchaser_id") ?? (text(ping, "user_id") || null);
   return user ?? email.trim().toLowerCase();
-}
-
-function timeOf(ping: unknown, name: string): number {
-  return Date.parse(must(text(ping, name), name));
 }

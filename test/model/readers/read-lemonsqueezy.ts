@@ -4,7 +4,7 @@
  */
 import type { BareFact, Item, Phase } from "../facts.js";
 import { type Fraction, fraction, times } from "../fraction.js";
-import { at, list, must, number, text } from "./json.js";
+import { at, list, must, number, text, timeIn } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readLemonSqueezy(event: unknown): readonly BareFact[] {
@@ -164,5 +164,5 @@ function minor(object: unknown, name: string): bigint {
 }
 
 function timeOf(object: unknown, name: string): number {
-  return Date.parse(must(text(object, "attributes", name), name));
+  return timeIn(object, "attributes", name);
 }

@@ -4,7 +4,7 @@
  */
 import type { BareFact, Item, Phase } from "../facts.js";
 import { fraction, times } from "../fraction.js";
-import { at, list, must, number, text } from "./json.js";
+import { at, list, must, number, text, timeIn } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readPaddle(event: unknown): readonly BareFact[] {
@@ -20,7 +20,7 @@ export function readPaddle(event: unknown): readonly BareFact[] {
 }
 
 export function paddleReportedAt(event: unknown): number {
-  return timeOf(event, "occurred_at");
+  return timeIn(event, "occurred_at");
 }
 
 function readTransaction(data: unknown): BareFact[] {
@@ -34,7 +34,7 @@ function readTransaction(data: unknown): BareFact[] {
     {
       kind: "sale",
       payment: must(text(data, "id"), "a transaction"),
-      at: Math.max(...paid.map((one) => timeOf(one, "captured_at"))),
+      at: Math.max(...paid.map((one) => timeIn(one, "captured_at"))),
       amount,
       currency: must(text(data, "currency_code"), "a currency"),
       country: null,
@@ -111,15 +111,15 @@ function begin(event: unknown, data: unknown): readonly [Phase, number] {
   const reported = paddleReportedAt(event);
   const status = text(data, "status");
   const type = text(event, "event_type");
-  const started = timeOf(data, "started_at");
-  if (status === "canceled") return ["ended", timeOf(data, "canceled_at")];
+  const started = timeIn(data, "started_at");
+  if (status === "canceled") return ["ended", timeIn(data, "canceled_at")];
   const beginnings = ["subscription.created", "subscription.imported", "subscription.trialing"];
   if (beginnings.includes(type ?? "")) return ["started", started];
-  if (status === "paused") return ["changed", timeOf(data, "paused_at")];
+  if (status === "paused") return ["changed", timeIn(data, "paused_at")];
   const trial = text(list(data, "items")[0], "trial_dates", "ends_at");
   if (type === "subscription.activated") {
     const paidFrom = at(data, "current_billing_period");
-    return ["changed", trial === null ? started : timeOf(paidFrom, "starts_at")];
+    return ["changed", trial === null ? started : timeIn(paidFrom, "starts_at")];
   }
   // What is reported while the end of a trial is overdue is of the time before that.
   const isOverdue = status === "trialing" && trial !== null && Date.parse(trial) <= reported;
@@ -153,8 +153,4 @@ function nameIn(holder: unknown): BareFact[] {
 
 function minor(value: unknown, ...path: string[]): bigint {
   return BigInt(must(text(value, ...path), path.join(".")));
-}
-
-function timeOf(value: unknown, name: string): number {
-  return Date.parse(must(text(value, name), name));
 }

@@ -1,7 +1,7 @@
 /** The model's own reading of Polar's webhook bodies, from docs/providers and `definitions.md`. */
 import type { BareFact, Item, Phase } from "../facts.js";
 import { fraction, times } from "../fraction.js";
-import { at, list, must, number, text } from "./json.js";
+import { at, list, must, number, text, timeIn } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
 import { currencyOf, minorOf } from "./stripe-values.js";
 
@@ -120,8 +120,4 @@ function itemOf(subscription: unknown): Item {
 
 function minor(object: unknown, name: string): bigint {
   return minorOf(must(number(object, name), name), currencyOf(object));
-}
-
-function timeIn(object: unknown, name: string): number {
-  return Date.parse(must(text(object, name), name));
 }
