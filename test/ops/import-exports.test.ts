@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { importCommand } from "../../ops/import/command.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 
 const invoices = [
   "Customer external ID,Invoice external ID,Invoiced date,Due date,Currency,Status",
@@ -107,7 +108,10 @@ describe("The import of other tools' exports", () => {
     );
     await endpoints.booked();
     const path = "/v1/transactions?from=2025-03-01&to=2025-04-01";
-    const { data } = (await endpoints.get(path)).json;
+    const listed = async () => (await endpoints.get(path)).json.data;
+    // A name reaches the list a moment after the figures.
+    await until(async () => (await listed())[0]?.product_name !== "gold");
+    const data = await listed();
     expect(data).to.have.lengthOf(1);
     expect(data[0]).to.include({ gross_amount: 15, refunded_amount: 4, product_name: "Gold" });
     const movements = await endpoints.get(
