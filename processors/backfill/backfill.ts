@@ -38,7 +38,7 @@ import { type ExportList, exportList, readLines } from "./read-lines.js";
 import { readPage } from "./read-page.js";
 
 /** Records that may wait at each step when a turn begins. */
-const backfillAheadRecordsMax = 1_000;
+const backfillAheadRecordsMax = 300;
 /** Beyond these its position is kept, and other backfills get their turn. */
 const turnPagesMax = 10;
 /**

@@ -9,10 +9,10 @@ import { groups } from "../../stores/watermark/watermark.js";
 import { normalize } from "./normalize.js";
 import type { NormalizingService } from "./normalizing-service.js";
 
-/** A slow machine books as many in about a third of a second. */
-const recordsAtOnce = 300;
-/** Facts that may wait for booking, or their rows for ClickHouse, when the next ones are added. */
-const factsWaitingMax = 1_000;
+/** A slow machine books as many in about a quarter of a second. */
+const recordsAtOnce = 250;
+/** Facts that may wait for booking when the next ones are added. */
+const factsWaitingMax = 500;
 /** After this it goes on, because others may be busy for hours, and a store may be unavailable. */
 const waitMsMax = 1_000;
 const lookEveryMs = 20;

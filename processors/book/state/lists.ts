@@ -68,6 +68,8 @@ export class Lists {
   /** By key: as stored, and with what the batch added. */
   readonly #lists = new Map<string, Stored<unknown>>();
   readonly #grown = new Map<string, Grown>();
+  /** By kind and name: a batch asks for each list several times. */
+  readonly #keys = new Map<string, string>();
 
   constructor(
     private readonly partition: Pick<OwnedPartition, "read">,
@@ -78,7 +80,7 @@ export class Lists {
   async load<Item>(kind: Kind<Item>, names: Iterable<string>): Promise<void> {
     const wanted = new Set<string>();
     for (const name of names) {
-      const key = keyOf(kind, name);
+      const key = this.#key(kind, name);
       if (this.#lists.has(key)) continue;
       const known = this.kept.get(key);
       if (known === undefined) wanted.add(key);
@@ -121,22 +123,31 @@ export class Lists {
 
   /** With those that the batch added. */
   of<Item>(kind: Kind<Item>, name: string): readonly Item[] {
-    const key = keyOf(kind, name);
+    const key = this.#key(kind, name);
     return itemsIn(kind, (this.#grown.get(key) ?? this.#storedAt(key)).items);
   }
 
   /** As stored, without what the batch added. */
   before<Item>(kind: Kind<Item>, name: string): readonly Item[] {
-    return itemsIn(kind, this.#storedAt(keyOf(kind, name)).items);
+    return itemsIn(kind, this.#storedAt(this.#key(kind, name)).items);
   }
 
   add<Item>(kind: Kind<Item>, name: string, items: readonly Item[]): void {
     if (items.length === 0) return;
-    const key = keyOf(kind, name);
+    const key = this.#key(kind, name);
     const stored = this.#storedAt(key);
     const grown = this.#grown.get(key) ?? grownFrom(key, kind, stored);
     for (const item of items) grown.items.push(item);
     this.#grown.set(key, grown);
+  }
+
+  #key<Item>(kind: Kind<Item>, name: string): string {
+    const named = kind.letter + name;
+    const known = this.#keys.get(named);
+    if (known !== undefined) return known;
+    const key = keyOf(kind, name);
+    this.#keys.set(named, key);
+    return key;
   }
 
   #storedAt(key: string): Stored<unknown> {
