@@ -9,7 +9,12 @@ const { spec } = require("../.mocharc.cjs");
 const slow = [
   path.resolve("dist/test/harness/run.js"),
   "node:child_process",
-  ...["chdb", "@electric-sql/pglite", "pg", "kafkajs", "lmdb", "playwright-core"],
+  "chdb",
+  "@electric-sql/pglite",
+  "pg",
+  "kafkajs",
+  "lmdb",
+  "playwright-core",
 ];
 
 /** Seconds of drawn cases, and of long answers. */

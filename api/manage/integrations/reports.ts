@@ -258,6 +258,6 @@ function comparedRows(
   });
   const apart = (row: (typeof rows)[number]) => Math.abs(row.difference_minor);
   return rows.sort(
-    (one, other) => apart(other) - apart(one) || (one.product < other.product ? -1 : 1),
+    (first, other) => apart(other) - apart(first) || (first.product < other.product ? -1 : 1),
   );
 }
