@@ -36,7 +36,7 @@ export interface Backfill<Credentials = unknown> {
   readonly comparedBesides?: readonly HistoryList<Credentials>[];
   /** Shown beside ours, month by month. */
   readonly ownFigures?: readonly OwnFigure[];
-  /** What a comparison with its lists cannot show: the same. Absent: they leave payments out. */
+  /** What a comparison with its lists cannot show: the same. */
   readonly notCompared?: readonly string[];
   /** Whether a list that says what was paid can have this payment; left out: any. */
   readonly canBeListed?: (payment: string) => boolean;
@@ -121,6 +121,11 @@ export function placeOf(after: string | null): {
 export interface Span {
   readonly from: number;
   readonly to: number;
+}
+
+/** What has no date (NaN) is read. */
+export function isWithin(at: number, { from, to }: Span): boolean {
+  return !(at < from || at > to);
 }
 
 /** Of objects that were not asked for by their dates. */

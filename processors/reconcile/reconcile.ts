@@ -33,7 +33,8 @@ export async function reconcileMonth(
 ): Promise<Compared | Unread> {
   const integration = await service.integrations.byId(integrationId);
   const provider = integration && service.providers.get(integration.provider);
-  if (!integration || !provider || provider.backfill?.notCompared === undefined) {
+  const { backfill } = provider ?? {};
+  if (!integration || !provider || !backfill || provider.notReconciled !== undefined) {
     return {
       for: "good",
       problem: "The integration was deleted, or has no credentials or no list.",
@@ -55,7 +56,7 @@ export async function reconcileMonth(
 
   // 2. Ours, without what came by another integration of the provider.
   const booked = await bookedAround(service.clickhouse, integration, span);
-  const listsDisputes = provider.backfill.comparedBesides !== undefined;
+  const listsDisputes = backfill.comparedBesides !== undefined;
   const disputed = listsDisputes ? await bookedDisputes(service.clickhouse, integration, span) : [];
   if (booked === null || disputed === null) return tooMany;
   const paired = await pairsOf(listed.payments.values(), booked, span);
@@ -81,7 +82,7 @@ export async function reconcileMonth(
     webhooksSince,
     read: read.map(({ from, to }) => ({ from: from.getTime(), to: to.getTime() })),
     unbooked,
-    canBeListed: provider.backfill.canBeListed ?? (() => true),
+    canBeListed: backfill.canBeListed ?? (() => true),
     transactions,
   });
   const costs = await comparedCosts(pairs, comparedAt.getTime());

@@ -177,7 +177,7 @@ export async function askForTheNight(
       "SELECT id FROM integrations WHERE deleted_at IS NULL AND provider = ANY($1) ORDER BY id",
       [
         [...providers.values()]
-          .filter(({ backfill, fetchedReports }) => backfill?.notCompared ?? fetchedReports)
+          .filter(({ notReconciled: why, fetchedReports }) => why === undefined || fetchedReports)
           .map(({ token }) => token),
       ],
     );

@@ -49,7 +49,7 @@ export const field = {
     .int()
     .nonnegative()
     .max(secondsMax)
-    .transform((seconds) => seconds * 1000),
+    .transform((given) => given * 1000),
   /** Integer in Stripe's minor unit of the object's currency. */
   amount: z
     .int()
@@ -73,3 +73,8 @@ export const field = {
       return /^[A-Z]{2}$/.test(code) ? code : null;
     }),
 };
+
+/** A time as queries take it. */
+export function seconds(atMs: number): string {
+  return `${Math.floor(atMs / 1000)}`;
+}

@@ -213,7 +213,6 @@ export const provider = z.object({
     .string()
     .nullable()
     .describe("Which file of the provider a backfill reads; null where it reads none"),
-  reconciles: z.boolean().describe("Whether months are compared with what the provider lists"),
   reports: z
     .string()
     .nullable()
@@ -221,7 +220,10 @@ export const provider = z.object({
   not_reconciled: z
     .string()
     .nullable()
-    .describe("Why not, and what brings a missing event instead; null: they are compared"),
+    .describe(
+      "Why months are not compared with what the provider lists, and what brings a missing event " +
+        "instead; null: they are compared",
+    ),
   lists_payouts: z.boolean().describe("Whether its payouts to the bank can be opened"),
   fetches_payments: z
     .boolean()

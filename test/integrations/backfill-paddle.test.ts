@@ -301,8 +301,8 @@ describe("A backfill of Paddle", function () {
     metrics.set("/metrics/monthly-recurring-revenue", {
       currency,
       amountOn: (day) => {
-        const all = lists.get("/subscriptions") ?? [];
-        return BigInt(all.filter((one) => isCounted(one, day + dayMs)).length) * 1000n;
+        const sold = lists.get("/subscriptions") ?? [];
+        return BigInt(sold.filter((one) => isCounted(one, day + dayMs)).length) * 1000n;
       },
     });
     metrics.set("/metrics/revenue", {

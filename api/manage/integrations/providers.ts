@@ -38,7 +38,6 @@ function providerView(provider: Provider): ProviderView {
     history_missing: [...((provider.backfill ?? provider.historyExport)?.missing ?? [])],
     history_ids: provider.backfill?.byIds?.ids ?? null,
     history_export: provider.historyExport?.file ?? null,
-    reconciles: provider.backfill?.notCompared !== undefined,
     reports: provider.reports?.files ?? null,
     not_reconciled: provider.notReconciled ?? null,
     lists_payouts: provider.payouts !== undefined,

@@ -2,6 +2,7 @@
  * What Google's API lists, reported as the notifications Google would have pushed about it: they
  * make the purchase and its orders be read (questions.ts), as those of a webhook do.
  */
+import { utcDay } from "../../../schemas/money/rates.js";
 import { historyId } from "../../history-events.js";
 import type { HistoryEvent } from "../../backfill.js";
 import { digestOf } from "../chain.js";
@@ -22,7 +23,7 @@ export function subscriptionNotice(
   { at, answer, asOf }: { readonly at: number; readonly answer: object; readonly asOf: number },
 ): HistoryEvent {
   const reported = { type: `${type}`, at, object: { answer }, mayRecur: true };
-  const reading = new Date(asOf).toISOString().slice(0, 10);
+  const reading = utcDay(asOf);
   const nativeId = historyId(digestOf(token), reported, { passing, reading });
   const subscriptionNotification = { notificationType: type, purchaseToken: token };
   return notice(nativeId, packageName, at, { subscriptionNotification });

@@ -6,7 +6,14 @@
  * docs/providers/gumroad.md, History.
  */
 import { z } from "zod";
-import type { Backfill, HistoryEvent, ListedPayment, Span } from "../../backfill.js";
+import { utcDay } from "../../../schemas/money/rates.js";
+import {
+  type Backfill,
+  type HistoryEvent,
+  isWithin,
+  type ListedPayment,
+  type Span,
+} from "../../backfill.js";
 import { type Decoded, nothingKnown } from "../../provider.js";
 import { decode } from "../decode.js";
 import { historyPrefix } from "../../history-events.js";
@@ -32,8 +39,8 @@ export const gumroadBackfill: Backfill = {
         const { day, key } = placeOf(span, after);
         const query = new URLSearchParams({
           // Whole days of UTC, the first inclusive.
-          after: dayText(day),
-          before: dayText(day + windowMs),
+          after: utcDay(day),
+          before: utcDay(day + windowMs),
           ...(key !== null && { page_key: key }),
         });
         return `/v2/sales?${query.toString()}`;
@@ -42,7 +49,7 @@ export const gumroadBackfill: Backfill = {
         const parsed = page.safeParse(answer);
         if (!parsed.success) return null;
         const { sales, next_page_key: key } = parsed.data;
-        const within = sales.filter((one) => isWithin(one, span));
+        const within = sales.filter((one) => isWithin(Date.parse(one.created_at), span));
         const reported = within.map((one) => ({ one, events: historyOf(one, asOf) }));
         return {
           objects: within.length,
@@ -72,23 +79,15 @@ export const gumroadBackfill: Backfill = {
 
 /** A page is named by the first day of its week, and by its key in it. */
 function placeOf({ from }: Span, after: string | null) {
-  const [day = dayText(from), key = null] = after?.split(" ") ?? [];
+  const [day = utcDay(from), key = null] = after?.split(" ") ?? [];
   return { day: Date.parse(day), key };
 }
 
 function nextPlace(span: Span, after: string | null, key: string | null | undefined) {
   const { day } = placeOf(span, after);
-  if (key) return `${dayText(day)} ${key}`;
+  if (key) return `${utcDay(day)} ${key}`;
   const next = day + windowMs;
-  return next > span.to ? null : dayText(next);
-}
-
-function dayText(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
-
-function isWithin({ created_at: at }: ListedSale, { from, to }: Span): boolean {
-  return Date.parse(at) >= from && Date.parse(at) <= to;
+  return next > span.to ? null : utcDay(next);
 }
 
 /** A gift is reported by its receiver's copy, under another id, which is never listed. */
@@ -149,7 +148,7 @@ function saleEvent(
  */
 function endEvent(subscription: string, listed: ListedSale, asOf: number): HistoryEvent {
   return {
-    nativeId: `${historyPrefix}subscription_ended:${subscription}:${dayText(asOf)}`,
+    nativeId: `${historyPrefix}subscription_ended:${subscription}:${utcDay(asOf)}`,
     body: {
       resource_name: "subscription_ended",
       subscription_id: subscription,

@@ -4,6 +4,7 @@
  * Payment#as_json, Exports::Payouts::Base.
  */
 import { z } from "zod";
+import { utcDay } from "../../../schemas/money/rates.js";
 import { majorToMinor } from "../../../schemas/money/money.js";
 import { anyCaseCurrency } from "../../fields.js";
 import type { Payout, PayoutLine, Payouts } from "../../payouts.js";
@@ -63,7 +64,7 @@ export const gumroadPayouts: Payouts = {
   ],
   async *list({ from, to }, ask) {
     // Whole days of UTC; the last is exclusive.
-    const days = { after: dayText(from), before: dayText(to + dayMs) };
+    const days = { after: utcDay(from), before: utcDay(to + dayMs) };
     let key: string | null | undefined;
     do {
       const query = new URLSearchParams({ ...days, include_upcoming: "false" });
@@ -118,8 +119,4 @@ async function* linesOf(lines: readonly Line[]): AsyncIterable<PayoutLine> {
       fee,
     };
   }
-}
-
-function dayText(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
 }

@@ -6,7 +6,13 @@
  */
 import { z } from "zod";
 import { anyObject } from "../../fields.js";
-import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
+import {
+  type Backfill,
+  type HistoryEvent,
+  type HistoryList,
+  isWithin,
+  type ListedPayment,
+} from "../../backfill.js";
 import { heading } from "../heading.js";
 import { invoicePayment } from "../invoices.js";
 import { isPaid, moneyFields, refundedOf } from "../money.js";
@@ -106,7 +112,7 @@ function list(
       const { data, included = [], meta } = parsed.data;
       const { currentPage, lastPage } = meta.page;
       const from = hasAnyDate ? 0 : span.from;
-      const within = data.filter((one) => isWithin(one, { from, to: span.to }));
+      const within = data.filter((one) => isWithin(createdAt(one), { from, to: span.to }));
       const oldest = Math.min(...data.map(createdAt));
       return {
         objects: within.length,
@@ -118,12 +124,6 @@ function list(
       };
     },
   };
-}
-
-/** What has no date is read. */
-function isWithin(object: HistoryObject, { from, to }: Span): boolean {
-  const at = createdAt(object);
-  return !(at < from || at > to);
 }
 
 function createdAt({ attributes }: HistoryObject): number {

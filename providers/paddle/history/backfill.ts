@@ -10,7 +10,7 @@ import { field } from "../event.js";
 import { paidAtOf } from "../transactions.js";
 import { adjustmentHistory } from "./adjustments.js";
 import { paddleFigures } from "./metrics.js";
-import { type HistoryObject, object } from "./object.js";
+import { type HistoryObject, object, rfc3339 } from "./object.js";
 import { subscriptionHistory } from "./subscriptions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -202,8 +202,4 @@ function disputedIn(adjustment: HistoryObject): ListedPayment[] {
   const { total } = data.totals;
   const money = { amount: isOut ? total : 0n, refunded: isOut ? 0n : total };
   return [{ payment, dispute: adjustment.id, at, currency, ...money }];
-}
-
-function rfc3339(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

@@ -1,5 +1,6 @@
 /** MRR and revenue as Paddle's own dashboard has them: its metrics, by day in one currency. */
 import { z } from "zod";
+import { utcDay } from "../../../schemas/money/rates.js";
 import type { OwnFigure, Span } from "../../backfill.js";
 import { field } from "../event.js";
 
@@ -42,7 +43,7 @@ function figureOf(
   return {
     figure,
     name: "its own figures (permission metrics.read)",
-    path: (days: Span) => `${given.path}?from=${day(days.from)}&to=${day(days.to)}`,
+    path: (days: Span) => `${given.path}?from=${utcDay(days.from)}&to=${utcDay(days.to)}`,
     read(answer) {
       const { data } = metric.safeParse(answer);
       if (data === undefined) return null;
@@ -55,8 +56,4 @@ function figureOf(
     },
     why: given.why,
   };
-}
-
-function day(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
 }

@@ -9,7 +9,7 @@ import { field } from "../event.js";
 import { isWorth } from "../questions.js";
 import { trialEndOf } from "../subscriptions.js";
 import type { Reported } from "../../history-events.js";
-import type { HistoryObject } from "./object.js";
+import { type HistoryObject, rfc3339 } from "./object.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** What nobody pays for stops some time after its trial's end, mostly seconds. */
@@ -110,8 +110,4 @@ function asActive(items: unknown): unknown {
   return Array.isArray(items)
     ? items.map((item: unknown) => (isObject(item) ? { ...item, status: "active" } : item))
     : items;
-}
-
-function rfc3339(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

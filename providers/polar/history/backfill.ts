@@ -5,7 +5,13 @@
  * orders, list refunds, list subscriptions, list products; docs/providers/polar.md, History.
  */
 import { z } from "zod";
-import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
+import {
+  type Backfill,
+  type HistoryEvent,
+  type HistoryList,
+  isWithin,
+  type ListedPayment,
+} from "../../backfill.js";
 import { anyObject } from "../../fields.js";
 import { disputeShape, disputeType, lostStatus } from "../disputes.js";
 import { isPaid, orderShape } from "../orders.js";
@@ -122,11 +128,6 @@ function list({ name, sorting, report, kept, at = createdAt, only, listed }: Lis
       };
     },
   };
-}
-
-/** What has no date is read. */
-function isWithin(at: number, { from, to }: Span): boolean {
-  return !(at < from || at > to);
 }
 
 function createdAt(object: Listed): number {

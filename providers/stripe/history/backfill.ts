@@ -3,6 +3,7 @@
  * docs/providers/stripe.md, History.
  */
 import { z } from "zod";
+import { seconds } from "../event.js";
 import type { Backfill, HistoryEvent, HistoryList, ListedPayment, Span } from "../../backfill.js";
 import { historyId, listedPayments } from "../../history-events.js";
 import { apiVersion } from "../api.js";
@@ -207,8 +208,4 @@ function listedPayment(charge: HistoryObject): ListedPayment[] {
   const at = charge.created * 1000;
   const body = bodyOf("", { type: "charge.updated", at, object: charge }, charge);
   return listedPayments(decode(body), refundedAsListed(charge) ?? 0n);
-}
-
-function seconds(atMs: number): string {
-  return `${Math.floor(atMs / 1000)}`;
 }

@@ -16,7 +16,7 @@ import {
   nothingListed,
   type Span,
 } from "../../backfill.js";
-import { field } from "../event.js";
+import { field, seconds } from "../event.js";
 import { isoMinor } from "../money.js";
 
 const pageObjects = 100;
@@ -191,8 +191,4 @@ function list<Row extends { readonly id: string }>(of: {
       return { ...nothingListed, objects: data.length, ...of.found(data), next };
     },
   };
-}
-
-function seconds(atMs: number): string {
-  return `${Math.floor(atMs / 1000)}`;
 }

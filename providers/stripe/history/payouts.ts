@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { Ask, Payout, PayoutLine, Payouts } from "../../payouts.js";
-import { field } from "../event.js";
+import { field, seconds } from "../event.js";
 import { isoMinor } from "../money.js";
 
 const pageObjects = "100";
@@ -137,8 +137,4 @@ async function* all<Row extends { readonly id: string }>(
     yield* found.data;
     after = found.has_more ? found.data.at(-1)?.id : undefined;
   } while (after !== undefined);
-}
-
-function seconds(atMs: number): string {
-  return `${Math.floor(atMs / 1000)}`;
 }

@@ -100,7 +100,7 @@ export function Integration(props: Props) {
           <NeededEvents of={integration} />
           {hasHistory ? <Backfill path={props.path} provider={provider} /> : null}
           <Coverage path={props.path} hasHistory={hasHistory} />
-          {provider.reconciles ? (
+          {provider.not_reconciled === null ? (
             <Reconciliation {...props} />
           ) : (
             <p class="soft">{provider.not_reconciled}</p>

@@ -19,8 +19,8 @@ export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readon
   if (rows.length === 0 && problem === undefined) return null;
   const written = (row: OwnFigureBeside, minor: number | null) =>
     minor === null ? <span class="soft">–</span> : money(minor / 10 ** row.exponent, row.currency);
-  const amount = (key: string, head: string, of: (row: OwnFigureBeside) => number | null) => {
-    const cell = (row: OwnFigureBeside) => written(row, of(row));
+  const amount = (key: string, head: string, minorOf: (row: OwnFigureBeside) => number | null) => {
+    const cell = (row: OwnFigureBeside) => written(row, minorOf(row));
     return { key, head, isNumber: true, cell };
   };
   return (
