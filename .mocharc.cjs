@@ -12,6 +12,7 @@ const longFirst = [
   "full-disk",
   "kafka",
   "kafka-brokers",
+  "upgrade",
   "lost-rows",
   "backup",
   // It copies the catalogues of all workspaces, which other files make.

@@ -28,6 +28,15 @@ COPY migrations migrations
 COPY schemas/released schemas/released
 COPY workspaces/rates/ecb-history.csv.br workspaces/rates/
 COPY docs docs
+# Of a release: docs/releasing.md.
+ARG VERSION=""
+ARG REVISION=""
+LABEL org.opencontainers.image.title="revenue-aggregation-service" \
+  org.opencontainers.image.description="Self-hosted revenue analytics: every payment event, converted once, explained for ever" \
+  org.opencontainers.image.licenses="Apache-2.0" \
+  org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim" \
+  org.opencontainers.image.version="$VERSION" \
+  org.opencontainers.image.revision="$REVISION"
 USER node
 EXPOSE 3000
 ENTRYPOINT ["node", "dist/main.js"]

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { projectFile } from "../runtime/project-root.js";
+import { version } from "../runtime/version.js";
 
 const columnsMax = 100;
 const scriptsMax = 12;
@@ -201,16 +202,19 @@ describe("the project's papers", () => {
   it("should pin every dependency exactly and keep the scripts few", () => {
     const manifest: unknown = JSON.parse(readFileSync(projectFile("package.json"), "utf8"));
     const loose = ["dependencies", "devDependencies"].flatMap((name) =>
-      fieldsOf(manifest, name).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version))),
+      fieldsOf(manifest, name).filter(([, pinned]) => !/^\d+\.\d+\.\d+$/.test(String(pinned))),
     );
     expect(loose).to.deep.equal([]);
     expect(fieldsOf(manifest, "scripts").length).to.be.within(1, scriptsMax);
   });
 
-  it("should open the changelog with what is pending", () => {
+  it("should open the changelog with what is pending, then this version and its date", () => {
     const [title, ...rest] = readFileSync(projectFile("CHANGELOG.md"), "utf8").split("\n");
     expect(title).to.match(/^# /);
-    expect(rest.find((line) => line.startsWith("## "))).to.match(/^## Pending/);
+    const [pending, newest] = rest.filter((line) => line.startsWith("## "));
+    expect(pending).to.equal("## Pending");
+    expect(newest?.replace(/ \(\d{4}-\d\d-\d\d\)$/, "")).to.equal(`## ${version}`);
+    expect(newest).to.match(/\)$/);
   });
 
   it("should hold no conflict that a merge left", () => {

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { needs } from "../../http/auth.js";
+import { version } from "../../runtime/version.js";
 import { errorAnswer } from "../../schemas/http/error.js";
 import { formats } from "../exports/formats.js";
 import { operations } from "./operations.js";
@@ -39,7 +40,7 @@ export function openApiDocument() {
     openapi: "3.1.0",
     info: {
       title: "Revenue aggregation service",
-      version: "1",
+      version,
       description:
         "Payment events of several billing providers, normalized to one reporting currency. " +
         "All times are UTC; amounts are in major units, rounded to the currency's minor unit.",

@@ -13,6 +13,7 @@ import { accessOf, callerOf, memberOf } from "../../http/state.js";
 import { ApiError, forbidden } from "../../schemas/http/errors.js";
 import { includesRole } from "../../workspaces/members/roles.js";
 import { baseOf, resourceMetadataPath, scopes } from "../oauth/protocol.js";
+import { version } from "../../runtime/version.js";
 import type { Service } from "../../service.js";
 import { askTool } from "./ask.js";
 import { toolList } from "./tools.js";
@@ -52,7 +53,7 @@ export function mcpRoute(router: Router, service: Service): void {
     const { CallToolRequestSchema, ListToolsRequestSchema } =
       await import("@modelcontextprotocol/sdk/types.js");
     const { server } = new McpServer(
-      { name: "revenue-aggregation-service", version: "1" },
+      { name: "revenue-aggregation-service", version },
       { capabilities: { tools: {} }, instructions },
     );
     server.setRequestHandler(ListToolsRequestSchema, () => ({
@@ -73,8 +74,8 @@ export function mcpRoute(router: Router, service: Service): void {
     await server.connect(transport);
     try {
       const headers = new Headers({ accept: ctx.get("Accept"), "content-type": ctx.request.type });
-      const version = ctx.get("Mcp-Protocol-Version");
-      if (version !== "") headers.set("mcp-protocol-version", version);
+      const protocol = ctx.get("Mcp-Protocol-Version");
+      if (protocol !== "") headers.set("mcp-protocol-version", protocol);
       const request = new Request(`${asks.own}/mcp`, { method: "POST", headers });
       const answer = await transport.handleRequest(request, { parsedBody: message });
       ctx.status = answer.status;

@@ -12,13 +12,12 @@
  * 6. The records up to the ends.
  * 7. The manifest, when all else is on disk.
  */
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { z } from "zod";
 import { embeddedBackends } from "../../config.js";
 import { installationId } from "../vault/account-hash.js";
 import { leadsToAll } from "../vault/own-secrets.js";
-import { projectFile } from "../../runtime/project-root.js";
+import { version } from "../../runtime/version.js";
 import type { Service } from "../../service.js";
 import { clickhouseFile, clickhouseTables, writeRows } from "./clickhouse-part.js";
 import { addBackup, refuseAmongOthers, refuseInside, syncToDisk } from "./folder.js";
@@ -89,7 +88,7 @@ export async function writeBackup(service: BackedUp, order: BackupOrder): Promis
     bytes = files.reduce((sum, file) => sum + file.bytes, 0);
     const manifest = manifestText({
       made_at: madeAt.toISOString(),
-      version: await serviceVersion(),
+      version,
       installation,
       vault_key_id: vault.keyId,
       migrations: await migrationsOf(service),
@@ -121,9 +120,4 @@ async function finished(folder: string, path: string): Promise<BackupFile> {
   await syncToDisk(absolute);
   const { size } = await stat(absolute);
   return { path, bytes: size, sha256: await hashOf(absolute) };
-}
-
-async function serviceVersion(): Promise<string> {
-  const text = await readFile(projectFile("package.json"), "utf8");
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }

@@ -1,0 +1,148 @@
+/**
+ * Data that an earlier version made: this version starts with it, gives the same figures to the
+ * cent, and goes on. Earlier versions are the tags of this tree's history, and before the first one
+ * the commit whose data 1.0.0 takes; each is built from git.
+ */
+import { execFileSync, type ChildProcess } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { z } from "zod";
+import { projectFile } from "../../runtime/project-root.js";
+import { needTime } from "../harness/real-servers.js";
+import {
+  endpointOf,
+  freePort,
+  kill,
+  runCommand,
+  startService,
+  stop,
+  whenReady,
+} from "../harness/service-process.js";
+import { bundledQuotes } from "../model/bundled-quotes.js";
+import { type Clocks, answersOf } from "../model/compare/answers.js";
+import { expectFigures } from "../model/compare/compare.js";
+import { figuresOf } from "../model/figures.js";
+import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
+import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { dayMs, secondMs } from "../model/stories/story.js";
+
+/** The last 0.1.0 (docs/operating.md, Upgrades). */
+const untagged = "b5fee71e";
+const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+
+describe("An upgrade", function suite() {
+  this.timeout(600_000);
+  const root = mkdtempSync(join(tmpdir(), "revenue-upgrade-"));
+  let child: ChildProcess | undefined;
+
+  before(function () {
+    needTime(this);
+  });
+  after(async () => {
+    if (child !== undefined) await kill(child);
+    rmSync(root, { recursive: true, maxRetries: 5 });
+  });
+
+  for (const version of earlierVersions()) {
+    it(`should go on with the data of ${version}, to the cent`, async function () {
+      if (git("cat-file", "-t", version) === "") {
+        process.stderr.write(`Left out: this copy of the tree has no history back to ${version}\n`);
+        this.skip();
+      }
+      const data = join(root, `data-${version}`);
+      let port = await start(data, buildOf(version));
+      const opened = await openMerchant(endpointOf(data, port), "EUR");
+      const merchant = (): Merchant => ({ ...opened, endpoint: endpointOf(data, port) });
+      const events = largestPortfolio(end);
+      const half = Math.floor(events.length / 2);
+      await sendAll(opened, events.slice(0, half));
+      const known_at = await whenBooked(opened);
+      const at = new Date(end).toISOString();
+      const clocks: readonly Clocks[] = [{ at }, { at, known_at }];
+      const before = await answersOf(opened, clocks);
+      await stopService();
+
+      port = await start(data);
+      const after = await answersOf(merchant(), clocks);
+      expect([...after.keys()]).to.deep.equal([...before.keys()]);
+      for (const [asked, answer] of before) expectKept(after.get(asked), answer, asked);
+      // The first half comes again, and counts once.
+      const sent = await sendAll(merchant(), events);
+      await whenBooked(merchant());
+      await expectFigures(merchant(), figuresOf(sent, "EUR", bundledQuotes()), end + secondMs);
+      await stopService();
+      const audited = await runCommand(data, ["audit"]);
+      expect(audited.reported).to.match(/^No differences \([1-9]\d* rows compared\)/m);
+    });
+  }
+
+  /** @param program of another version. @returns the port it listens on */
+  async function start(folder: string, program?: string): Promise<number> {
+    const port = await freePort();
+    child = startService(folder, port, {}, "ignore", program);
+    await whenReady(child, port);
+    return port;
+  }
+
+  async function stopService(): Promise<void> {
+    if (child !== undefined) await stop(child);
+    child = undefined;
+  }
+
+  /** @returns its program */
+  function buildOf(version: string): string {
+    const folder = mkdtempSync(join(root, "version-"));
+    const archive = join(folder, "archive.tar");
+    git("archive", "--output", archive, version);
+    execFileSync("tar", ["-xf", archive, "-C", folder]);
+    const modules = join(folder, "node_modules");
+    if (dependenciesIn(folder) === dependenciesIn(projectFile())) {
+      symlinkSync(projectFile("node_modules"), modules);
+    } else {
+      const words = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
+      execFileSync("npm", words, { cwd: folder });
+    }
+    const compiler = join(modules, "typescript", "bin", "tsc");
+    execFileSync(process.execPath, [compiler, "--noCheck", "-p", folder]);
+    return join(folder, "dist", "main.js");
+  }
+});
+
+function earlierVersions(): string[] {
+  if (!existsSync(projectFile(".git"))) return [untagged];
+  const tags = git("tag", "--list", "v*", "--merged", "HEAD", "--no-contains", "HEAD");
+  return tags === "" ? [untagged] : tags.split("\n");
+}
+
+/** @returns what it says; nothing where it fails */
+function git(...words: string[]): string {
+  try {
+    return execFileSync("git", words, {
+      cwd: projectFile(),
+      stdio: ["ignore", "pipe", "ignore"],
+      encoding: "utf8",
+    }).trim();
+  } catch {
+    return "";
+  }
+}
+
+function dependenciesIn(folder: string): string {
+  const text = readFileSync(join(folder, "package.json"), "utf8");
+  const { dependencies } = z.object({ dependencies: z.looseObject({}) }).parse(JSON.parse(text));
+  return JSON.stringify(dependencies);
+}
+
+/** A later version may say more, and nothing else. */
+function expectKept(found: unknown, expected: unknown, where: string): void {
+  if (Array.isArray(expected)) {
+    expect(found, where).to.be.an("array").with.lengthOf(expected.length);
+    expected.forEach((one, index) => expectKept(Object(found)[index], one, `${where}[${index}]`));
+  } else if (typeof expected === "object" && expected !== null) {
+    for (const [name, value] of Object.entries(expected)) {
+      expectKept(Object(found)[name], value, `${where}.${name}`);
+    }
+  } else expect(found, where).to.equal(expected);
+}
