@@ -130,18 +130,26 @@ class Sender {
     }
   }
 
-  /** Lanes side by side, each in order; after a failure nothing further begins. */
+  /**
+   * Lanes side by side, each in order; after a failure nothing further begins, and a slow lane makes
+   * room for what came meanwhile.
+   */
   async #sendSome(endpoint: ListedEndpoint, due: readonly Delivery[]): Promise<void> {
     const lanes = [...grouped(due, ({ lane }) => lane).values()];
     // A failing endpoint is tried by one call.
     const calls = endpoint.failures > 0 ? 1 : limits.webhookCallsMax;
     let hasFailed = false;
+    const startedAt = performance.now();
+    const isLate = () => performance.now() - startedAt > limits.webhookBatchMs;
     const work = async (): Promise<void> => {
       for (let lane = lanes.shift(); lane !== undefined; lane = lanes.shift()) {
         for (const delivery of lane) {
           if (hasFailed || this.#stopping.signal.aborted) return;
           const failure = await this.#call(endpoint, delivery);
-          if (failure === null) continue;
+          if (failure === null) {
+            if (lanes.length === 0 && isLate()) return;
+            continue;
+          }
           if (this.#cutting.signal.aborted) return;
           const isFirst = !hasFailed;
           hasFailed = true;

@@ -1,4 +1,5 @@
 /** Outgoing webhooks end to end: what is ingested comes to receivers, in order, signed. */
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { announceSilence } from "../../api/webhooks/silence.js";
@@ -183,6 +184,29 @@ describe("Outgoing webhooks", function suite() {
     expect(new Set(tries.map(({ id }) => id))).to.have.property("size", 1);
     expect(new Set(one.receiver.taken.map(({ id }) => id))).to.have.property("size", 5);
     await endpoints.manage("DELETE", `${path}/${slow.id}`);
+  });
+
+  it("should let no slow account of an endpoint hold up the others", async () => {
+    const { receiver, id, deliveries } = await hook();
+    const held: (() => void)[] = [];
+    receiver.answer = async ({ data }, response) => {
+      if (data.gross_amount < 400) await new Promise<void>((resolve) => held.push(resolve));
+      response.writeHead(204).end();
+    };
+    for (const amount of [301, 302, 303]) await sell("slow", { amount });
+    await until(async () => held.length === 1 && (await deliveries()).length === 3);
+    held[0]?.();
+    await until(() => held.length === 2);
+    await sell("quick", { amount: 401 });
+    await until(async () => (await deliveries()).length === 4);
+    await pause(limits.webhookBatchMs);
+    held[1]?.();
+    await until(() => amounts(receiver.taken).includes(401));
+    await until(() => held.length === 3);
+    held[2]?.();
+    await until(() => receiver.taken.length === 4);
+    expect(amounts(receiver.taken)).to.deep.equal([301, 302, 401, 303]);
+    await endpoints.manage("DELETE", `${path}/${id}`);
   });
 
   it("should say how each delivery went, and when it is tried next", async () => {
