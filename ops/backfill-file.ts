@@ -47,7 +47,7 @@ export async function backfillFile(
   if (!canBeginAt(since, new Date())) {
     return fail(`--from must lie between ${utcDay(limits.eventEarliest)} and now.`);
   }
-  const found = filesIn(given.file);
+  const found = filesIn(given.file, /\.(csv|csv\.gz|parquet)$/);
   if (found.length === 0) return fail(`${given.file} has no .csv, .csv.gz or .parquet file.`);
   const files = found.map((file) => () => createReadStream(file));
   const stores = { ...service, providers };
@@ -69,13 +69,12 @@ export async function backfillFile(
   return follow(service, given.integration, historyExport.missing, steps);
 }
 
-/** RevenueCat delivers into a folder a day. */
-function filesIn(path: string): string[] {
+/** A file, or those below a folder whose names end so: some providers deliver one a day. */
+export function filesIn(path: string, ending: RegExp): string[] {
   if (!existsSync(path)) return [];
   if (!statSync(path).isDirectory()) return [path];
-  const inside = readdirSync(path, { recursive: true, encoding: "utf8" });
-  return inside
-    .filter((name) => /\.(csv|csv\.gz|parquet)$/.test(name))
+  return readdirSync(path, { recursive: true, encoding: "utf8" })
+    .filter((name) => ending.test(name))
     .sort()
     .map((name) => join(path, name));
 }

@@ -2,8 +2,7 @@
  * Reads a store's reports of months: says what each comes to, and with `--apply` keeps them to be
  * compared with what is booked; as `POST …/reports` while the service runs.
  */
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, statSync } from "node:fs";
 import { createProviders } from "../providers/index.js";
 import type { Provider } from "../providers/provider.js";
 import type { StoreReport } from "../providers/reports/report.js";
@@ -11,6 +10,7 @@ import { knownExponentOf } from "../schemas/money/currencies.js";
 import { minorToMajor } from "../schemas/money/money.js";
 import type { Service } from "../service.js";
 import { ReportRefused } from "../workspaces/history/report-file.js";
+import { filesIn } from "./backfill-file.js";
 import { keepReport, readReport } from "../workspaces/history/reports.js";
 
 /** Packed or not; larger ones are no report of a month. */
@@ -33,7 +33,7 @@ export async function reports(
     report(`There is no integration ${id} whose store has reports.`);
     return 2;
   }
-  const files = filesIn(file);
+  const files = filesIn(file, /\.(txt|tsv|csv|gz|zip)$/i);
   if (files.length === 0) {
     report(`${file} has no report: ${provider.reports.files}.`);
     return 2;
@@ -54,15 +54,6 @@ export async function reports(
   if (!apply) report("Nothing was kept: this was a dry run. With --apply it is.");
   if (wrong === files.length) return 2;
   return wrong > 0 ? 1 : 0;
-}
-
-function filesIn(path: string): string[] {
-  if (!existsSync(path)) return [];
-  if (!statSync(path).isDirectory()) return [path];
-  return readdirSync(path, { recursive: true, encoding: "utf8" })
-    .filter((name) => /\.(txt|tsv|csv|gz|zip)$/i.test(name))
-    .sort()
-    .map((name) => join(path, name));
 }
 
 function linesOf(

@@ -10,7 +10,7 @@ import type { ClickHouse, ClickHouseNode } from "./clickhouse/clickhouse.js";
 import { isNotAllowed } from "./clickhouse/errors.js";
 import { durableSettings } from "./clickhouse/settings.js";
 import type { Logger } from "../runtime/logger.js";
-import type { Postgres } from "./postgres/postgres.js";
+import type { Postgres, Sql } from "./postgres/postgres.js";
 import { projectFile } from "../runtime/project-root.js";
 
 /** The database does not fit this program; the message says what to do. */
@@ -37,7 +37,7 @@ export async function migratePostgres(
   files = projectFile("migrations", "postgres"),
 ): Promise<void> {
   const known = await readMigrations(files);
-  const migrate = async (sql: Pick<Postgres, "query">): Promise<void> => {
+  const migrate = async (sql: Sql): Promise<void> => {
     await lockMigrations(sql, logger);
     await sql.query(`CREATE TABLE IF NOT EXISTS migrations (
       number integer PRIMARY KEY,
@@ -80,7 +80,7 @@ export async function migratePostgres(
 
 const insufficientPrivilege = "42501";
 
-async function lockMigrations(sql: Pick<Postgres, "query">, logger: Logger): Promise<void> {
+async function lockMigrations(sql: Sql, logger: Logger): Promise<void> {
   const [first] = await sql.query<{ locked: boolean }>(
     "SELECT pg_try_advisory_xact_lock($1) AS locked",
     [advisoryLock],

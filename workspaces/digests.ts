@@ -6,7 +6,7 @@
 import { limits } from "../config.js";
 import { News } from "../runtime/lookout.js";
 import type { Frequency } from "../schemas/http/outbound/digests.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { dueAfter, nextPeriodEnd } from "./digest-periods.js";
@@ -66,7 +66,7 @@ export async function chooseDigest(
 }
 
 export async function digestOf(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   workspace: string,
   member: string | null,
 ): Promise<Digest | null> {

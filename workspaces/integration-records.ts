@@ -2,9 +2,9 @@
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "./rejects/credential-replays.js";
-import { hashToken } from "./integrations.js";
+import { hashToken } from "./members/personal.js";
 import { type ListPage, newestFirst } from "./list-page.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 import {
   areSameCredentials,
@@ -149,7 +149,7 @@ export async function changeIntegration(
 }
 
 async function rotate(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   vault: Vault,
   id: string,
   change: { readonly credentials?: unknown; readonly expireOld: boolean; readonly now: number },

@@ -3,7 +3,6 @@
  * credentials a delivery may be signed with. Tokens are looked up by their SHA-256; tokens and
  * credentials are stored sealed.
  */
-import { createHash } from "node:crypto";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
@@ -13,6 +12,7 @@ import {
   type PreviousCredentials,
   type SealedPrevious,
 } from "./integration-secrets.js";
+import { hashToken } from "./members/personal.js";
 import type { Vault } from "../stores/vault/vault.js";
 
 export interface Integration {
@@ -73,10 +73,6 @@ export function openIntegrations(options: {
       cacheById.clear();
     },
   };
-}
-
-export function hashToken(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
 }
 
 /**

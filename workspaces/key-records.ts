@@ -1,8 +1,9 @@
 /** API keys as people manage them: made, listed, revoked. Calls look them up in keys.ts. */
 import type { Environment } from "../schemas/records/records.js";
-import { type Scope, drawKey, hashKey, keyPrefix } from "./keys.js";
+import { type Scope, drawKey, keyPrefix } from "./keys.js";
+import { hashToken } from "./members/personal.js";
 import { type ListPage, newestFirst } from "./list-page.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
 
@@ -37,7 +38,7 @@ export async function createKey(
 }
 
 async function insertKey(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   workspace: string,
   given: Pick<KeyRecord, "environment" | "scope" | "name" | "expires_at">,
   now: Date,
@@ -55,7 +56,7 @@ async function insertKey(
     revoked_at: null,
     last_used_at: null,
   };
-  await insertRow(sql, "api_keys", { ...record, workspace, key_hash: hashKey(key) });
+  await insertRow(sql, "api_keys", { ...record, workspace, key_hash: hashToken(key) });
   return { key, record };
 }
 

@@ -4,6 +4,7 @@
  * (`definitions.md`, Keys).
  */
 import { createHash } from "node:crypto";
+import { hashToken } from "./members/personal.js";
 import { LRUCache } from "lru-cache";
 import { base62 } from "../schemas/base62.js";
 import type { Environment } from "../schemas/records/records.js";
@@ -69,7 +70,7 @@ export function openKeys(options: {
     /** Cached: a revocation by another process is seen within 5 s. */
     async look(key: string): Promise<KeyLookup> {
       if (!isWellFormed(key)) return { ok: false, code: "key_malformed" };
-      const row = await cache.get(hashKey(key).toString("base64"));
+      const row = await cache.get(hashToken(key).toString("base64"));
       if (row === null) return { ok: false, code: "key_unknown" };
       if (row.revoked) return { ok: false, code: "key_revoked" };
       if (row.expiresAt !== null && row.expiresAt.getTime() <= now()) {
@@ -83,14 +84,10 @@ export function openKeys(options: {
   };
 }
 
-/** A new key for the environment; the caller shows it once and stores `hashKey` of it. */
+/** A new key for the environment; the caller shows it once and stores its hash. */
 export function drawKey(environment: Environment): string {
   const body = `svc_${environment}_${randomBase62(randomLength)}`;
   return body + checksum(body);
-}
-
-export function hashKey(key: string): Buffer {
-  return createHash("sha256").update(key).digest();
 }
 
 /** The part of a key that may always be shown, to recognize it. */

@@ -1,4 +1,4 @@
-import type { Postgres } from "../stores/postgres/postgres.js";
+import type { Sql } from "../stores/postgres/postgres.js";
 
 export interface ListPage {
   readonly rowsMax: number;
@@ -11,7 +11,7 @@ export interface ListPage {
  * @param values of that condition, `$4` the first of them
  */
 export function newestFirst<T>(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   { rowsMax, after }: ListPage,
   select: string,
   values: readonly unknown[],

@@ -6,7 +6,7 @@ import { limits } from "../config.js";
 import { conflict } from "../schemas/http/errors.js";
 import type { SegmentFilters } from "../schemas/http/segments.js";
 import type { Environment } from "../schemas/records/records.js";
-import type { Postgres } from "../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { type ListPage, newestFirst } from "./list-page.js";
@@ -28,8 +28,6 @@ export interface SegmentContent {
   /** Keyed hashes; null: of all accounts. */
   readonly accounts: readonly string[] | null;
 }
-
-type Sql = Pick<Postgres, "query">;
 
 interface Tenant {
   readonly workspace: string;

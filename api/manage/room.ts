@@ -1,6 +1,6 @@
 /** A limit for lists that one page shows whole. */
 import { conflict } from "../../schemas/http/errors.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 
 /**
  * Simultaneous writers wait for each other.
@@ -8,7 +8,7 @@ import type { Postgres } from "../../stores/postgres/postgres.js";
  * @throws ApiError 409 when there are so many already
  */
 export async function requireRoom(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   table: "alerts" | "annotations" | "goals" | "proofs" | "segments" | "webhook_endpoints",
   workspace: string,
   rowsMax: number,

@@ -5,7 +5,7 @@ import { unprocessable } from "../../schemas/http/errors.js";
 import { readSegmentFilters } from "../../schemas/http/segments.js";
 import { type SegmentRef, segmentRef } from "../../schemas/http/series.js";
 import type { Several } from "../../schemas/http/several.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 import type { Access } from "../../workspaces/keys.js";
 import { type SegmentContent, contentOf, newestRevision } from "../../workspaces/segments.js";
 import { type CellQuery, monthsOf } from "../reading/metric-filters.js";
@@ -21,7 +21,7 @@ export type Narrowable = Omit<CellQuery, "accounts"> & {
 export class Segments {
   readonly #held = new LRUCache<string, SegmentContent>({ max: limits.segmentsHeldMax });
 
-  constructor(private readonly postgres: Pick<Postgres, "query">) {}
+  constructor(private readonly postgres: Sql) {}
 
   /**
    * The revision that counts, so that all pages of a list, and its links, are of one.
@@ -107,7 +107,7 @@ export async function segmentOfEvents(
 
 /** @throws ApiError 422 */
 async function pinnedSegment(
-  postgres: Pick<Postgres, "query">,
+  postgres: Sql,
   tenant: Tenant,
   { id, revision }: SegmentRef,
 ): Promise<Pinned> {
@@ -117,11 +117,7 @@ async function pinnedSegment(
 }
 
 /** The same as text: what is asked with it, and linked to, is of one revision. */
-export async function pinnedText(
-  postgres: Pick<Postgres, "query">,
-  tenant: Tenant,
-  text: string,
-): Promise<string> {
+export async function pinnedText(postgres: Sql, tenant: Tenant, text: string): Promise<string> {
   return textOf(await pinnedSegment(postgres, tenant, segmentRef.parse(text)));
 }
 

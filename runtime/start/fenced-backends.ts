@@ -4,7 +4,7 @@
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { ExclusiveLease } from "../../stores/postgres/exclusive-lease.js";
 
 /** @throws OthersRun from every write once other processes may run */
@@ -42,7 +42,7 @@ interface Backends {
 
 /** Reads check, too, because they look the same as writes. */
 function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
-  const checked = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
+  const checked = (sql: Sql): Sql => ({
     query: async <T>(text: string, values?: readonly unknown[]) => {
       sole.check();
       return sql.query<T>(text, values);

@@ -8,7 +8,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { StringDecoder } from "node:string_decoder";
 import { createGunzip, createGzip } from "node:zlib";
-import type { Postgres } from "../postgres/postgres.js";
+import type { Postgres, Sql } from "../postgres/postgres.js";
 
 /** Every table but `migrations`, each after those it refers to. */
 export const postgresTables = [
@@ -83,7 +83,7 @@ export async function writeTables(
 }
 
 /** Replaces all rows, in the given transaction. */
-export async function readTables(sql: Pick<Postgres, "query">, folder: string): Promise<void> {
+export async function readTables(sql: Sql, folder: string): Promise<void> {
   // A backup has neither sessions nor assistants; they end with the members they belong to.
   await sql.query(`TRUNCATE ${postgresTables.join(", ")}, sessions, assistants`);
   for (const table of postgresTables) {
@@ -130,10 +130,7 @@ export async function* rowsIn(bytes: AsyncIterable<Buffer>): AsyncGenerator<stri
   if (rows.length > 0) yield rows;
 }
 
-async function* linesOf(
-  sql: Pick<Postgres, "query">,
-  table: PostgresTable,
-): AsyncGenerator<string> {
+async function* linesOf(sql: Sql, table: PostgresTable): AsyncGenerator<string> {
   await sql.query(
     `DECLARE backup_rows NO SCROLL CURSOR FOR SELECT row_to_json(t)::text AS line FROM ${table} t`,
   );

@@ -25,6 +25,9 @@ export interface Postgres {
   close(): Promise<void>;
 }
 
+/** The database, or a transaction in it. */
+export type Sql = Pick<Postgres, "query">;
+
 export interface TransactionOptions {
   /** Statements and their waits for locks have no time limit. Default: false. */
   readonly isUnhurried?: boolean;

@@ -1,9 +1,9 @@
 /** Inserting one row, and writing durably, into any table of the metadata store. */
-import type { Postgres } from "./postgres.js";
+import type { Postgres, Sql } from "./postgres.js";
 
 /** @param row values by column; the names are ours */
 export async function insertRow(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   table: string,
   row: Readonly<Record<string, unknown>>,
 ): Promise<void> {
@@ -12,7 +12,7 @@ export async function insertRow(
 
 /** @returns false when a row with one of its keys exists */
 export async function insertIfNew(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   table: string,
   row: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {

@@ -12,7 +12,7 @@ import {
   type QuietHours,
   alert as alertShape,
 } from "../../schemas/http/outbound/alerts.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { type ListPage, newestFirst } from "../list-page.js";
@@ -40,11 +40,7 @@ export const alertNews = new News();
 
 const select = "SELECT * FROM alerts";
 
-export async function insertAlert(
-  sql: Pick<Postgres, "query">,
-  given: GivenAlert,
-  now: Date,
-): Promise<Alert> {
+export async function insertAlert(sql: Sql, given: GivenAlert, now: Date): Promise<Alert> {
   const made: Alert = {
     ...given,
     id: `alt_${randomBase62(20)}`,

@@ -1,12 +1,10 @@
 /** Firings of alerts, and one row for each message that a firing becomes. */
 import { limits } from "../../config.js";
 import type { AlertChannel, QuietHours } from "../../schemas/http/outbound/alerts.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface FoundFiring {
   readonly at: Date;

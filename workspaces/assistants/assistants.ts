@@ -2,13 +2,11 @@
 import { limits } from "../../config.js";
 import { conflict } from "../../schemas/http/errors.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Access } from "../keys.js";
 import { type ListPage, newestFirst } from "../list-page.js";
 import { hashToken } from "../members/personal.js";
 import type { Role } from "../members/roles.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface Assistant {
   readonly id: string;

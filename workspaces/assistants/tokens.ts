@@ -4,14 +4,12 @@
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { recordActivity } from "../members/activity.js";
 import { hashToken } from "../members/personal.js";
 import { drawToken } from "../members/sessions.js";
-
-type Sql = Pick<Postgres, "query">;
 
 const codeMsMax = 60_000;
 export const accessMsMax = 60 * 60_000;

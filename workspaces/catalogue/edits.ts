@@ -9,7 +9,7 @@ import { type Category, slugOf } from "../../schemas/products.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { lockCatalogue } from "./lock.js";
 import type { ListPage } from "../list-page.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 
 export interface ProductRecord {
@@ -26,8 +26,6 @@ interface SkuKey {
   readonly provider: string;
   readonly external_id: string;
 }
-
-type Sql = Pick<Postgres, "query">;
 
 const columns = `p.id, p.environment, p.name, p.slug, p.category, p.created_at,
   coalesce((SELECT jsonb_agg(

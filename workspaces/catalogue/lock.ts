@@ -1,7 +1,7 @@
 /** One process at a time changes which SKUs belong to which products. */
 import type { Environment } from "../../schemas/records/records.js";
 import { News } from "../../runtime/lookout.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 
 export const catalogueNews = new News();
 
@@ -12,7 +12,7 @@ export const catalogueNews = new News();
  * new revision becomes visible with the change.
  */
 export async function lockCatalogue(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   workspace: string,
   environment: Environment,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export function catalogueName(workspace: string, environment: Environment): stri
 
 /** By name; a catalogue that never changed has none. */
 export async function readRevisions(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   names: readonly string[],
 ): Promise<Map<string, bigint>> {
   const rows = await sql.query<{ name: string; revision: bigint }>(

@@ -5,7 +5,7 @@
 import { productId } from "../../schemas/ids.js";
 import { slugOf } from "../../schemas/products.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 
 export interface SkuName {
   readonly workspace: string;
@@ -19,8 +19,6 @@ export interface NamedSku extends SkuName {
   /** ms since 1970; older names change nothing */
   readonly at: number;
 }
-
-export type Sql = Pick<Postgres, "query">;
 
 /**
  * SKUs as a table, by `reportedAs` and a value of each further column. Not as JSON: Postgres cannot

@@ -8,7 +8,7 @@ import { catalogueName, catalogueNews, lockCatalogue, readRevisions } from "./lo
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { grouped } from "../../runtime/grouped.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import {
   giveMissingPlaces,
   isSameSku,
@@ -19,7 +19,6 @@ import {
   type SkuName,
   skuOf,
   skuRows,
-  type Sql,
   timeText,
   reportedAs,
 } from "./sku-names.js";

@@ -1,13 +1,13 @@
 /** Reads and erases what is kept of customers. */
 import type { Provider } from "../../providers/provider.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Customer } from "../../schemas/http/customers.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { type CustomerScope, emailHash, idHash, openRecord } from "./customers.js";
 
 export interface CustomerReader {
-  readonly postgres: Pick<Postgres, "query">;
+  readonly postgres: Sql;
   readonly vault: Vault;
   readonly providers: ReadonlyMap<string, Provider>;
   readonly hashAccount: HashAccount;

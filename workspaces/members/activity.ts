@@ -3,11 +3,9 @@
  */
 import { type MergeUndo, mergeUndoSql } from "../catalogue/merges.js";
 import { insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { type ListPage, newestFirst } from "../list-page.js";
 import { randomBase62 } from "../../stores/vault/random.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface Activity {
   /** Where something else refers to it. */

@@ -1,7 +1,7 @@
 /** Invitations to a workspace: single-use links, bound to an e-mail or a domain if wanted. */
 import { type ApiError, unauthenticated } from "../../schemas/http/errors.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { join } from "./memberships.js";
@@ -9,8 +9,6 @@ import { hashToken, openPersonal, sealPersonal } from "./personal.js";
 import type { Role } from "./roles.js";
 import { drawToken } from "./sessions.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-
-type Sql = Pick<Postgres, "query">;
 
 const invitationMsMax = 7 * 24 * 60 * 60 * 1000;
 

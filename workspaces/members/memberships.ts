@@ -1,14 +1,12 @@
 /**
  * Who belongs to a workspace, in which role. Every change gives the member's sessions new tokens.
  */
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { openPersonal } from "./personal.js";
 import { type Role, includesRole } from "./roles.js";
 import { renewSessions } from "./session-records.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface Member {
   readonly id: string;

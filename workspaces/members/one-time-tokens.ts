@@ -2,11 +2,9 @@
  * Single-use tokens: links that sign the owner in, and other values that must not be used twice.
  */
 import { insertIfNew, insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 import { hashToken } from "./personal.js";
 import { drawToken } from "./sessions.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export const linkMsMax = 60 * 60 * 1000;
 

@@ -1,9 +1,7 @@
 /** Passkeys of members: public keys only. */
 import { insertIfNew } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface Passkey {
   readonly id: string;

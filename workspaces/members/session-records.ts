@@ -1,10 +1,8 @@
 /** Sessions as people manage them: listed, ended. Calls look them up in sessions.ts. */
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { openPersonal } from "./personal.js";
 import { idleMsMax } from "./sessions.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface SessionRecord {
   readonly id: string;

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { Logger } from "../../runtime/logger.js";
 import { insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { CustomerDetails } from "../../schemas/http/manage.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
@@ -21,8 +21,6 @@ const lastUseWrittenEveryMs = 60_000;
 /** The token before a change of role stays valid for calls that are under way. */
 const previousTokenMs = 60_000;
 const tokenBytes = 32;
-
-type Sql = Pick<Postgres, "query">;
 
 interface Membership {
   readonly role: Role;

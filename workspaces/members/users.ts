@@ -1,11 +1,9 @@
 /** People who may sign in, and their identities at identity providers. */
 import { insertIfNew, insertRow } from "../../stores/postgres/rows.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { sealPersonal } from "./personal.js";
-
-type Sql = Pick<Postgres, "query">;
 
 /** @param id given where something is bound to it already */
 export async function createUser(

@@ -14,10 +14,8 @@ import {
   isAbsent,
   lastPublished,
 } from "../../schemas/money/rates.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { firstEditionEnds, readPackagedWideList, readPackedHistory } from "./bundle.js";
-
-type Sql = Pick<Postgres, "query">;
 
 /** Editions read at a time; one has some hundred rows. */
 const editionsPageMax = 200;

@@ -2,7 +2,7 @@
  * Replays owed since credentials were entered: recorded in the same transaction, and cleared when
  * the replay has ended.
  */
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { rejectNews } from "./rejects.js";
 import { type ReplayService, replayAll } from "./replay.js";
@@ -11,7 +11,7 @@ import { type ReplayService, replayAll } from "./replay.js";
 export const credentialsSeenMs = 5_000;
 
 /** In the transaction that writes the credentials of this integration. */
-export async function oweReplay(sql: Pick<Postgres, "query">, integration: string): Promise<void> {
+export async function oweReplay(sql: Sql, integration: string): Promise<void> {
   await sql.query(
     `INSERT INTO credential_replays (workspace, provider, note)
      SELECT workspace, provider, $2 FROM integrations WHERE id = $1

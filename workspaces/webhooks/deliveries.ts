@@ -4,14 +4,12 @@
  */
 import { limits } from "../../config.js";
 import { webhookDeliveryId } from "../../schemas/ids.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably } from "../../stores/postgres/rows.js";
 import { type ListPage, newestFirst } from "../list-page.js";
 import type { ActiveEndpoint, Endpoint } from "./endpoints.js";
 import { deliveryNews } from "./news.js";
 import type { HappenedEvent } from "./wanted.js";
-
-type Sql = Pick<Postgres, "query">;
 
 export interface Delivery {
   readonly id: string;

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { EventType } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
@@ -10,7 +10,6 @@ import { type ListPage, newestFirst } from "../list-page.js";
 import type { webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import { deliveryNews } from "./news.js";
 
-type Sql = Pick<Postgres, "query">;
 export type DisabledBy = NonNullable<z.output<typeof webhookEndpoint>["disabled_by"]>;
 
 export interface Endpoint {

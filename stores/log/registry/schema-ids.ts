@@ -1,7 +1,7 @@
 /** The ids that name the schemas of messages on the public topics, kept in Postgres for ever. */
 import { type PublicTopic, publicTopics } from "../../../schemas/records/public-topics.js";
 import { ExpiringCache } from "../../../runtime/expiring-cache.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import type { Postgres, Sql } from "../../postgres/postgres.js";
 import { SchemaRegistryRefused } from "./schema-registry.js";
 
 /** How often an unknown schema id may lead to a question to Postgres. */
@@ -60,7 +60,7 @@ export class SchemaIds {
  * could not be read any more.
  */
 async function keepOne(
-  sql: Pick<Postgres, "query">,
+  sql: Sql,
   { topic, id, version, text }: PublicSchema,
   registry: string,
 ): Promise<void> {
