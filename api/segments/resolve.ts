@@ -94,7 +94,7 @@ export function checkOfEvents(filters: SegmentContent["filters"]): void {
  * @throws ApiError 422
  */
 export async function segmentOfEvents(
-  postgres: Pick<Postgres, "query">,
+  postgres: Sql,
   tenant: Tenant,
   ref: SegmentRef,
 ): Promise<SegmentContent & { readonly text: string }> {
