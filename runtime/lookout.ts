@@ -48,6 +48,25 @@ export class Lookout {
     this.#busyUntil = this.elapsed() + busyMs;
   }
 
+  /**
+   * Works at each look until `stop` is aborted.
+   * @param work returns whether more may follow soon
+   */
+  async watch(
+    stop: AbortSignal,
+    work: () => Promise<boolean>,
+    failed: (error: unknown) => void,
+  ): Promise<void> {
+    while (!stop.aborted) {
+      try {
+        if (await work()) this.found();
+      } catch (error) {
+        if (!stop.aborted) failed(error);
+      }
+      await this.rest(stop);
+    }
+  }
+
   /** Until it is time to look again; ends when `stop` is aborted. */
   async rest(stop: AbortSignal): Promise<void> {
     if (this.news.count !== this.#seen) this.found();

@@ -29,13 +29,12 @@ import {
   messageProblems,
   messagesOf,
 } from "../../workspaces/alerts/firings.js";
-import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";
-import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { findMember } from "../../workspaces/members/memberships.js";
 import { testOnHistory } from "./history.js";
 import { namingOf } from "./run.js";
 import { type Naming, titleOf } from "./sentences.js";
 import { type Call, named, ofWorkspace } from "../manage/calls.js";
+import { requireChat, requireMail } from "./receivers.js";
 import { requireRoom } from "../manage/room.js";
 
 const path = "/alerts";
@@ -142,15 +141,10 @@ async function checkChannels(
 ): Promise<void> {
   for (const channel of channels) {
     if (channel.by === "chat") {
-      if ((await chatChannelOf(postgres, id)) !== null) continue;
-      const message = "The workspace has no chat channel yet.";
-      throw unprocessable("chat_not_set_up", message, "channels");
+      await requireChat(postgres, id, "channels");
+      continue;
     }
-    const missing = missingMailSettings(config);
-    if (missing.length > 0) {
-      const message = `No e-mail can be sent: ${missing.join(" and ")} must be set.`;
-      throw unprocessable("email_not_set_up", message, "channels");
-    }
+    requireMail(config, "channels");
     if ((await findMember(postgres, vault, id, channel.member))?.email) continue;
     const message = "Only members who signed in with a verified e-mail address get alerts.";
     throw unprocessable("email_unknown", message, "channels");

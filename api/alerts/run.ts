@@ -36,36 +36,23 @@ const messageNews = new News();
 export function startAlerts(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
   const stop = new AbortController();
   const { signal } = stop;
-  const looking = loop(service, alertNews, signal, async () => {
+  const failed = (err: unknown): void => {
+    service.logger.error({ err }, "alerts could not be looked after; again soon");
+  };
+  const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
+  const look = async () => {
     await lookAtDue(service, reads, new Date());
     return false;
-  });
-  const sending = loop(service, messageNews, signal, () =>
-    deliver({ ...service, unsubscribing }, new Date(), signal),
-  );
+  };
+  const send = () => deliver({ ...service, unsubscribing }, new Date(), signal);
+  const running = [
+    new Lookout(alertNews, options).watch(signal, look, failed),
+    new Lookout(messageNews, options).watch(signal, send, failed),
+  ];
   service.releases.push("alerts", async () => {
     stop.abort();
-    await Promise.all([looking, sending]);
+    await Promise.all(running);
   });
-}
-
-/** @param work returns whether more may follow soon */
-async function loop(
-  { logger }: Pick<Service, "logger">,
-  news: News,
-  stopping: AbortSignal,
-  work: () => Promise<boolean>,
-): Promise<void> {
-  const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
-  const lookout = new Lookout(news, options);
-  while (!stopping.aborted) {
-    try {
-      if (await work()) lookout.found();
-    } catch (err) {
-      if (!stopping.aborted) logger.error({ err }, "alerts could not be looked after; again soon");
-    }
-    await lookout.rest(stopping);
-  }
 }
 
 /** One after another, because people who wait in the dashboard come first. */

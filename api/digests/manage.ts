@@ -10,7 +10,6 @@ import {
   previewQuery,
 } from "../../schemas/http/outbound/digests.js";
 import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
-import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
 import { type Digest, chooseDigest, digestOf, endDigest } from "../../workspaces/digests.js";
@@ -18,6 +17,7 @@ import { findMember } from "../../workspaces/members/memberships.js";
 import { PeriodIncomplete, readFigures } from "./figures.js";
 import { digestMessage } from "./message.js";
 import { type Call, ofWorkspace } from "../manage/calls.js";
+import { requireChat, requireMail } from "../alerts/receivers.js";
 
 const path = "/digests";
 const email = `${path}/email`;
@@ -44,11 +44,7 @@ export const digestRoutes = [
     status: 200,
     async run(call) {
       const { config, postgres, vault, ctx, of, body } = call;
-      const missing = missingMailSettings(config);
-      if (missing.length > 0) {
-        const message = `No e-mail can be sent: ${missing.join(" and ")} must be set.`;
-        throw unprocessable("email_not_set_up", message);
-      }
+      requireMail(config);
       const member = memberOf(ctx);
       const found = member === null ? null : await findMember(postgres, vault, of.id, member);
       if (member === null || !found?.email) {
@@ -71,9 +67,7 @@ export const digestRoutes = [
     answer: digest,
     status: 200,
     async run(call) {
-      if ((await chatChannelOf(call.postgres, call.of.id)) === null) {
-        throw unprocessable("chat_not_set_up", "The workspace has no chat channel yet.");
-      }
+      await requireChat(call.postgres, call.of.id);
       return choose(call, call.body, null);
     },
   }),

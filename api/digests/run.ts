@@ -34,25 +34,22 @@ const calmLookEveryMs = 30_000;
 
 export function startDigests(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
   const stop = new AbortController();
-  const running = run({ ...service, reads, unsubscribing }, stop.signal);
+  const { signal } = stop;
+  const lookout = new Lookout(digestNews, { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs });
+  const sending = { ...service, reads, unsubscribing };
+  const running = lookout.watch(
+    signal,
+    async () => {
+      const due = await dueDigests(service.postgres, new Date());
+      await Promise.all(due.map((one) => sendOne(sending, one, signal)));
+      return false;
+    },
+    (err) => service.logger.error({ err }, "digests could not be sent; again soon"),
+  );
   service.releases.push("digests", async () => {
     stop.abort();
     await running;
   });
-}
-
-async function run(service: Sending, stopping: AbortSignal): Promise<void> {
-  const options = { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs };
-  const lookout = new Lookout(digestNews, options);
-  while (!stopping.aborted) {
-    try {
-      const due = await dueDigests(service.postgres, new Date());
-      await Promise.all(due.map((one) => sendOne(service, one, stopping)));
-    } catch (err) {
-      if (!stopping.aborted) service.logger.error({ err }, "digests could not be sent; again soon");
-    }
-    await lookout.rest(stopping);
-  }
 }
 
 async function sendOne(service: Sending, due: Digest, stopping: AbortSignal): Promise<void> {

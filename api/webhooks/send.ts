@@ -75,15 +75,11 @@ class Sender {
     // Other processes' new deliveries are not announced here.
     const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
     const lookout = new Lookout(deliveryNews, { everyMs: lookEveryMs, calmEveryMs });
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
-        if (await this.#begin()) lookout.found();
-      } catch (err) {
-        if (!signal.aborted) logger.error({ err }, "webhooks could not be sent; again soon");
-      }
-      await lookout.rest(signal);
-    }
+    await lookout.watch(
+      this.#stopping.signal,
+      () => this.#begin(),
+      (err) => logger.error({ err }, "webhooks could not be sent; again soon"),
+    );
     await Promise.all(this.#running.values());
   }
 
