@@ -138,7 +138,7 @@ export const limits = {
   webhookRetriesForMs: 3 * 24 * 60 * 60 * 1000,
   /** Deliveries one call sends again. */
   webhookReplaysMax: 10_000,
-  /** After it an endpoint's further deliveries are asked for again, beside those of slow accounts. */
+  /** After it further deliveries of an endpoint are asked for, beside those of slow accounts. */
   webhookBatchMs: 1_000,
   /** Records that are made deliveries in one transaction. */
   webhookBatchRecordsMax: 500,

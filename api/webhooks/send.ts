@@ -127,8 +127,8 @@ class Sender {
   }
 
   /**
-   * Lanes side by side, each in order; after a failure nothing further begins, and a slow lane makes
-   * room for what came meanwhile.
+   * Lanes side by side, each in order; after a failure nothing further begins, and a slow lane
+   * makes room for what came meanwhile.
    */
   async #sendSome(endpoint: ListedEndpoint, due: readonly Delivery[]): Promise<void> {
     const lanes = [...grouped(due, ({ lane }) => lane).values()];
