@@ -8,6 +8,7 @@ import type {
 } from "../../../../schemas/http/outbound/webhooks.js";
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
+import { useReloadWhile } from "../../../api/use-answer.js";
 import { count } from "../../../format/numbers.js";
 import { ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
@@ -39,6 +40,8 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
   const state = stateNames.find((name) => name === view.get("state")) ?? "all";
   const list = useList<WebhookDeliveryView>(path, { state: state === "all" ? null : state });
   const isDisabled = of.disabled_at !== null;
+  const isOnItsWay = list.rows.some((row) => row.state === "pending" && row.attempts === 0);
+  useReloadWhile(!isDisabled && isOnItsWay);
   return (
     <>
       <p>
