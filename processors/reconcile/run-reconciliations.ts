@@ -188,8 +188,8 @@ export async function askForTheNight(
       const [credentials] = found?.credentials ?? [];
       if (!found || credentials === undefined) continue;
       const dueAt = new Date(now.getTime() + Math.floor((place * spreadMs) / rows.length));
-      const { api, backfill, fetchedReports } = providers.get(found.provider) ?? {};
-      if (backfill?.notCompared && api?.allowsCalls(credentials)) {
+      const { api, fetchedReports, notReconciled } = providers.get(found.provider) ?? {};
+      if (notReconciled === undefined && api?.allowsCalls(credentials)) {
         await askReconciliations(postgres, { integration: id, months }, dueAt, night);
       }
       if (fetchedReports?.api.allowsCalls(credentials)) {
