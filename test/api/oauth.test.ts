@@ -33,7 +33,12 @@ describe("OAuth for /mcp", function suite() {
   const endpoints = suiteEndpoints();
   const opened: Client[] = [];
 
-  after(() => Promise.all(opened.map((client) => client.close())));
+  const { NODE_TLS_REJECT_UNAUTHORIZED: checksCertificates = "1" } = process.env;
+  after(async () => {
+    // Others who run in this process rely on it.
+    process.env.NODE_TLS_REJECT_UNAUTHORIZED = checksCertificates;
+    await Promise.all(opened.map((client) => client.close()));
+  });
 
   /** A member of the workspace, signed in to the dashboard. */
   async function memberAs(role: Role): Promise<Browser & { readonly id: string }> {
@@ -491,11 +496,7 @@ async function openDocuments() {
     response.end(typeof found === "string" ? found : JSON.stringify(found));
   });
   const { url, close } = await listen(server);
-  const { NODE_TLS_REJECT_UNAUTHORIZED: before = "1" } = process.env;
+  testReleases.push("documents", close);
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
-  testReleases.push("documents", async () => {
-    process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
-    await close();
-  });
   return { url: url.replace("http:", "https:"), documents, asked };
 }
