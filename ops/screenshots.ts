@@ -3,12 +3,14 @@
  * `docs/images/` of it anew.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
+import { z } from "zod";
 import { projectFile } from "../runtime/project-root.js";
 import { launchChromium, openDashboard } from "./chromium.js";
 
@@ -52,9 +54,57 @@ async function takeAll(base: string): Promise<void> {
     await page.getByRole("dialog").locator('a[href*="/events/evt_"]').first().click();
     await page.waitForURL(/\/events\//);
     await take(page, "event");
+    await takeReach(page, base);
   } finally {
     await browser.close();
   }
+}
+
+/** What leaves the dashboard, each as it is set up. */
+async function takeReach(page: Page, base: string): Promise<void> {
+  await open(page, "/settings/alerts?figure=mrr");
+  await page.getByLabel("Condition").selectOption("above");
+  await page.getByLabel("Value").fill("40000");
+  await page.getByText("in the last 90 days").waitFor();
+  await take(page, "alert");
+
+  await open(page, "/settings/digests");
+  await page.getByRole("button", { name: "Preview", exact: true }).click();
+  await page.getByRole("region", { name: "Preview" }).waitFor();
+  await take(page, "digest");
+
+  await open(page, "/settings/webhooks");
+  await page.getByRole("button", { name: "Add an endpoint" }).click();
+  await take(page, "webhooks");
+
+  await open(page, "/settings/proofs");
+  await page.getByRole("button", { name: "New proof" }).click();
+  await page.getByLabel(/^Title/).fill("Our MRR");
+  await page.getByLabel("Name of the business").fill("Fernwood Software");
+  await page.getByLabel(/^Figure/).selectOption("mrr_over_time");
+  await page.getByLabel("Whole months").fill("12");
+  await page.getByRole("button", { name: "Publish" }).click();
+  const published = await page.getByRole("link", { name: "Our MRR" }).getAttribute("href");
+  await page.goto(published ?? "");
+  await take(page, "proof");
+
+  const redirectUri = "http://localhost:7777/done";
+  const registered = await fetch(new URL("/oauth/register", base), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ client_name: "Your assistant", redirect_uris: [redirectUri] }),
+  });
+  const { client_id: client } = z.object({ client_id: z.string() }).parse(await registered.json());
+  const asked = new URLSearchParams({
+    response_type: "code",
+    client_id: client,
+    redirect_uri: redirectUri,
+    code_challenge: hash("sha256", "of the picture", "base64url"),
+    code_challenge_method: "S256",
+  });
+  await page.goto(`/connect?${asked.toString()}`);
+  await page.getByRole("heading", { name: "Connect Your assistant?" }).waitFor();
+  await take(page, "assistant");
 }
 
 /** @param path left out: of what is open */

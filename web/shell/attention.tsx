@@ -85,7 +85,7 @@ function useNotices(isWanted: boolean): Notice[] {
   const notices = [
     ...rejects.filter(isShown).map((group) => ({ ...rejectNotice(group, view), isFixer })),
     ...integrations.filter(isShown).map((one) => ({ ...integrationNotice(one, view), isFixer })),
-    ...history.filter(isShown).map((one) => ({ ...historyNotice(one, view), isFixer })),
+    ...historyNotices(history.filter(isShown), view).map((one) => ({ ...one, isFixer })),
     ...rates.map((rate) => ({ ...rateNotice(rate, view), isFixer: ownsInstallation() })),
     ...webhooks.map(({ host, since }) => ({
       text: `Webhooks to ${host} are disabled since ${day(since)}: it took none.`,
@@ -133,12 +133,26 @@ function integrationNotice(
   return { text: texts[state], fix, isMissing: state === "refused" || state === "incomplete" };
 }
 
-/** Not on every screen: tables say it of the months it is true of (`useUnreadHistory`). */
-function historyNotice({ id, ...of }: AttentionView["history"][number], view: View): Worded {
-  const named = integrationName(of.provider, of.name);
-  const text = `The history of ${named} before ${day(of.unread_until)} is not read.`;
-  return { text, fix: view.to(`/settings/integrations/${id}`), isMissing: false };
+/**
+ * One for all: whoever connects five providers reads it once. Not on every screen: tables say it of
+ * the months it is true of (`useUnreadHistory`).
+ */
+function historyNotices(unread: AttentionView["history"], view: View): Worded[] {
+  const [first, ...others] = unread;
+  if (first === undefined) return [];
+  const names = unread.map(({ provider, name }) => integrationName(provider, name));
+  const isOne = others.length === 0;
+  const before = isOne ? ` before ${day(first.unread_until)}` : "";
+  return [
+    {
+      text: `The history of ${lists.format(names)}${before} is not read.`,
+      fix: view.to(isOne ? `/settings/integrations/${first.id}` : "/settings/integrations"),
+      isMissing: false,
+    },
+  ];
 }
+
+const lists = new Intl.ListFormat("en", { type: "conjunction" });
 
 function integrationName(provider: string, name: string | null): string {
   return name === null ? providerName(provider) : `${providerName(provider)} (${name})`;
