@@ -21,8 +21,13 @@ export async function checkPublicTopics(log: Log, clickhouse: ClickHouse): Promi
   const transactions = new Contents();
   const newest = new Map<string, TransactionRecord>();
   for await (const { value } of recordsOf(log, topics.transactions)) {
-    // The name of a product is reported as it was known when the message was written.
-    const reported = { ...transactionCodec.decode(value), product_name: "" };
+    const message = transactionCodec.decode(value);
+    // Two fields are of the moment of publication: the name of the product as it was known then,
+    // and `first`: facts that a cut connection made come twice are published again, not as first.
+    const reported = { ...message, product_name: "", first: false };
+    if (!newest.has(reported.id) && !message.first) {
+      transactions.wrong.push(`${reported.id} has a message before the one that says it is first`);
+    }
     transactions.add(
       `${reported.id} version ${reported.version}`,
       transactionCodec.toText(reported),
