@@ -84,7 +84,7 @@ export class LmdbState implements State {
       partition,
       offset: BigInt(offset),
       sequence: BigInt(sequence),
-      unpublished: async () => this.#queued("messages", partition, Number.POSITIVE_INFINITY),
+      unpublished: async () => this.#queued("messages", partition, last),
       isHeld: async () => this.#owners.get(partition) === owner,
       read: async (keys) => this.#read(partition, keys),
       commit: async (commit) => {

@@ -66,7 +66,7 @@ export class PostgresState implements State {
       partition,
       offset: taken.next_offset,
       sequence: taken.sequence,
-      unpublished: () => this.#unpublished(partition),
+      unpublished: () => this.#unpublished(partition, last),
       isHeld: () => this.#isHeld(partition, epoch),
       read: (keys) => this.#read(partition, keys),
       commit: async (commit) => {
@@ -140,11 +140,11 @@ export class PostgresState implements State {
   /** Whoever opened the database closes it. */
   async close(): Promise<void> {}
 
-  #unpublished(partition: number): Promise<Queued[]> {
+  #unpublished(partition: number, last: bigint): Promise<Queued[]> {
     return this.postgres.query<Queued>(
       `SELECT partition, sequence, value FROM book_outbox
-       WHERE lane = 'messages' AND partition = $1 ORDER BY sequence`,
-      [partition],
+       WHERE lane = 'messages' AND partition = $1 AND sequence <= $2 ORDER BY sequence`,
+      [partition, last],
     );
   }
 

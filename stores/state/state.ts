@@ -62,7 +62,10 @@ export interface OwnedPartition {
   readonly offset: bigint;
   /** Of the last commit; 0 before the first. */
   readonly sequence: bigint;
-  /** The queued messages that no commit has marked as published, in order. */
+  /**
+   * The queued messages that no commit has marked as published, in order; none of commits that
+   * another process made since it took the partition.
+   */
   unpublished(): Promise<Queued[]>;
   /** False: another process has taken it since. */
   isHeld(): Promise<boolean>;

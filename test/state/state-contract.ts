@@ -274,6 +274,19 @@ export function describeStateContract(
         expect(shown(await state.seal("rest", noLimit))).to.eql([`${p}:rows`]);
       });
 
+      it("should show who had it before nothing of what is committed since", async () => {
+        const before = await state.take(p);
+        await queue(before, "messages", ["a"]);
+        const successor = await installation.beside(state).take(p);
+        await successor.commit(commitOf(2, {}, { messages: "b" }));
+        const known = await before.unpublished();
+        expect(known.map(({ value }) => value.toString())).to.eql(["a"]);
+        // What it has published by then is no mistake of its own.
+        const published = known.at(-1)?.sequence ?? 0n;
+        const late = before.commit(commitOf(3, {}, {}, published));
+        expect(await rejection(late)).to.be.instanceOf(Fenced);
+      });
+
       it("should count no more what is published, and that once", async () => {
         const owned = await state.take(p);
         const first = await owned.commit(commitOf(1, {}, { messages: "123", rest: "4567" }));
