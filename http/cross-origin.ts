@@ -11,7 +11,7 @@ export async function crossOrigin(ctx: Context, next: Next): Promise<void> {
   ctx.set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After, X-Request-Id");
   if (ctx.method !== "OPTIONS" || ctx.get("Access-Control-Request-Method") === "") return next();
   ctx.set("Access-Control-Allow-Methods", "GET, POST");
-  // The headers of the protocol grow with its versions.
+  // New versions of the protocol add headers.
   ctx.set("Access-Control-Allow-Headers", ctx.get("Access-Control-Request-Headers"));
   ctx.set("Access-Control-Max-Age", String(preflightSeconds));
   ctx.status = 204;

@@ -134,7 +134,7 @@ async function tested(call: Call, rule: AlertRule) {
   return testOnHistory(reading, rule, naming, Date.now());
 }
 
-/** @throws ApiError 422 for a receiver that no message could reach */
+/** @throws ApiError 422 for a channel that cannot receive anything */
 async function checkChannels(
   { config, postgres, vault, of: { id } }: Call,
   channels: readonly AlertChannel[],

@@ -62,7 +62,7 @@ interface Declared<Of, Body extends z.ZodType, Query extends z.ZodObject, Found>
   readonly errors?: readonly number[];
   readonly query?: Query;
   readonly body?: Body;
-  /** `run` reads the body itself; left out: it is JSON. */
+  /** Content types of a body that `run` reads itself. Left out: the body is JSON. */
   readonly bodyTypes?: readonly string[];
   /** Of `data`. */
   readonly answer: z.ZodType;
@@ -175,7 +175,7 @@ function callsUnder<Of>(under: string, findOf: (api: Manage, ctx: Context) => Pr
 const noQuery = z.object({});
 
 /**
- * What a parameter of the path names, such as `goal` in `/goals/{goal}`.
+ * Finds what a path parameter names, such as the goal in `/goals/{goal}`.
  * @param what in words, the first of which is in the code of the error
  */
 export function named<Found>(

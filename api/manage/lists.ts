@@ -44,7 +44,7 @@ export function openList(
     filters,
     /** The time and id of the last row shown, as text; null: the first page. */
     after: held === null ? null : { at: held.at, id: held.id },
-    /** One row more than shown, to know whether there are more. */
+    /** One row more than is shown, to know whether another page follows. */
     page: {
       rowsMax: rowsMax + 1,
       after: held === null ? null : { createdAt: new Date(held.at), id: held.id },

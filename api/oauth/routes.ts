@@ -1,8 +1,7 @@
 /**
  * OAuth 2.1 for `POST /mcp`, as the Model Context Protocol asks: metadata (RFC 9728, RFC 8414),
  * programs that register themselves (RFC 7591) or have a document that says who they are, tokens,
- * and their revocation (RFC 7009). The page people decide on is the dashboard's /connect
- * (connect.ts).
+ * and their revocation (RFC 7009). The consent page is the dashboard's /connect (connect.ts).
  */
 import type Router from "@koa/router";
 import type { Context } from "koa";

@@ -210,12 +210,12 @@ export const passkeyRoutes = [
   }),
 ];
 
-/** Only the body shows whether the call needs a session. */
+/** For calls that need a session only with some bodies. */
 async function requireSelf(api: SignInCall): Promise<void> {
   await requireRight(api, "self")(api.ctx, async () => {});
 }
 
-/** @throws ApiError 400 for a challenge that was answered before */
+/** A challenge can be answered once. @throws ApiError 400 the second time */
 async function spend({ postgres }: SignIn, { challenge }: Begun, now: Date): Promise<void> {
   const isFresh = await spendOnce(postgres, `passkey:${challenge}`, now, sealedCookieMsMax);
   if (!isFresh) throw challengeInvalid();

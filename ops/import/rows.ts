@@ -22,7 +22,7 @@ export async function* readRows(file: string, delimiter: string): AsyncGenerator
   let header: readonly string[] | null = null;
   for await (const { line, cells } of linesOf(file, delimiter)) {
     if (header === null) header = headerOf(cells);
-    // Spreadsheets end in lines of nothing but separators.
+    // Spreadsheets often end with rows of empty cells.
     else if (cells.some((cell) => cell !== "")) yield { line, cells: cellsOf(header, cells) };
   }
 }

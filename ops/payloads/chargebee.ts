@@ -3,7 +3,8 @@
  * in providers/chargebee makes the header that goes with them.
  *
  * Times are ms since 1970, sent as seconds; amounts are `bigint` as Chargebee writes them (two
- * decimals, none of yen). Each maker takes what matters and has the rest of a fixture.
+ * decimals, none of yen). Each maker takes the fields that matter and fills in the others from a
+ * fixture.
  */
 import { fixture, from, type JsonObject, orNull, seconds, sent, sum } from "./json.js";
 

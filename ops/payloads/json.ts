@@ -1,4 +1,4 @@
-/** What the makers of payloads share: objects as a provider sends them, often of a fixture. */
+/** Helpers of all payload makers: most of their objects start from a provider's fixture. */
 import { readFileSync } from "node:fs";
 import { projectFile } from "../../runtime/project-root.js";
 

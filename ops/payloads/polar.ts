@@ -3,7 +3,8 @@
  * headers that go with them.
  *
  * Times are ms since 1970, amounts minor units (`bigint`), sent as Polar writes them: ISO 8601 with
- * six decimals, and integers. Each maker takes what matters and has the rest of a fixture.
+ * six decimals, and integers. Each maker takes the fields that matter and fills in the others from
+ * a fixture.
  */
 import { fixture, from, type JsonObject, microseconds, orNull } from "./json.js";
 

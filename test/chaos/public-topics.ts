@@ -23,7 +23,8 @@ export async function checkPublicTopics(log: Log, clickhouse: ClickHouse): Promi
   for await (const { value } of recordsOf(log, topics.transactions)) {
     const message = transactionCodec.decode(value);
     // Two fields are of the moment of publication: the name of the product as it was known then,
-    // and `first`: facts that a cut connection made come twice are published again, not as first.
+    // and `first`. A cut connection can duplicate facts; their message is then published again,
+    // no longer as the first.
     const reported = { ...message, product_name: "", first: false };
     if (!newest.has(reported.id) && !message.first) {
       transactions.wrong.push(`${reported.id} has a message before the one that says it is first`);

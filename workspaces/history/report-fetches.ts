@@ -3,7 +3,10 @@ import type { ReportFetchView } from "../../schemas/http/reports.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { reconciliationNews } from "./reconciliations.js";
 
-/** @param endedBefore leaves out what waits, or ended well since; null: takes it all the same */
+/**
+ * @param endedBefore starts again only a fetch that failed, or succeeded before then; null: starts
+ *   it again in any case
+ */
 export async function askReportFetch(
   postgres: Postgres,
   integration: string,

@@ -1,7 +1,7 @@
 /**
  * An account after each of its changes: its moments in order of time, and the movements of each.
- * A change computes only the moments it touches. Later ones may get another name, since the account
- * is worth more or less before them. Pure.
+ * A change computes only the moments it touches. Later movements may become of another kind (a
+ * `new` a `reactivation`), because the account's total before them is another. Pure.
  */
 import { compare, placeIn } from "../../../runtime/order.js";
 import { unknownCountry } from "../../../schemas/countries.js";
