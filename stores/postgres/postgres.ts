@@ -18,10 +18,7 @@ export interface Postgres {
    * All or nothing, and durable when it resolves; the callback's rejection rolls back. The callback
    * uses only the `sql` it is given: on the embedded engine any other query waits for its end.
    */
-  transaction<T>(
-    run: (sql: Pick<Postgres, "query">) => Promise<T>,
-    options?: TransactionOptions,
-  ): Promise<T>;
+  transaction<T>(run: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -12,6 +12,7 @@ import { isLasting, isUnavailable, TakesNoWrites, TooOld, whyNotOpened } from ".
 import {
   columns,
   type Postgres,
+  type Sql,
   PostgresUnavailable,
   type TransactionOptions,
 } from "./postgres.js";
@@ -126,7 +127,7 @@ function withLibpqMeaning(url: string): string {
 async function transaction<T>(
   pool: Pool,
   logger: Logger,
-  run: (sql: Pick<Postgres, "query">) => Promise<T>,
+  run: (sql: Sql) => Promise<T>,
   { isUnhurried = false }: TransactionOptions = {},
 ): Promise<T> {
   const client = await connect(pool);

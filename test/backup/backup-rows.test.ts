@@ -8,7 +8,7 @@ import {
   rowsIn,
   writeTables,
 } from "../../stores/backup/postgres-part.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Sql } from "../../stores/postgres/postgres.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
@@ -39,7 +39,7 @@ describe("The rows of Postgres in a backup", () => {
        VALUES ($1, 'live', 'event:custom:1', $2, $3, true)`,
       [made.id, Buffer.from([0, 255]), '{"b":1.50,"a":{"durable":true}}'],
     );
-    const read = (sql: Pick<Postgres, "query">) =>
+    const read = (sql: Sql) =>
       Promise.all([
         sql.query("SELECT * FROM workspaces WHERE id = $1", [made.id]),
         sql.query<Record<string, unknown>>("SELECT * FROM ingest_receipts WHERE workspace = $1", [

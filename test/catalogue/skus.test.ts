@@ -8,7 +8,7 @@ import {
 } from "../../workspaces/catalogue/edits.js";
 import { openCatalogueView } from "../../workspaces/catalogue/view.js";
 import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { type SkuName, type Skus, openSkus } from "../../workspaces/catalogue/skus.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { slugOf } from "../../schemas/products.js";
@@ -281,7 +281,7 @@ function drawn(seed: number): (below: number) => number {
 }
 
 function counting(postgres: Postgres, count: () => void): Postgres {
-  const counted = (sql: Pick<Postgres, "query">): Pick<Postgres, "query"> => ({
+  const counted = (sql: Sql): Sql => ({
     query: (text, given) => {
       count();
       return sql.query(text, given);

@@ -105,6 +105,16 @@ export function appStoreSales(rows: readonly Row[], span = ["03/01/2026", "03/31
   return tableOf(salesColumns, rows, "\t", days);
 }
 
+/** A line of a financial report: three sales of the product `gold`. */
+export const soldGold = {
+  "Vendor Identifier": "gold",
+  "Partner Share Currency": "USD",
+  "Customer Currency": "EUR",
+  Quantity: "3",
+  "Extended Partner Share": "21.39",
+  "Customer Price": "9.99",
+};
+
 /** @param totals of its last lines */
 export function appStoreFinance(
   rows: readonly Row[],

@@ -11,6 +11,7 @@ import {
   playEarnings,
   playSales,
   settledMonth,
+  soldGold,
 } from "../harness/store-reports.js";
 import { zipOf } from "../harness/zip.js";
 
@@ -22,14 +23,6 @@ const appId = "6448311069";
 const app = { ...euros, SKU: "app1", "Apple Identifier": appId, "Customer Price": "0" };
 const gold = { ...euros, SKU: "gold", "Parent Identifier": "app1", "Customer Price": "9.99" };
 const paid = { "Developer Proceeds": "7.13" };
-const sold = {
-  "Vendor Identifier": "gold",
-  "Partner Share Currency": "USD",
-  "Customer Currency": "EUR",
-  Quantity: "3",
-  "Extended Partner Share": "21.39",
-  "Customer Price": "9.99",
-};
 const ordered = {
   "Financial Status": "Charged",
   "Product ID": packageName,
@@ -77,7 +70,7 @@ describe("Fetching the stores' reports", function () {
       days,
     );
     endpoints.appStore.reports.set(`SALES ${month}`, sales);
-    const finance = appStoreFinance([sold], { Total_Rows: "1" }, fourWeeks);
+    const finance = appStoreFinance([soldGold], { Total_Rows: "1" }, fourWeeks);
     endpoints.appStore.reports.set(`FINANCIAL ${fiscal}`, finance);
   });
   afterEach(() => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { inspect } from "node:util";
 import { expect } from "chai";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 
@@ -58,7 +58,7 @@ describe("Postgres", () => {
       async () => {
         throw new Error("changed my mind");
       },
-      async (sql: Pick<Postgres, "query">) => {
+      async (sql: Sql) => {
         await sql.query(insert, ["kept", 2]);
       },
     ];

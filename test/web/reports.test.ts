@@ -3,7 +3,12 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
-import { appStoreFinance, appStoreSales, settledMonth } from "../harness/store-reports.js";
+import {
+  appStoreFinance,
+  appStoreSales,
+  settledMonth,
+  soldGold,
+} from "../harness/store-reports.js";
 import type { LookedAt } from "./browser.js";
 import { openWorkspace } from "./workspace.js";
 
@@ -28,14 +33,6 @@ const gold = {
   "Customer Price": "9.99",
   "Developer Proceeds": "7.13",
 };
-const sold = {
-  "Vendor Identifier": "gold",
-  "Partner Share Currency": "USD",
-  "Customer Currency": "EUR",
-  Quantity: "3",
-  "Extended Partner Share": "21.39",
-  "Customer Price": "9.99",
-};
 
 describe("A store's monthly reports, in the dashboard", function () {
   this.timeout(180_000);
@@ -49,7 +46,7 @@ describe("A store's monthly reports, in the dashboard", function () {
     ({ endpoints, looked, page } = opened);
     page.setDefaultTimeout(30_000);
     const { appStore, base } = endpoints;
-    appStore.reports.set(`FINANCIAL ${fiscal}`, appStoreFinance([sold], {}, fourWeeks));
+    appStore.reports.set(`FINANCIAL ${fiscal}`, appStoreFinance([soldGold], {}, fourWeeks));
     const made = await endpoints.manage("POST", `/workspaces/${opened.workspace}/integrations`, {
       provider: "apple",
       environment: "Production",

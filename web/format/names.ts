@@ -19,6 +19,9 @@ const providers: typeof namesOfService = {
 
 const providerNames = new Map<string, string>(Object.entries(providers));
 
+/** "one, two, and three" */
+export const namesList = new Intl.ListFormat("en", { type: "conjunction" });
+
 export const providerTokens = [...providerNames.keys()];
 
 export function providerName(token: string): string {

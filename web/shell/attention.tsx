@@ -3,7 +3,7 @@ import type { AttentionView, One } from "../api/manage-answers.js";
 import { urlOf } from "../api/client.js";
 import { useUrl } from "../api/use-answer.js";
 import { day } from "../format/dates.js";
-import { providerName } from "../format/names.js";
+import { namesList, providerName } from "../format/names.js";
 import { count } from "../format/numbers.js";
 import { reasonWords } from "../screens/settings/reject-reasons.js";
 import { mayManage, ownsInstallation, workspaceOf } from "../state/session.js";
@@ -145,14 +145,12 @@ function historyNotices(unread: AttentionView["history"], view: View): Worded[] 
   const before = isOne ? ` before ${day(first.unread_until)}` : "";
   return [
     {
-      text: `The history of ${lists.format(names)}${before} is not read.`,
+      text: `The history of ${namesList.format(names)}${before} is not read.`,
       fix: view.to(isOne ? `/settings/integrations/${first.id}` : "/settings/integrations"),
       isMissing: false,
     },
   ];
 }
-
-const lists = new Intl.ListFormat("en", { type: "conjunction" });
 
 function integrationName(provider: string, name: string | null): string {
   return name === null ? providerName(provider) : `${providerName(provider)} (${name})`;

@@ -1,6 +1,6 @@
 /** What happened to an account, as a person would say it. */
 import type { TimelineItem } from "../../../api/accounts/schema.js";
-import { countryName } from "../../format/names.js";
+import { countryName, namesList } from "../../format/names.js";
 import { money, signedMoney } from "../../format/numbers.js";
 
 export function sentenceOf(item: TimelineItem): string {
@@ -88,14 +88,13 @@ function ended(change: TimelineItem["change"], product: string): string {
 
 /** Half of what any currency can show: sums of rounded amounts are not exact. */
 const nothingMax = 0.000_05;
-const lists = new Intl.ListFormat("en", { type: "conjunction" });
 
 /** Names of the products that gained and lost, whatever SKUs they have. */
 function productsOf(parts: TimelineItem["parts"]) {
   const sums = new Map<string, number>();
   for (const { product_name: name, mrr } of parts) sums.set(name, (sums.get(name) ?? 0) + mrr);
   const named = (isWanted: (sum: number) => boolean): string =>
-    lists.format([...sums].filter(([, sum]) => isWanted(sum)).map(([name]) => name));
+    namesList.format([...sums].filter(([, sum]) => isWanted(sum)).map(([name]) => name));
   return {
     gained: named((sum) => sum > nothingMax),
     lost: named((sum) => sum < -nothingMax),
