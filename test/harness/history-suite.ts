@@ -54,6 +54,9 @@ const failures: readonly Failure[] = [
   (response) => send(response, 503, {}),
 ];
 
+/** Less than the tries of a call. */
+const pathFailuresMax = 2;
+
 /** Of the suite in which it is made: opened before its tests. */
 export class HistorySuite<One, Figures> {
   readonly endpoints = suiteEndpoints();
@@ -111,16 +114,22 @@ export class HistorySuite<One, Figures> {
     return backfilled(this.endpoints, this.integration, this.history.from, ids);
   }
 
-  /** The same, while one call of so many fails, each time in the next of these ways. */
+  /**
+   * The same, while one call of so many fails, each time in the next of these ways. No path fails
+   * so often that the service gives up: calls that run side by side could take turns so.
+   */
   async readThroughFailures(
     every: number,
     given: { readonly ids?: readonly string[]; readonly ways?: readonly Failure[] } = {},
   ): Promise<ShownBackfill> {
     const { ids, ways = failures } = given;
     let calls = 0;
-    this.api.misbehave = (_request, response) => {
+    const failed = new Map<string, number>();
+    this.api.misbehave = ({ url = "" }, response) => {
       calls += 1;
-      if (calls % every !== 0) return false;
+      const before = failed.get(url) ?? 0;
+      if (calls % every !== 0 || before === pathFailuresMax) return false;
+      failed.set(url, before + 1);
       ways[(calls / every - 1) % ways.length]?.(response);
       return true;
     };
