@@ -63,19 +63,29 @@ export async function expectPublished(
   for (const row of recorded) if (!reported.has(row)) fail(`recorded and not reported: ${row}`);
   for (const row of reported) if (!recorded.has(row)) fail(`reported and not recorded: ${row}`);
 
-  const versions = new Set(
-    (await recordsSince(log, topics.transactions, since))
-      .map(({ value }) => transactionCodec.decode(value))
-      .map(({ id, version, status }) => `${id} ${version} ${status}`),
-  );
+  const messages = (await recordsSince(log, topics.transactions, since)).map((record) => {
+    const { id, version, status, first, event_id: event } = transactionCodec.decode(record.value);
+    const place = `${record.partition}:${record.offset}`;
+    return { id, version, status, first, event, place };
+  });
+  const versions = new Set(messages.map(({ id, version, status }) => `${id} ${version} ${status}`));
   const newest = await clickhouse.rows<{ id: string; version: number; status: string }>(
     `SELECT id, version, status FROM transactions WHERE workspace = {workspace:String}
      ORDER BY id, recorded_at DESC, fact_id DESC, version DESC LIMIT 1 BY id`,
     { workspace },
   );
   for (const { id, version, status } of newest) {
-    if (!versions.has(`${id} ${version} ${status}`))
-      fail(`not reported: version ${version} of ${id}`);
+    if (versions.has(`${id} ${version} ${status}`)) continue;
+    const known = {
+      messages: messages.filter((message) => message.id === id),
+      rows: await clickhouse.rows(
+        `SELECT version, status, fact_id, recorded_at, booked_at FROM transactions
+         WHERE workspace = {workspace:String} AND id = {id:String} ORDER BY booked_at`,
+        { workspace, id },
+      ),
+      ends: (await log.ends(topics.transactions)).map(String),
+    };
+    fail(`not reported: version ${version}, ${status}, of ${id}: ${JSON.stringify(known)}`);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
 import type { State } from "../../stores/state/state.js";
+import { TryLater } from "../../stores/store-away.js";
 import type { Skus } from "../../workspaces/catalogue/skus.js";
 
 export const faultKinds = [
@@ -62,8 +63,11 @@ export class Fault {
       return work();
     }
     if (kind.endsWith("after")) await work();
-    if (kind.startsWith("crash")) this.onCrash();
-    throw new Injected(`${kind} call ${this.#call}`);
+    const what = `${kind} call ${this.#call}`;
+    // To the service it is a store in trouble: another error would be held against its message.
+    if (kind.startsWith("failure")) throw new Injected(what, { cause: new TryLater(what) });
+    this.onCrash();
+    throw new Injected(what);
   }
 }
 

@@ -1,9 +1,11 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { AssertionError } from "chai";
 import type { Log, LogRecord } from "../../stores/log/log.js";
 import type { State } from "../../stores/state/state.js";
 import type { Service } from "../../service.js";
 import { openSkus } from "../../workspaces/catalogue/skus.js";
+import type { Message } from "../../processors/book/booked.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { normalize } from "../../processors/normalize/normalize.js";
@@ -61,7 +63,12 @@ export class Process {
     this.#normalizing = { ...normalizing, ...ports };
     const skus = faultySkus(booking.skus, this.#around);
     const state = faultyState(booking.state, this.#around);
-    this.#bookkeeper = new Bookkeeper({ ...booking, ...ports, skus, state });
+    const unpublished = async ({ topic, key }: Message, error: unknown): Promise<void> => {
+      if (this.isDead) throw error;
+      // No message of the proof is at fault.
+      throw new AssertionError(`${topic}: a message of ${key} was given up: ${String(error)}`);
+    };
+    this.#bookkeeper = new Bookkeeper({ ...booking, ...ports, skus, state, unpublished });
     this.#bookkeeper.hasten();
   }
 
