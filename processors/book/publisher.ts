@@ -31,14 +31,15 @@ interface Waiting {
   readonly message: Message;
   /** Aborted when a newer message takes its place. */
   readonly newer: AbortController;
+  /** The commit of the newer one. */
+  newerOf?: bigint;
 }
 
 export class Publisher {
   #turn: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, Waiting>();
-  /** Commits that are not wholly published. */
-  readonly #open = new Set<bigint>();
-  readonly #running = new Set<Promise<void>>();
+  /** Commits that are not wholly published; one that failed stays. */
+  readonly #open = new Map<bigint, Promise<void>>();
   #last = 0n;
   readonly #stopping = new AbortController();
 
@@ -51,7 +52,7 @@ export class Publisher {
 
   get published(): bigint {
     let published = this.#last;
-    for (const sequence of this.#open) if (sequence <= published) published = sequence - 1n;
+    for (const sequence of this.#open.keys()) if (sequence <= published) published = sequence - 1n;
     return published;
   }
 
@@ -61,35 +62,34 @@ export class Publisher {
    */
   publish(sequence: bigint, messages: readonly Message[]): { readonly now: Promise<void> } {
     this.#last = sequence;
-    this.#open.add(sequence);
-    const newest = messages.map((message) => this.#inPlace(message));
+    const newest = messages.map((message) => this.#inPlace(message, sequence));
     const at = Date.now();
     const waits = ({ waitsUntil = 0 }: Message): boolean => waitsUntil > at;
     const now = this.#append(newest.filter((message) => !waits(message)));
     const later = newest.filter(waits).map((message) => this.#hold(message));
     const all = Promise.all([now, ...later]).then(() => void this.#open.delete(sequence));
-    this.#running.add(all);
+    this.#open.set(sequence, all);
     // Whoever waits for it gets the failure; until then it must not count as unhandled.
-    all.then(
-      () => this.#running.delete(all),
-      () => undefined,
-    );
+    all.catch(() => undefined);
     return { now };
   }
 
   /** Resolves when all that was given so far is published. */
   async settled(): Promise<void> {
-    await Promise.all(this.#running);
+    await Promise.all(this.#open.values());
   }
 
+  /** What waits is sent at once. */
   close(): void {
     this.#stopping.abort();
+    for (const { newer } of this.#waiting.values()) newer.abort();
   }
 
   /** If the message that waited was the first of its transaction, this one is the first instead. */
-  #inPlace(message: Message): Message {
+  #inPlace(message: Message, sequence: bigint): Message {
     const older = this.#waiting.get(message.key);
     if (older === undefined) return message;
+    older.newerOf = sequence;
     older.newer.abort();
     if (!transactionCodec.decode(older.message.value).first) return message;
     const value = transactionCodec.decode(message.value);
@@ -98,12 +98,14 @@ export class Publisher {
 
   async #hold(message: Message): Promise<void> {
     const newer = new AbortController();
-    const waiting = { message, newer };
+    const waiting: Waiting = { message, newer };
     this.#waiting.set(message.key, waiting);
     const ms = (message.waitsUntil ?? 0) - Date.now();
     await pause(ms, undefined, { signal: newer.signal }).catch(() => undefined);
     if (this.#waiting.get(message.key) === waiting) this.#waiting.delete(message.key);
-    if (!newer.signal.aborted) await this.#append([message]);
+    if (waiting.newerOf === undefined) return this.#append([message]);
+    // The outbox keeps this one until then: after a crash it is the first of its transaction.
+    await this.#open.get(waiting.newerOf);
   }
 
   #append(messages: readonly Message[]): Promise<void> {

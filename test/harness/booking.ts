@@ -94,6 +94,10 @@ export class Booking {
     }
   }
 
+  close(): Promise<void> {
+    return this.#bookkeeper.close();
+  }
+
   /** Where the next facts will lie. */
   get end(): bigint {
     return ends.get(this.service.state) ?? 0n;

@@ -317,8 +317,12 @@ describe("A message about a payment whose invoice is on its way", () => {
   async function open() {
     const workspace = `ws_${randomUUID()}`;
     const reported: TransactionRecord[] = [];
+    const clickhouse = await openTestClickHouse();
+    const log = newLog();
+    const start = (): Booking => bookingFor(clickhouse, { reported, log });
     return {
-      booking: bookingFor(await openTestClickHouse(), { reported }),
+      booking: start(),
+      start,
       fact: (id: string, body: FactBody, second: number) => factIn(workspace, id, second, body),
       said: () => reported.map(({ type, external_id }) => [type, external_id]),
       areFirst: () => reported.map(({ first }) => first),
@@ -335,6 +339,19 @@ describe("A message about a payment whose invoice is on its way", () => {
     expect(said()).to.eql([["subscription", "prod"]]);
     await booking.book([fact("e3:0", refunded, soon)]);
     expect(areFirst()).to.eql([true, false]);
+  });
+
+  it("should be the first also when its process dies while a newer one waits", async () => {
+    const { booking, start, fact, areFirst } = await open();
+    await booking.begin([fact("e1:0", invoiced, soon)]);
+    await booking.begin([fact("e2:0", refunded, soon)]);
+    // This commit says what is published, so that it leaves the outbox.
+    await booking.begin([fact("e3:0", payment({ ...charge.Payment, payment: "other" }), soon)]);
+    expect(areFirst(), "the other payment").to.eql([true]);
+    await start().book([fact("e4:0", invoice, soon), fact("e4:1", link, soon)]);
+    // What was left, commit by commit: those that waited, the other payment's again; then the new.
+    expect(areFirst().slice(1)).to.eql([true, false, true, false]);
+    await booking.close();
   });
 
   it("should be sent before its offset moves when nothing comes", async () => {
