@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import type { Log } from "../../stores/log/log.js";
-import { transactionCodec } from "../../schemas/records/records.js";
+import { type Topic, transactionCodec } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Logger } from "../../runtime/logger.js";
 import { isStoreAway } from "../../stores/store-away.js";
@@ -115,38 +115,28 @@ export class Publisher {
   }
 
   async #appendAll(messages: readonly Message[]): Promise<void> {
-    for (const [, some] of grouped(messages, ({ topic }) => topic)) await this.#appendSome(some);
+    const byTopic = grouped(messages, ({ topic }) => topic);
+    for (const [topic, some] of byTopic) await this.#appendSome(topic, some);
   }
 
-  /** Appends to one topic. If that fails, each message is tried alone. */
-  async #appendSome(messages: readonly Message[]): Promise<void> {
+  /** If that fails, each message is tried alone. */
+  async #appendSome(topic: Topic, messages: readonly Message[]): Promise<void> {
+    const records = messages.map(({ key, value }) => ({ key, value }));
     try {
-      await this.#untilAnswered(messages);
+      await this.#again(() => this.log.append(topic, records));
     } catch (error) {
       const [first, ...others] = messages;
       if (isStoreAway(error) || first === undefined) throw error;
-      if (others.length === 0) return this.#refused(first, error);
-      for (const message of messages) await this.#appendSome([message]);
+      if (others.length === 0) return this.#again(() => this.refuse(first, error));
+      for (const message of messages) await this.#appendSome(topic, [message]);
     }
-  }
-
-  async #refused(message: Message, error: unknown): Promise<void> {
-    await this.#again(() => this.refuse(message, error));
-  }
-
-  #untilAnswered(messages: readonly Message[]): Promise<void> {
-    const records = messages.map(({ key, value }) => ({ key, value }));
-    return this.#again(async () => {
-      const [first] = messages;
-      if (first !== undefined) await this.log.append(first.topic, records);
-    });
   }
 
   /**
    * Tries again while a store is unavailable, or until this process ends and the next one publishes
    * them.
    */
-  async #again(work: () => Promise<void>): Promise<void> {
+  async #again<T>(work: () => Promise<T>): Promise<T> {
     const { signal } = this.#stopping;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, limits.retryPauseMsMax)) {
       try {
