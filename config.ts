@@ -282,6 +282,9 @@ const postgres = z.url({
   protocol: /^postgres(?:ql)?$/,
   error: "must be a URL as postgres://user:password@host:5432/database",
 });
+const hosts = z
+  .string()
+  .regex(/^[^\s,:/]+(,[^\s,:/]+)*$/, "must be host names, several with commas between");
 const whole = z.coerce.number("must be a number").int("must be a whole number");
 const positive = whole.positive("must be above 0");
 const portMax = 65_535;
@@ -382,10 +385,9 @@ const settings = z.object({
   /** Of each integration; absent: as many as its provider allows. */
   PROVIDER_CALLS_PER_SECOND: positive.optional(),
   /** Hosts beside Google's own that `token_uri` of a service account's key may name. */
-  GOOGLE_TOKEN_HOSTS: z
-    .string()
-    .regex(/^[^\s,:/]+(,[^\s,:/]+)*$/, "must be host names, several with commas between")
-    .optional(),
+  GOOGLE_TOKEN_HOSTS: hosts.optional(),
+  /** Hosts beside reports.paddle.com that Paddle's reports may be downloaded from. */
+  PADDLE_FILE_HOSTS: hosts.optional(),
   /** Where the wide list of rates is fetched by date; `{date}` is replaced. */
   WIDE_RATES_URL: z
     .string()

@@ -8,12 +8,14 @@ export function bearerApi<Credentials>(api: {
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestsPerSecond: number;
   readonly limitsAddress?: true;
+  readonly meaningOf?: ProviderApi<Credentials>["meaningOf"];
 }): ProviderApi<Credentials> {
-  const { baseUrl, keyOf, headers, requestsPerSecond, limitsAddress } = api;
+  const { baseUrl, keyOf, headers, requestsPerSecond, limitsAddress, meaningOf } = api;
   return {
     baseUrl,
     requestsPerSecond,
     ...(limitsAddress && { limitsAddress }),
+    ...(meaningOf && { meaningOf }),
     allowsCalls: (credentials) => keyOf(credentials) !== undefined,
     authorize: async (credentials) => {
       const key = keyOf(credentials);

@@ -16,7 +16,10 @@ import { createStripe } from "./stripe/index.js";
 export function createProviders(settings: Config): ReadonlyMap<ProviderToken, Provider> {
   const providers: readonly Provider[] = [
     createStripe({ toleranceSeconds: settings.STRIPE_TOLERANCE_SECONDS }),
-    createPaddle({ toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS }),
+    createPaddle({
+      toleranceSeconds: settings.PADDLE_TOLERANCE_SECONDS,
+      fileHosts: settings.PADDLE_FILE_HOSTS?.split(","),
+    }),
     createLemonSqueezy(),
     createPolar(),
     createChargebee(),

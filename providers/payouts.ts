@@ -7,16 +7,44 @@ import type { Span } from "./backfill.js";
 
 /**
  * Reads one answer of the provider's API.
+ * @param json sent as a POST
  * @returns null: the API has no such thing
  * @throws where there is no answer, or one of another shape
  */
-export type Ask = <Answer>(path: string, shape: z.ZodType<Answer>) => Promise<Answer | null>;
+export type Ask = <Answer>(
+  path: string,
+  shape: z.ZodType<Answer>,
+  json?: object,
+) => Promise<Answer | null>;
+
+/** What a payout takes whose lines are a file that the provider makes first. */
+export interface Making {
+  /** ms since 1970 */
+  readonly now: number;
+  /** A file at one of `fileHosts`. No credentials go there. Null: there is none. */
+  file(url: string): Promise<Buffer | null>;
+  pause(ms: number): Promise<void>;
+}
+
+/** Why a payout cannot be opened, for a person. */
+export class PayoutUnread extends Error {
+  override readonly name = "PayoutUnread";
+  constructor(
+    message: string,
+    /** Whether the same call may succeed soon. */
+    readonly isPassing: boolean,
+  ) {
+    super(message);
+  }
+}
 
 export interface Payouts {
   /** Newest first. @param span what they are dated by stands in `dated` */
   list(span: Span, ask: Ask): AsyncIterable<Payout>;
-  /** Null: there is no such payout. */
-  open(id: string, ask: Ask): Promise<OpenedPayout | null>;
+  /** Null: there is no such payout. @throws PayoutUnread */
+  open(id: string, ask: Ask, making: Making): Promise<OpenedPayout | null>;
+  /** Other hosts than the API's, whose files are read by https; none: left out. */
+  readonly fileHosts?: readonly string[];
   /** By which day a list is asked for. */
   readonly dated: "arrival" | "creation";
   /** What its payouts cannot show: short sentences, for a person. */

@@ -8,6 +8,7 @@ import { bearerApi } from "../bearer-api.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, keeps, knownTypes, neededTypes } from "./decode.js";
 import { paddleBackfill } from "./history/backfill.js";
+import { paddlePayouts } from "./history/payouts.js";
 import { asks, needs } from "./questions.js";
 import { timedSignatures } from "../signatures.js";
 import { signature } from "./signature.js";
@@ -20,15 +21,22 @@ const credentials = z.strictObject({
 export type PaddleCredentials = z.output<typeof credentials>;
 
 const productionUrl = "https://api.paddle.com";
+const fileHost = "reports.paddle.com";
 const sandboxUrl = "https://sandbox-api.paddle.com";
 /** Of a sandbox account; live ones begin with `pdl_live_`, those made before 2025 with neither. */
 const sandboxKeyPrefix = "pdl_sdbx_";
+const reportRefused =
+  /concurrent_report_generation_not_allowed|report_(creation_limit_exceeded|expired|not_ready)/;
 /** Events and notifications of Paddle's webhook simulator. */
 const simulated = /^ntfsim/;
 
-/** @param settings.toleranceSeconds how old a signature may be; Paddle's libraries use 5 */
+/**
+ * @param settings.toleranceSeconds how old a signature may be; Paddle's libraries use 5
+ * @param settings.fileHosts hosts of reports beside the one that its documentation names
+ */
 export function createPaddle(settings: {
   readonly toleranceSeconds: number;
+  readonly fileHosts?: readonly string[] | undefined;
 }): Provider<PaddleCredentials> {
   return {
     token: "paddle",
@@ -40,7 +48,7 @@ export function createPaddle(settings: {
       api_key:
         "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
         "(addresses), products and discounts; for history also subscriptions, transactions and " +
-        "adjustments, and metrics for Paddle's own MRR and revenue beside ours",
+        "adjustments, metrics for Paddle's own figures beside ours, and reports (write) for payouts",
       api_environment:
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },
@@ -72,8 +80,11 @@ export function createPaddle(settings: {
       // 240 a minute for one address: developer.paddle.com, rate limiting.
       requestsPerSecond: 4,
       limitsAddress: true,
+      // No report is made, or had, for now.
+      meaningOf: (status, text) => (status === 400 && reportRefused.test(text) ? "absent" : null),
     }),
     backfill: paddleBackfill,
+    payouts: { ...paddlePayouts, fileHosts: [fileHost, ...(settings.fileHosts ?? [])] },
     decode,
     customers,
     customerUrl: ({ id }, environment) =>

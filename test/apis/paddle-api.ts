@@ -1,14 +1,15 @@
 /**
  * A real HTTP server that speaks the part of Paddle's API that history is read with: lists as
  * documented (newest first, `after`, `per_page` up to its own maximum, `status`, `action`,
- * `billed_at`, `include`), single objects, and metrics (`from`, and `to` which is exclusive). Who
- * asks with another key is answered by `others`.
+ * `billed_at`, `event_type`, `include`), single objects, metrics (`from`, and `to` which is
+ * exclusive), and reports. Who asks with another key is answered by `others`.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { JsonObject } from "../../ops/payloads/paddle.js";
 import { isObject, textOf } from "../../providers/fields.js";
 import { dayMs } from "../harness/days.js";
 import { serveHttp } from "../harness/loopback.js";
+import { answerReports, type PaddleReports, reportCalls, sendFile } from "./paddle-reports.js";
 import { send } from "./stripe-api.js";
 
 export interface PaddleApi {
@@ -21,6 +22,7 @@ export interface PaddleApi {
   readonly lists: Map<string, JsonObject[]>;
   /** Amounts of a metric by its path; none: the key may not read it. */
   readonly metrics: Map<string, Metric>;
+  readonly reports: PaddleReports;
   /** Of a page, whatever is asked for. */
   perPageMax: number;
   /** Answers instead, while it returns true. */
@@ -36,11 +38,16 @@ interface Metric {
 export const paddleKey = "pdl_of_the_tests";
 
 export async function openPaddleApi(others: RequestListener): Promise<PaddleApi> {
-  const url = await serveHttp("paddle api", (request, response) => {
-    if (request.headers.authorization !== `Bearer ${paddleKey}`) return others(request, response);
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const isFile = /\.csv\b/.test(request.url ?? "");
+    if (!isFile && request.headers.authorization !== `Bearer ${paddleKey}`)
+      return void others(request, response);
     const path = request.url ?? "";
     api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;
+    if (sendFile(api.reports, request, response)) return;
+    const reports = api.lists.get("/reports") ?? [];
+    if (await answerReports(api.reports, reports, request, response)) return;
     const { pathname, searchParams } = new URL(path, "http://paddle.test");
     if (pathname.startsWith("/metrics/")) {
       const found = metric(api.metrics.get(pathname), searchParams);
@@ -50,21 +57,23 @@ export async function openPaddleApi(others: RequestListener): Promise<PaddleApi>
     if (object !== undefined) return send(response, 200, { data: object, meta });
     if (!api.lists.has(pathname)) return send(response, 404, { error: { code: "not_found" } });
     send(response, 200, page(api, pathname, searchParams));
-  });
+  }
+  const url = await serveHttp("paddle api", (request, response) => void answer(request, response));
   const api: PaddleApi = {
     url,
     calls: [],
     objects: new Map(),
     lists: new Map(),
     metrics: new Map(),
+    reports: { ...reportCalls },
     perPageMax: 200,
     misbehave: null,
   };
   return api;
 }
 
-function idOf({ id }: JsonObject): string {
-  return textOf(id) ?? "";
+function idOf({ id, event_id: eventId }: JsonObject): string {
+  return textOf(id ?? eventId) ?? "";
 }
 
 const meta = { request_id: "of the tests" };
@@ -91,8 +100,10 @@ function metric(
 
 function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject {
   const statuses = query.get("status")?.split(",");
+  const types = query.get("event_type")?.split(",");
   const rows = (api.lists.get(path) ?? [])
     .filter(({ status }) => statuses?.includes(textOf(status) ?? "") ?? true)
+    .filter((one) => types?.includes(textOf(one["event_type"]) ?? "") ?? true)
     .filter(({ action }) => (query.get("action") ?? action) === action)
     .filter((one) => isBilledWithin(one, query))
     .sort((one, other) => (idOf(one) > idOf(other) ? -1 : 1));

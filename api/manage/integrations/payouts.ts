@@ -1,8 +1,16 @@
 /** Payouts to the bank, read from the provider's API on demand; nothing is kept. */
+import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../../config.js";
-import { askJson } from "../../../providers/api/ask-json.js";
+import { askFile, askJson, type Unread } from "../../../providers/api/ask-json.js";
 import type { Asker } from "../../../providers/api/provider-api.js";
-import type { Ask, Payouts, PayoutLine } from "../../../providers/payouts.js";
+import {
+  type Ask,
+  type Making,
+  type Payouts,
+  type PayoutLine,
+  PayoutUnread,
+} from "../../../providers/payouts.js";
+import type { ProviderApi } from "../../../providers/provider.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { withDeadline } from "../../../runtime/deadline.js";
 import { notFound, unavailable, unprocessable } from "../../../schemas/http/errors.js";
@@ -30,6 +38,10 @@ const daysAhead = 31;
 const answerMsMax = 20_000;
 const readMsMax = 50_000;
 const idsAtOnce = 1_000;
+/** As a sentence calls what is asked for. */
+const name = "payouts";
+/** When to try again what is being made. */
+const passingSeconds = 5;
 /** Only the deadline ends a reading. */
 const never = new AbortController().signal;
 
@@ -61,8 +73,9 @@ export const payoutRoutes = [
     errors: [422],
     find: integrationOf,
     run: ({ found, ctx, ...service }) =>
-      reading(service, found.id, async (payouts, ask, integration): Promise<OpenedPayoutView> => {
-        const opened = await payouts.open(String(ctx.params.payout), ask);
+      reading(service, found.id, async (payouts, ask, given): Promise<OpenedPayoutView> => {
+        const { integration, making } = given;
+        const opened = await payouts.open(String(ctx.params.payout), ask, making);
         if (opened === null) {
           throw notFound("payout_unknown", "The provider has no such payout.");
         }
@@ -79,11 +92,16 @@ export const payoutRoutes = [
   }),
 ];
 
+interface Given {
+  readonly integration: Integration;
+  readonly making: Making;
+}
+
 /** @throws ApiError 422, 503 */
 async function reading<T>(
   { apis, integrations, providers }: Pick<Manage, "apis" | "integrations" | "providers">,
   id: string,
-  read: (payouts: Payouts, ask: Ask, integration: Integration) => Promise<T>,
+  read: (payouts: Payouts, ask: Ask, given: Given) => Promise<T>,
 ): Promise<T> {
   const integration = await integrations.byId(id);
   const provider = integration && providers.get(integration.provider);
@@ -92,26 +110,75 @@ async function reading<T>(
   }
   const { payouts } = provider;
   const asker = { provider, integration: { id, credentials: integration.credentials[0] } };
-  return withDeadline(readMsMax, never, (signal) =>
-    read(payouts, asking({ apis }, asker, signal), integration),
-  );
+  return withDeadline(readMsMax, never, async (signal) => {
+    const making: Making = {
+      now: Date.now(),
+      file: (url) => fileAt(url, { apis }, asker, signal),
+      pause,
+    };
+    try {
+      return await read(payouts, asking({ apis }, asker, signal), { integration, making });
+    } catch (error) {
+      if (!(error instanceof PayoutUnread)) throw error;
+      throw error.isPassing
+        ? unavailable("payout_not_ready", error.message, passingSeconds)
+        : unprocessable("payouts_unreadable", error.message);
+    }
+  });
 }
 
 function asking({ apis }: Pick<Service, "apis">, asker: Asker, signal: AbortSignal): Ask {
-  return async (asked, shape) => {
-    const question = { path: asked, answerMsMax, name: "payouts" };
-    const found = await askJson(apis, asker, question, signal);
-    if ("problem" in found) {
-      throw found.for === "now"
-        ? unavailable("provider_unavailable", found.problem)
-        : unprocessable("payouts_unreadable", found.problem);
-    }
+  return async (path, shape, json) => {
+    const found = await askJson(apis, asker, { path, json, answerMsMax, name }, signal);
+    if ("problem" in found) throw unread(found);
     if (found.value === null) return null;
     const parsed = shape.safeParse(found.value);
     if (parsed.success) return parsed.data;
     const message = `The API of ${asker.provider.token} answered no payouts.`;
     throw unprocessable("payouts_unreadable", message);
   };
+}
+
+/** What leads anywhere else than the provider names is not followed. */
+async function fileAt(
+  url: string,
+  { apis }: Pick<Service, "apis">,
+  { provider, integration }: Asker,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  const { origin, protocol, host, pathname, search } = new URL(url);
+  const { api, payouts } = provider;
+  if (protocol !== "https:" || payouts?.fileHosts?.includes(host) !== true || api === undefined) {
+    const message = `${provider.token} names a file at ${origin}, which is no host of its own.`;
+    throw unprocessable("payouts_unreadable", message);
+  }
+  // A line of its own: what serves files is another server, which may fail when the API does not.
+  const asker: Asker = {
+    provider: { ...provider, api: withoutCredentials(api, origin) },
+    integration: integration && { id: `${integration.id} files`, credentials: null },
+  };
+  const found = await askFile(apis, asker, { path: pathname + search, answerMsMax, name }, signal);
+  if ("problem" in found) throw unread(found);
+  return found.bytes;
+}
+
+function withoutCredentials(
+  { requestsPerSecond, limitsAddress }: ProviderApi<unknown>,
+  origin: string,
+): ProviderApi<unknown> {
+  return {
+    baseUrl: () => origin,
+    allowsCalls: () => true,
+    authorize: async () => ({ headers: {}, until: Number.MAX_SAFE_INTEGER }),
+    requestsPerSecond,
+    ...(limitsAddress && { limitsAddress }),
+  };
+}
+
+function unread({ for: how, problem }: Unread) {
+  return how === "now"
+    ? unavailable("provider_unavailable", problem)
+    : unprocessable("payouts_unreadable", problem);
 }
 
 /** Both inclusive. @throws ApiError 422 */

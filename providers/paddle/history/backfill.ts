@@ -10,18 +10,14 @@ import { field } from "../event.js";
 import { paidAtOf } from "../transactions.js";
 import { adjustmentHistory } from "./adjustments.js";
 import { paddleFigures } from "./metrics.js";
-import { type HistoryObject, object, rfc3339 } from "./object.js";
+import { type HistoryObject, object, pageOf, rfc3339 } from "./object.js";
 import { subscriptionHistory } from "./subscriptions.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
 /** An invoice may be paid so long after it was billed, and its payment is dated when it was. */
 const billedBeforeMs = 90 * dayMs;
 
-/** As long as Paddle likes: `has_more` and the cursor inside `next` say how to go on. */
-const page = z.object({
-  data: z.array(object),
-  meta: z.object({ pagination: z.object({ has_more: z.boolean(), next: z.string().nullish() }) }),
-});
+const page = pageOf(object);
 
 interface List {
   readonly name: string;
@@ -127,9 +123,7 @@ function list({ name, path, query, report, happenedAt, takesNoDates, listed }: L
       const parsed = page.safeParse(answer);
       if (!parsed.success) return null;
       const { data, meta } = parsed.data;
-      const { has_more: hasMore, next } = meta.pagination;
-      const cursor = hasMore ? cursorIn(next) : null;
-      if (cursor === undefined) return null;
+      const { cursor } = meta.pagination;
       const wanted = data.filter((one) => (happenedAt?.(one) ?? span.from) >= span.from);
       const oldestAt = data.length === 0 ? null : createdAtOf(data.at(-1));
       const isDated = happenedAt !== undefined && oldestAt !== null;
@@ -145,12 +139,6 @@ function list({ name, path, query, report, happenedAt, takesNoDates, listed }: L
       };
     },
   };
-}
-
-/** Of an absolute URL, whose host is not ours to call. @returns undefined: there is none */
-function cursorIn(next: string | null | undefined): string | undefined {
-  if (!next || !URL.canParse(next)) return undefined;
-  return new URL(next).searchParams.get("after") ?? undefined;
 }
 
 const dated = z.object({ created_at: field.time });
