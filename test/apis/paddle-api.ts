@@ -108,7 +108,7 @@ function page(api: PaddleApi, path: string, query: URLSearchParams): JsonObject 
     .filter((one) => isBilledWithin(one, query))
     .sort((one, other) => (idOf(one) > idOf(other) ? -1 : 1));
   const after = query.get("after");
-  const start = after === null ? 0 : rows.findIndex(({ id }) => id === after) + 1;
+  const start = after === null ? 0 : rows.findIndex((one) => idOf(one) === after) + 1;
   const perPage = Math.min(Number(query.get("per_page") ?? 50), api.perPageMax);
   const data = rows.slice(start, start + perPage);
   const next = new URL(`https://api.paddle.com${path}?${query.toString()}`);
