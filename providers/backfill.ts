@@ -86,7 +86,7 @@ export interface HistoryList<Credentials = unknown> {
 
 /** A figure of the provider's own dashboard, which its API tells day by day. */
 export interface OwnFigure {
-  readonly figure: "mrr" | "revenue";
+  readonly figure: "mrr" | "revenue" | "refunds" | "chargebacks";
   /** As a sentence calls it, with the permission that it needs. */
   readonly name: string;
   /** @param days whole ones in UTC; the end is exclusive */
@@ -97,9 +97,9 @@ export interface OwnFigure {
   readonly why: string;
 }
 
-/** Minor units of `currency`. */
+/** Minor units of `currency`; null: a number of things. */
 export interface ToldFigure {
-  readonly currency: string;
+  readonly currency: string | null;
   readonly amount: bigint;
   /** The end of the last day in it, ms since 1970; null: no day is in it yet. */
   readonly through: number | null;

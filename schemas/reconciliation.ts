@@ -92,9 +92,11 @@ const costDifference = z.object({
 export type CostDifference = z.infer<typeof costDifference>;
 
 const ownFigure = z.object({
-  figure: z.enum(["mrr", "revenue"]).describe("MRR at the end; revenue of the month up to it"),
+  figure: z
+    .enum(["mrr", "revenue", "refunds", "chargebacks"])
+    .describe("MRR at the end; the others of the month up to it"),
   through: z.iso.datetime().describe("The end of the last day that the provider has worked out"),
-  currency: z.string().describe("The provider's"),
+  currency: z.string().nullable().describe("The provider's; null: a number of things"),
   exponent: z.int(),
   listed_minor: z.number().describe("What the provider's own dashboard says"),
   booked_minor: z
@@ -140,7 +142,7 @@ export const monthReport = z.object({
   own_figures: z
     .array(ownFigure)
     .default([])
-    .describe("MRR and revenue of the provider's dashboard beside ours; they are not in the score"),
+    .describe("Figures of the provider's dashboard beside ours; they are not in the score"),
   own_figures_problem: z.string().nullable().default(null).describe("Why some could not be had"),
 });
 export type MonthReport = z.infer<typeof monthReport>;

@@ -1,5 +1,5 @@
 /**
- * A provider's own MRR and revenue of a month, where its API tells them, beside ours. Ours are sums
+ * A provider's own figures of a month, where its API tells them, beside ours. Ours are sums
  * over what is booked, theirs are never worked out here.
  */
 import type { Unread } from "../../providers/api/ask-json.js";
@@ -59,8 +59,11 @@ async function besideOurs(
   const base = (await findWorkspace(service.postgres, integration.workspace))?.base_currency;
   if (base === undefined) throw new Error(`no workspace ${integration.workspace}`);
   const { alike, ours } = await bookedFigure(service, integration, figure, base, days);
-  const quote = service.rates.quote(base, currency, days.to);
-  const inTheirs = (minor: bigint) => quote && convertMinor(minor, quote.rate, base, currency);
+  const quote = currency === null ? null : service.rates.quote(base, currency, days.to);
+  const inTheirs = (minor: bigint) => {
+    if (currency === null) return minor;
+    return quote && convertMinor(minor, quote.rate, base, currency);
+  };
   const json = (minor: bigint | null) => (minor === null ? null : toJsonMinor(minor));
   const booked = inTheirs(alike);
   const sentences = [why];
@@ -74,7 +77,7 @@ async function besideOurs(
     figure,
     through: new Date(days.to).toISOString(),
     currency,
-    exponent: knownExponentOf(currency),
+    exponent: currency === null ? 0 : knownExponentOf(currency),
     listed_minor: toJsonMinor(amount),
     booked_minor: json(booked),
     figure_minor: json(inTheirs(ours)),
@@ -95,6 +98,14 @@ const sumsOf = {
   revenue: `SELECT toString(sum(toInt128(amount))) AS ours,
        toString(sumIf(toInt128(amount) - tax - fee, kind = 'sale')) AS alike FROM ledger
      WHERE happened_at >= {from:DateTime64(3, 'UTC')} AND happened_at < {to:DateTime64(3, 'UTC')}`,
+  refunds: `SELECT toString(-sum(toInt128(amount))) AS ours,
+       toString(-sum(toInt128(amount) - tax)) AS alike FROM ledger
+     WHERE happened_at >= {from:DateTime64(3, 'UTC')} AND happened_at < {to:DateTime64(3, 'UTC')}
+       AND kind = 'refund'`,
+  chargebacks: `SELECT toString(uniqExactIf((payment, entry), amount != 0)) AS ours, ours AS alike
+     FROM ledger
+     WHERE happened_at >= {from:DateTime64(3, 'UTC')} AND happened_at < {to:DateTime64(3, 'UTC')}
+       AND kind = 'dispute'`,
 } as const;
 
 async function bookedFigure(
@@ -110,7 +121,7 @@ async function bookedFigure(
     { workspace, environment, provider, from: clickhouseTime(from), to: clickhouseTime(to) },
   );
   const minor = (text = "0"): bigint => {
-    if (figure === "revenue") return BigInt(text);
+    if (figure !== "mrr") return BigInt(text);
     const decimal = parseDecimal(text);
     return decimal === null ? 0n : rescale(decimal, knownExponentOf(base)).digits;
   };

@@ -30,7 +30,8 @@ export interface PaddleApi {
 }
 
 interface Metric {
-  readonly currency: string;
+  /** Null: a count. */
+  readonly currency: string | null;
   /** Of the day that begins then. */
   readonly amountOn: (day: number) => bigint;
 }
@@ -89,10 +90,12 @@ function metric(
   if (!isDay(from) || !isDay(to) || from > to) return refused(400, "bad_request");
   const timeseries: JsonObject[] = [];
   for (let day = Date.parse(from); day < Date.parse(to); day += dayMs) {
-    const amount = known.amountOn(day).toString();
-    timeseries.push({ timestamp: new Date(day).toISOString(), amount });
+    const amount = known.amountOn(day);
+    const value = known.currency === null ? { count: Number(amount) } : { amount: `${amount}` };
+    timeseries.push({ timestamp: new Date(day).toISOString(), ...value });
   }
-  const shared = { currency_code: known.currency, interval: "day", timeseries };
+  const currency = known.currency === null ? {} : { currency_code: known.currency };
+  const shared = { ...currency, interval: "day", timeseries };
   const [starts_at, ends_at] = [`${from}T00:00:00Z`, `${to}T00:00:00Z`];
   const updated_at = new Date().toISOString();
   return { status: 200, body: { data: { ...shared, starts_at, ends_at, updated_at } } };

@@ -123,7 +123,8 @@ function returnsOf(number: number, month: number, transaction: string): Happened
     const shared = { transaction, customer: `ctm_h${number}`, currency: "EUR" };
     const items =
       action === "refund" ? [{ line: transaction.replace("txn", "txnitm"), amount: total }] : [];
-    return adjustmentData({ ...shared, id, action, status, createdAt, type, total, items });
+    const tax = action === "refund" ? 64n : 190n;
+    return adjustmentData({ ...shared, id, action, status, createdAt, type, total, tax, items });
   };
   const name = `adj_${at}_h${number}`;
   if (chance.happens(30)) {
@@ -224,7 +225,11 @@ describe("A backfill of Paddle", function () {
       ).to.be.above(0);
     }
     const told = ownFiguresOf(agreed);
-    expect(told).to.have.lengthOf(14);
+    expect(told).to.have.lengthOf(28);
+    for (const figure of ["refunds", "chargebacks"]) {
+      const listed = told.filter((one) => one.figure === figure && one.listed_minor > 0);
+      expect(listed, figure).not.to.deep.equal([]);
+    }
     for (const { why, listed_minor: theirs, booked_minor: ours } of told) {
       expect(ours).to.equal(theirs);
       expect(why).to.equal(null);
@@ -258,7 +263,7 @@ describe("A backfill of Paddle", function () {
     });
   }
 
-  it("should show Paddle's own MRR and revenue beside ours, and why they differ", async () => {
+  it("should show Paddle's own figures beside ours, and why they differ", async () => {
     const february = { from: "2026-02", to: "2026-02" };
     const compared = async () => reconciled(endpoints, suite.integration, february);
     const [mrr, revenue] = ownFiguresOf(await compared());
@@ -315,6 +320,23 @@ describe("A backfill of Paddle", function () {
         // Of 11.90 each, 1.90 are tax and 0.59 Paddle's fee.
         return BigInt(paid.length) * 941n + more;
       },
+    });
+    const adjusted = (action: string, at: string, day: number): JsonObject[] =>
+      (lists.get("/adjustments") ?? []).filter(
+        (one) =>
+          one["action"] === action &&
+          one["status"] !== "pending_approval" &&
+          timeIn(one, at) >= day &&
+          timeIn(one, at) < day + dayMs,
+      );
+    metrics.set("/metrics/refunds", {
+      currency,
+      // Of 4.00 each, 0.64 are tax.
+      amountOn: (day) => BigInt(adjusted("refund", "updated_at", day).length) * 336n + more,
+    });
+    metrics.set("/metrics/chargebacks", {
+      currency: null,
+      amountOn: (day) => BigInt(adjusted("chargeback", "created_at", day).length) + more,
     });
   }
 

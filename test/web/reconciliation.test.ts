@@ -144,6 +144,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
     for (const list of ["transactions", "adjustments"]) api.lists.set(`/${list}`, []);
     const told = { currency: "EUR", amountOn: () => 1_000n };
     api.metrics.set("/metrics/monthly-recurring-revenue", told);
+    api.metrics.set("/metrics/chargebacks", { currency: null, amountOn: () => 1_000n });
     const workspace = new URL(url).searchParams.get("workspace");
     const made = await endpoints.manage("POST", `/workspaces/${workspace}/integrations`, {
       provider: "paddle",
@@ -154,8 +155,8 @@ describe("A month beside the provider's list, in the dashboard", function () {
     const path = `settings/integrations/${made.json.data.id}`;
     await page.goto(`${origin}/${path}?workspace=${workspace}`);
     await page.getByRole("button", { name: "Compare the last 12 months" }).click();
-    await page.getByText("MRR and revenue as Paddle shows them").click();
-    const figures = page.getByRole("region", { name: "MRR and revenue of Paddle beside ours" });
+    await page.getByText("Figures as Paddle shows them").click();
+    const figures = page.getByRole("region", { name: "Figures of Paddle beside ours" });
     const row = figures.getByRole("row", {
       name: `${monthName} MRR at the end €10.00 €0.00 €0.00`,
     });

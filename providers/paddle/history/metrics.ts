@@ -1,4 +1,4 @@
-/** MRR and revenue as Paddle's own dashboard has them: its metrics, by day in one currency. */
+/** MRR, revenue, refunds and chargebacks as Paddle's own dashboard has them: its metrics, by day in one currency. */
 import { z } from "zod";
 import { utcDay } from "../../../schemas/money/rates.js";
 import type { OwnFigure, Span } from "../../backfill.js";
@@ -8,8 +8,16 @@ const dayMs = 24 * 60 * 60 * 1000;
 
 const metric = z.object({
   data: z.object({
-    currency_code: field.currency,
-    timeseries: z.array(z.object({ timestamp: field.time, amount: field.amount })),
+    /** Of amounts; counts have none. */
+    currency_code: field.currency.nullish(),
+    timeseries: z.array(
+      z.union([
+        z.object({ timestamp: field.time, amount: field.amount }),
+        z
+          .object({ timestamp: field.time, count: z.int() })
+          .transform(({ timestamp, count }) => ({ timestamp, amount: BigInt(count) })),
+      ]),
+    ),
     updated_at: field.time,
   }),
 });
@@ -25,18 +33,36 @@ export const paddleFigures: readonly OwnFigure[] = [
   }),
   figureOf("revenue", {
     path: "/metrics/revenue",
-    of: (days) => days.reduce((sum, amount) => sum + amount, 0n),
+    of: sumOf,
     why:
       "Paddle converts what is left after tax and fees at today's rate; here each payment has " +
       "the rate of its own day, and a fee that is not reported yet is 0.",
   }),
+  figureOf("refunds", {
+    path: "/metrics/refunds",
+    of: sumOf,
+    why:
+      "Paddle converts refunds at today's rate; here each has the rate of its sale, and counts " +
+      "when it was approved.",
+  }),
+  figureOf("chargebacks", {
+    path: "/metrics/chargebacks",
+    of: sumOf,
+    isCount: true,
+    why: "Paddle counts chargebacks as it received them; here they count once they take money.",
+  }),
 ];
+
+function sumOf(days: readonly bigint[]): bigint {
+  return days.reduce((sum, amount) => sum + amount, 0n);
+}
 
 function figureOf(
   figure: OwnFigure["figure"],
   given: {
     readonly path: string;
     readonly of: (days: readonly bigint[]) => bigint;
+    readonly isCount?: true;
     readonly why: string;
   },
 ): OwnFigure {
@@ -47,7 +73,8 @@ function figureOf(
     read(answer) {
       const { data } = metric.safeParse(answer);
       if (data === undefined) return null;
-      const { currency_code: currency, timeseries, updated_at: updatedAt } = data.data;
+      const { currency_code: currency = null, timeseries, updated_at: updatedAt } = data.data;
+      if ((currency === null) !== (given.isCount === true)) return null;
       // A day that was not over when it was worked out still changes.
       const whole = timeseries.filter(({ timestamp }) => timestamp + dayMs <= updatedAt);
       const last = whole.at(-1);

@@ -1,13 +1,15 @@
-/** MRR and revenue as a provider's own dashboard has them, month by month, beside ours. */
+/** Figures as a provider's own dashboard has them, month by month, beside ours. */
 import type { OwnFigureBeside } from "../../../../schemas/reconciliation.js";
 import type { ReconciliationView } from "../../../api/manage-answers.js";
 import { month as monthName } from "../../../format/dates.js";
-import { money } from "../../../format/numbers.js";
+import { count, money } from "../../../format/numbers.js";
 import { Table } from "../../../parts/table.js";
 
 const names: Readonly<Record<OwnFigureBeside["figure"], string>> = {
   mrr: "MRR at the end",
   revenue: "Revenue, net",
+  refunds: "Refunds, less tax",
+  chargebacks: "Chargebacks",
 };
 
 export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readonly by: string }) {
@@ -17,18 +19,20 @@ export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readon
   );
   const problem = months.find(({ report }) => report?.own_figures_problem)?.report;
   if (rows.length === 0 && problem === undefined) return null;
-  const written = (row: OwnFigureBeside, minor: number | null) =>
-    minor === null ? <span class="soft">–</span> : money(minor / 10 ** row.exponent, row.currency);
+  const written = ({ currency, exponent }: OwnFigureBeside, minor: number | null) => {
+    if (minor === null) return <span class="soft">–</span>;
+    return currency === null ? count(minor) : money(minor / 10 ** exponent, currency);
+  };
   const amount = (key: string, head: string, minorOf: (row: OwnFigureBeside) => number | null) => {
     const cell = (row: OwnFigureBeside) => written(row, minorOf(row));
     return { key, head, isNumber: true, cell };
   };
   return (
     <details class="not-to-be-had">
-      <summary>MRR and revenue as {by} shows them</summary>
+      <summary>Figures as {by} shows them</summary>
       {problem ? <p class="soft">{problem.own_figures_problem}</p> : null}
       <Table
-        caption={`MRR and revenue of ${by} beside ours`}
+        caption={`Figures of ${by} beside ours`}
         rows={rows}
         rowKey={({ month, figure }) => `${month} ${figure}`}
         columns={[
