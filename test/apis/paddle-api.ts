@@ -41,8 +41,10 @@ export const paddleKey = "pdl_of_the_tests";
 export async function openPaddleApi(others: RequestListener): Promise<PaddleApi> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const isFile = /\.csv\b/.test(request.url ?? "");
-    if (!isFile && request.headers.authorization !== `Bearer ${paddleKey}`)
-      return void others(request, response);
+    if (!isFile && request.headers.authorization !== `Bearer ${paddleKey}`) {
+      others(request, response);
+      return;
+    }
     const path = request.url ?? "";
     api.calls.push(path);
     if (api.misbehave?.(request, response) === true) return;

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import type { JsonObject } from "../../ops/payloads/paddle.js";
-import { isObject } from "../../providers/fields.js";
+import { isObject, textOf } from "../../providers/fields.js";
 import { dayMs } from "../harness/days.js";
 import { send } from "./stripe-api.js";
 
@@ -94,7 +94,7 @@ function madeOf(given: unknown, list: readonly JsonObject[]): JsonObject | strin
     return "concurrent_report_generation_not_allowed";
   }
   const now = Date.now();
-  const today = list.filter((one) => Date.parse(String(one["created_at"])) > now - dayMs);
+  const today = list.filter((one) => Date.parse(textOf(one["created_at"]) ?? "") > now - dayMs);
   if (today.length >= madePerDayMax) return "report_creation_limit_exceeded";
   return reportObject(`rep_${String(list.length).padStart(3, "0")}`, given["filters"], now);
 }
@@ -118,7 +118,7 @@ function age(reports: PaddleReports, report: JsonObject): void {
 
 function referenceOf({ filters }: JsonObject): string {
   const [first] = Array.isArray(filters) ? filters : [];
-  return isObject(first) ? String(first["value"]) : "";
+  return isObject(first) ? [first["value"]].flat().map(textOf).join() : "";
 }
 
 function csv(rows: readonly Readonly<Record<string, string>>[]): string {

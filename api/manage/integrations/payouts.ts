@@ -128,8 +128,9 @@ async function reading<T>(
 }
 
 function asking({ apis }: Pick<Service, "apis">, asker: Asker, signal: AbortSignal): Ask {
-  return async (path, shape, json) => {
-    const found = await askJson(apis, asker, { path, json, answerMsMax, name }, signal);
+  return async (asked, shape, json) => {
+    const question = { path: asked, json, answerMsMax, name };
+    const found = await askJson(apis, asker, question, signal);
     if ("problem" in found) throw unread(found);
     if (found.value === null) return null;
     const parsed = shape.safeParse(found.value);

@@ -48,7 +48,7 @@ export const paddlePayouts: Payouts = {
       return { payout, lines: inOrder([]), problem: `Paddle's report cannot be read: ${rows}.` };
     }
     const lines = linesOf(rows, payout);
-    const sum = lines.reduce((all, { amount, fee }) => all + amount - fee, 0n);
+    const sum = lines.reduce((before, { amount, fee }) => before + amount - fee, 0n);
     const isShort = sum !== payout.amount && isEarly(report, payout);
     const problem = isShort ? "Paddle's reports may lack the last day. Open it again later." : null;
     return { payout, lines: inOrder(lines), problem };
