@@ -21,8 +21,11 @@ export type Ask = <Answer>(
 export interface Making {
   /** ms since 1970 */
   readonly now: number;
-  /** A file at one of `fileHosts`. No credentials go there. Null: there is none. */
-  file(url: string): Promise<Buffer | null>;
+  /**
+   * The lines of a CSV file at one of `fileHosts`, where no credentials go. Null: there is none.
+   * Reading them throws where it is no CSV.
+   */
+  csv(url: string): Promise<AsyncIterable<readonly string[]> | null>;
   pause(ms: number): Promise<void>;
 }
 

@@ -48,7 +48,8 @@ export function createPaddle(settings: {
       api_key:
         "Optional. Paddle > Developer tools > Authentication: an API key that may read customers " +
         "(addresses), products and discounts; for history also subscriptions, transactions and " +
-        "adjustments, metrics for Paddle's own figures beside ours, and reports (write) for payouts",
+        "adjustments, metrics for Paddle's own figures beside ours, and reports (write) for " +
+        "payouts",
       api_environment:
         "Optional. production or sandbox; reported by the API key when it begins with pdl_",
     },

@@ -145,7 +145,7 @@ describe("Payouts of Paddle", function suite() {
     expect(some.json.data.payouts).to.have.lengthOf(9);
   });
 
-  it("should open one to the rows of its report, adding up, and make no second report", async () => {
+  it("should open one to the rows of its report, adding up, and make it once", async () => {
     put("1001", mixedAmount, mixed);
     const found = await opened("1001");
     expect(found).to.include({ problem: null, left_out: false, amount_minor: mixedAmount });
@@ -203,7 +203,7 @@ describe("Payouts of Paddle", function suite() {
     expect((await opened("1008")).problem).to.include("lack the last day");
   });
 
-  it("should make a report anew that was made too early or ends soon, and keep the others", async () => {
+  it("should make a report anew that was made too early or ends soon", async () => {
     put("1009", mixedAmount, mixed);
     const filters = [{ name: "remittance_reference", value: ["1009"] }];
     const early = reportObject("rep_early", filters, midnight(30) + 2 * hourMs);

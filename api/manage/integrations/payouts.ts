@@ -1,19 +1,8 @@
 /** Payouts to the bank, read from the provider's API on demand; nothing is kept. */
-import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../../config.js";
-import { askFile, askJson, type Unread } from "../../../providers/api/ask-json.js";
-import type { Asker } from "../../../providers/api/provider-api.js";
-import {
-  type Ask,
-  type Making,
-  type Payouts,
-  type PayoutLine,
-  PayoutUnread,
-} from "../../../providers/payouts.js";
-import type { ProviderApi } from "../../../providers/provider.js";
+import type { PayoutLine } from "../../../providers/payouts.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
-import { withDeadline } from "../../../runtime/deadline.js";
-import { notFound, unavailable, unprocessable } from "../../../schemas/http/errors.js";
+import { notFound, unprocessable } from "../../../schemas/http/errors.js";
 import {
   type OpenedPayoutView,
   type PayoutsView,
@@ -25,8 +14,9 @@ import { transactionId } from "../../../schemas/ids.js";
 import { utcDay } from "../../../schemas/money/rates.js";
 import type { Service } from "../../../service.js";
 import type { Integration } from "../../../workspaces/integrations.js";
-import { type Manage, ofWorkspace } from "../calls.js";
+import { ofWorkspace } from "../calls.js";
 import { openedPayoutView, payoutView } from "./payout-view.js";
+import { reading } from "./read-payouts.js";
 import { integrationOf } from "./routes.js";
 
 const path = "/integrations/{integration}/payouts";
@@ -34,16 +24,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const daysByDefault = 90;
 /** Payouts that are under way arrive within this time. */
 const daysAhead = 31;
-/** Of one answer of the provider, and of the whole call: callers give up after a minute. */
-const answerMsMax = 20_000;
-const readMsMax = 50_000;
 const idsAtOnce = 1_000;
-/** As a sentence calls what is asked for. */
-const name = "payouts";
-/** When to try again what is being made. */
-const passingSeconds = 5;
-/** Only the deadline ends a reading. */
-const never = new AbortController().signal;
 
 export const payoutRoutes = [
   ofWorkspace.get(path, "Payouts to the bank", {
@@ -91,96 +72,6 @@ export const payoutRoutes = [
       }),
   }),
 ];
-
-interface Given {
-  readonly integration: Integration;
-  readonly making: Making;
-}
-
-/** @throws ApiError 422, 503 */
-async function reading<T>(
-  { apis, integrations, providers }: Pick<Manage, "apis" | "integrations" | "providers">,
-  id: string,
-  read: (payouts: Payouts, ask: Ask, given: Given) => Promise<T>,
-): Promise<T> {
-  const integration = await integrations.byId(id);
-  const provider = integration && providers.get(integration.provider);
-  if (!integration || provider?.payouts === undefined) {
-    throw unprocessable("payouts_unsupported", "The payouts of this provider cannot be read.");
-  }
-  const { payouts } = provider;
-  const asker = { provider, integration: { id, credentials: integration.credentials[0] } };
-  return withDeadline(readMsMax, never, async (signal) => {
-    const making: Making = {
-      now: Date.now(),
-      file: (url) => fileAt(url, { apis }, asker, signal),
-      pause,
-    };
-    try {
-      return await read(payouts, asking({ apis }, asker, signal), { integration, making });
-    } catch (error) {
-      if (!(error instanceof PayoutUnread)) throw error;
-      throw error.isPassing
-        ? unavailable("payout_not_ready", error.message, passingSeconds)
-        : unprocessable("payouts_unreadable", error.message);
-    }
-  });
-}
-
-function asking({ apis }: Pick<Service, "apis">, asker: Asker, signal: AbortSignal): Ask {
-  return async (asked, shape, json) => {
-    const question = { path: asked, json, answerMsMax, name };
-    const found = await askJson(apis, asker, question, signal);
-    if ("problem" in found) throw unread(found);
-    if (found.value === null) return null;
-    const parsed = shape.safeParse(found.value);
-    if (parsed.success) return parsed.data;
-    const message = `The API of ${asker.provider.token} answered no payouts.`;
-    throw unprocessable("payouts_unreadable", message);
-  };
-}
-
-/** What leads anywhere else than the provider names is not followed. */
-async function fileAt(
-  url: string,
-  { apis }: Pick<Service, "apis">,
-  { provider, integration }: Asker,
-  signal: AbortSignal,
-): Promise<Buffer | null> {
-  const { origin, protocol, host, pathname, search } = new URL(url);
-  const { api, payouts } = provider;
-  if (protocol !== "https:" || payouts?.fileHosts?.includes(host) !== true || api === undefined) {
-    const message = `${provider.token} names a file at ${origin}, which is no host of its own.`;
-    throw unprocessable("payouts_unreadable", message);
-  }
-  // A line of its own: what serves files is another server, which may fail when the API does not.
-  const asker: Asker = {
-    provider: { ...provider, api: withoutCredentials(api, origin) },
-    integration: integration && { id: `${integration.id} files`, credentials: null },
-  };
-  const found = await askFile(apis, asker, { path: pathname + search, answerMsMax, name }, signal);
-  if ("problem" in found) throw unread(found);
-  return found.bytes;
-}
-
-function withoutCredentials(
-  { requestsPerSecond, limitsAddress }: ProviderApi<unknown>,
-  origin: string,
-): ProviderApi<unknown> {
-  return {
-    baseUrl: () => origin,
-    allowsCalls: () => true,
-    authorize: async () => ({ headers: {}, until: Number.MAX_SAFE_INTEGER }),
-    requestsPerSecond,
-    ...(limitsAddress && { limitsAddress }),
-  };
-}
-
-function unread({ for: how, problem }: Unread) {
-  return how === "now"
-    ? unavailable("provider_unavailable", problem)
-    : unprocessable("payouts_unreadable", problem);
-}
 
 /** Both inclusive. @throws ApiError 422 */
 function givenDays(

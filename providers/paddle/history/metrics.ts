@@ -1,4 +1,4 @@
-/** MRR, revenue, refunds and chargebacks as Paddle's own dashboard has them: its metrics, by day in one currency. */
+/** Figures as Paddle's own dashboard has them: its metrics, by day in one currency. */
 import { z } from "zod";
 import { utcDay } from "../../../schemas/money/rates.js";
 import type { OwnFigure, Span } from "../../backfill.js";

@@ -1,11 +1,8 @@
-/** The rows of the report `payout_reconciliation`, CSV with a line of names, as lines of a payout. */
-import { Readable } from "node:stream";
-import { csvLines } from "../../../runtime/csv-lines.js";
+/** The rows of the report `payout_reconciliation` as lines of a payout. */
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { majorToMinor } from "../../../schemas/money/money.js";
 import type { Payout, PayoutLine } from "../../payouts.js";
 
-const rowBytesMax = 64 * 1024;
 const movementColumn = "balance_movement_in_balance_currency";
 
 type Row = ReadonlyMap<string, string>;
@@ -15,14 +12,13 @@ type Row = ReadonlyMap<string, string>;
  * @returns a text: why it cannot be read
  */
 export async function readRows(
-  file: Buffer,
+  file: AsyncIterable<readonly string[]>,
   expected: number | null | undefined,
 ): Promise<readonly Row[] | string> {
   const rows: Row[] = [];
   let names: readonly string[] | null = null;
   try {
-    const reading = { delimiter: ",", lineBytesMax: rowBytesMax };
-    for await (const { cells } of csvLines(Readable.from([file]), reading)) {
+    for await (const cells of file) {
       if (names === null) names = cells;
       else rows.push(new Map(names.map((name, place) => [name, cells[place] ?? ""])));
     }

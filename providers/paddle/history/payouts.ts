@@ -41,7 +41,7 @@ export const paddlePayouts: Payouts = {
     if (payout === undefined) return null;
     const report = await readyReport(payout, ask, making);
     const found = await ask(`/reports/${encodeURIComponent(report.id)}/download-url`, link);
-    const file = found && (await making.file(found.data.url));
+    const file = found && (await making.csv(found.data.url));
     if (file === null) throw new PayoutUnread("The file of Paddle's report is gone.", true);
     const rows = await readRows(file, report.rows);
     if (typeof rows === "string") {
