@@ -15,8 +15,9 @@ import { recordActivity } from "./members/activity.js";
 export interface Digest {
   readonly id: string;
   readonly workspace: string;
-  /** Null: the workspace's own, for its chat channel. */
+  /** Null: the workspace's own, for its chat channel or its webhooks. */
   readonly member: string | null;
+  readonly to_webhooks: boolean;
   readonly frequency: Frequency;
   /** Id of the segment it is of; null: of all. */
   readonly segment: string | null;
@@ -31,8 +32,11 @@ export interface Digest {
 
 export type ChosenDigest = Pick<
   Digest,
-  "workspace" | "member" | "frequency" | "segment" | "origin"
+  "workspace" | "member" | "to_webhooks" | "frequency" | "segment" | "origin"
 >;
+
+/** Where a digest goes: there is one for each. */
+export type DigestTo = Pick<Digest, "member" | "to_webhooks">;
 
 export const digestNews = new News();
 
@@ -42,12 +46,12 @@ export async function chooseDigest(
   chosen: ChosenDigest,
   now: Date,
 ): Promise<Digest> {
-  const { workspace, member, frequency } = chosen;
+  const { workspace, frequency } = chosen;
   const end = nextPeriodEnd(frequency, now.getTime());
   return postgres.transaction(async (sql) => {
     // Simultaneous callers wait for each other.
     await sql.query("SELECT 1 FROM workspaces WHERE id = $1 FOR NO KEY UPDATE", [workspace]);
-    const before = await digestOf(sql, workspace, member);
+    const before = await digestOf(sql, workspace, chosen);
     const id = before?.id ?? `dig_${randomBase62(20)}`;
     const made: Digest = {
       ...chosen,
@@ -68,13 +72,11 @@ export async function chooseDigest(
 export async function digestOf(
   sql: Sql,
   workspace: string,
-  member: string | null,
+  { member, to_webhooks: toWebhooks }: DigestTo,
 ): Promise<Digest | null> {
-  const own = "workspace = $1 AND member IS NOT DISTINCT FROM $2";
-  const [row = null] = await sql.query<Digest>(`SELECT * FROM digests WHERE ${own}`, [
-    workspace,
-    member,
-  ]);
+  const own = "workspace = $1 AND member IS NOT DISTINCT FROM $2 AND to_webhooks = $3";
+  const values = [workspace, member, toWebhooks];
+  const [row = null] = await sql.query<Digest>(`SELECT * FROM digests WHERE ${own}`, values);
   return row;
 }
 

@@ -26,6 +26,9 @@ export interface FrozenFigures extends DigestFigures {
   readonly frequency: Frequency;
   /** Its first day and the last, as YYYY-MM-DD. */
   readonly days: { readonly first: string; readonly last: string };
+  /** The two clocks of the figures; MRR is that of the period's end. */
+  readonly at: string;
+  readonly knownAt: string;
   /** Of the period and the days before it. */
   readonly columns: readonly Column[];
   readonly links: Readonly<Record<"mrr" | "whatChanged" | "revenue", string>>;
@@ -74,6 +77,8 @@ export async function readFigures(
     workspace: name,
     frequency,
     days: { first: from, last: utcDay(end - 1) },
+    at,
+    knownAt: known_at,
     segment: part?.name ?? null,
     mrr: summaryAnswer.parse(mrr.answer).data,
     whatChanged: whatChangedAnswer.parse(changed.answer).data,

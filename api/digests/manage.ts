@@ -1,4 +1,4 @@
-/** `…/digests`: a member's own by e-mail, the workspace's to its chat channel, and a preview. */
+/** `…/digests`: a member's own by e-mail, the workspace's to its chat or webhooks, a preview. */
 import type { z } from "zod";
 import { originOf } from "../../http/cookies.js";
 import { memberOf } from "../../http/state.js";
@@ -12,27 +12,43 @@ import {
 import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
-import { type Digest, chooseDigest, digestOf, endDigest } from "../../workspaces/digests.js";
+import {
+  type Digest,
+  type DigestTo,
+  chooseDigest,
+  digestOf,
+  endDigest,
+} from "../../workspaces/digests.js";
 import { findMember } from "../../workspaces/members/memberships.js";
 import { PeriodIncomplete, readFigures } from "./figures.js";
-import { digestMessage } from "./message.js";
+import { digestMessage, pictureUrl } from "./message.js";
 import { type Call, ofWorkspace } from "../manage/calls.js";
-import { requireChat, requireMail } from "../alerts/receivers.js";
+import { requireChat, requireMail, requireWebhook } from "../alerts/receivers.js";
 
 const path = "/digests";
 const email = `${path}/email`;
-const inChat = `${path}/chat`;
+/** The workspace's own. */
+const shared = {
+  chat: { member: null, to_webhooks: false },
+  webhook: { member: null, to_webhooks: true },
+} as const;
+const required = { chat: requireChat, webhook: requireWebhook };
 
 export const digestRoutes = [
   ofWorkspace.get(path, "One's own digest, and what it lacks", {
     right: "look",
     answer: digests,
     async run(call) {
-      const [own, ofAll] = [await ownDigest(call), await digestOf(call.postgres, call.of.id, null)];
+      const { config, postgres, of } = call;
+      const found = async (to: DigestTo | null) => {
+        const one = to && (await digestOf(postgres, of.id, to));
+        return one && shown(one);
+      };
       return {
-        missing_settings: missingMailSettings(call.config),
-        email: own && shown(own),
-        chat: ofAll && shown(ofAll),
+        missing_settings: missingMailSettings(config),
+        email: await found(ownOf(call)),
+        chat: await found(shared.chat),
+        webhook: await found(shared.webhook),
       };
     },
   }),
@@ -51,32 +67,17 @@ export const digestRoutes = [
         const message = "Only members who signed in with a verified e-mail address get digests.";
         throw unprocessable("email_unknown", message);
       }
-      return choose(call, body, member);
+      return choose(call, body, { member, to_webhooks: false });
     },
   }),
   ofWorkspace.delete(email, "Get no more of them", {
     right: "look",
     action: "digest.ended",
     answer: digest,
-    run: async (call) => end(call, await ownDigest(call)),
+    run: (call) => end(call, ownOf(call)),
   }),
-  ofWorkspace.post(inChat, "Send the figures of every day, week or month to the chat channel", {
-    right: "manage",
-    action: "digest.chosen",
-    body: newDigest,
-    answer: digest,
-    status: 200,
-    async run(call) {
-      await requireChat(call.postgres, call.of.id);
-      return choose(call, call.body, null);
-    },
-  }),
-  ofWorkspace.delete(inChat, "Send no more of them there", {
-    right: "manage",
-    action: "digest.ended",
-    answer: digest,
-    run: async (call) => end(call, await digestOf(call.postgres, call.of.id, null)),
-  }),
+  ...sharedRoutes("chat", "to the chat channel"),
+  ...sharedRoutes("webhook", "to the webhooks that take `digest.ready`"),
   ofWorkspace.get(`${path}/preview`, "A digest of the last whole period", {
     right: "look",
     query: previewQuery,
@@ -86,8 +87,7 @@ export const digestRoutes = [
       try {
         const figures = await figuresOf(call, frequency, segment);
         const { subject, text, html, picture } = digestMessage(figures);
-        const url = `data:image/png;base64,${picture.png.toString("base64")}`;
-        return { subject, text, html, picture: url };
+        return { subject, text, html, picture: pictureUrl(picture) };
       } catch (error) {
         if (!(error instanceof PeriodIncomplete)) throw error;
         const message = "Not everything of the period is booked yet; call again.";
@@ -97,16 +97,37 @@ export const digestRoutes = [
   }),
 ];
 
-async function ownDigest({ postgres, ctx, of }: Call): Promise<Digest | null> {
-  const member = memberOf(ctx);
-  return member === null ? null : digestOf(postgres, of.id, member);
+function sharedRoutes(channel: keyof typeof shared, where: string) {
+  const to = shared[channel];
+  return [
+    ofWorkspace.post(`${path}/${channel}`, `Send the figures of a day, week or month ${where}`, {
+      right: "manage",
+      action: "digest.chosen",
+      body: newDigest,
+      answer: digest,
+      status: 200,
+      async run(call) {
+        await required[channel](call.postgres, call.of.id);
+        return choose(call, call.body, to);
+      },
+    }),
+    ofWorkspace.delete(`${path}/${channel}`, `Send no more of them ${where}`, {
+      right: "manage",
+      action: "digest.ended",
+      answer: digest,
+      run: (call) => end(call, to),
+    }),
+  ];
 }
 
-/**
- * @param member null: for all, in the chat channel
- * @throws ApiError 422 for a segment that is not there, or that no digest can be of
- */
-async function choose(call: Call, body: z.output<typeof newDigest>, member: string | null) {
+/** Null: who calls is no member. */
+function ownOf({ ctx }: Call): DigestTo | null {
+  const member = memberOf(ctx);
+  return member === null ? null : { member, to_webhooks: false };
+}
+
+/** @throws ApiError 422 for a segment that is not there, or that no digest can be of */
+async function choose(call: Call, body: z.output<typeof newDigest>, to: DigestTo) {
   const { frequency, segment = null } = body;
   if (segment !== null) {
     await figuresOf(call, frequency, segment).catch((error: unknown) => {
@@ -114,7 +135,7 @@ async function choose(call: Call, body: z.output<typeof newDigest>, member: stri
     });
   }
   const { postgres, ctx, of } = call;
-  const given = { workspace: of.id, member, frequency, segment, origin: originOf(ctx.req) };
+  const given = { workspace: of.id, ...to, frequency, segment, origin: originOf(ctx.req) };
   return shown(await chooseDigest(postgres, given, new Date()));
 }
 
@@ -125,7 +146,8 @@ function figuresOf(call: Call, frequency: Digest["frequency"], segment: string |
 }
 
 /** @throws ApiError 404 */
-async function end({ postgres }: Call, found: Digest | null) {
+async function end({ postgres, of }: Call, to: DigestTo | null) {
+  const found = to && (await digestOf(postgres, of.id, to));
   if (found === null) throw notFound("digest_unknown", "There is no such digest.");
   await endDigest(postgres, found.id);
   return shown(found);

@@ -63,6 +63,10 @@ export function digestMessage(
   return unsubscribeUrl === undefined ? message : { ...message, unsubscribeUrl };
 }
 
+export function pictureUrl({ png }: NonNullable<Message["picture"]>): string {
+  return `data:image/png;base64,${png.toString("base64")}`;
+}
+
 function daysOf({ days: { first, last }, frequency }: FrozenFigures): string {
   if (frequency === "daily") return first;
   return frequency === "monthly" ? first.slice(0, "YYYY-MM".length) : `${first} to ${last}`;

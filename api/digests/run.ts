@@ -23,6 +23,7 @@ import type { Reads } from "../reading/in-process.js";
 import { PeriodIncomplete, readFigures } from "./figures.js";
 import { digestMessage } from "./message.js";
 import type { Unsubscribing } from "./unsubscribe.js";
+import { announceDigest } from "./to-webhooks.js";
 
 interface Sending extends Service {
   readonly reads: Reads;
@@ -74,6 +75,7 @@ async function deliver(service: Sending, claimed: Digest, stopping: AbortSignal)
   if (workspace === null) throw new Error(`the workspace of ${claimed.id} is gone`);
   const period = { frequency, end: end.getTime(), origin, segment };
   const figures = await readFigures(service, reads, workspace, period);
+  if (claimed.to_webhooks) return announceDigest(service, claimed, figures);
   if (member === null) {
     const url = await chatUrlOf(postgres, vault, workspace.id);
     if (url === null) throw new NotDelivered("The workspace has no chat channel any more.");

@@ -9,9 +9,11 @@ import { createUser } from "../../workspaces/members/users.js";
 import { Browser } from "../harness/browser.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
+import { openReceiver } from "../harness/receiver.js";
 
 const end = lastPeriodEnd("daily", Date.now());
 const dayBefore = periodStart("daily", end);
+const byMail = (member: string) => ({ member, to_webhooks: false });
 
 describe("Digests", function suite() {
   this.timeout(60_000);
@@ -69,10 +71,10 @@ describe("Digests", function suite() {
     return { ...member, email, id, shown };
   }
 
-  /** As if the day of `end` had come, or the pause before another try were over. */
-  async function makeDue(id: string): Promise<void> {
+  /** As if the day of `periodEnd` had come, or the pause before another try were over. */
+  async function makeDue(id: string, periodEnd = end): Promise<void> {
     const due = "UPDATE digests SET period_end = $2, due_at = $3 WHERE id = $1";
-    const values = [id, new Date(end), new Date(Date.now() - 1)];
+    const values = [id, new Date(periodEnd), new Date(Date.now() - 1)];
     await endpoints.service.postgres.query(due, values);
     digestNews.announce();
   }
@@ -144,7 +146,7 @@ describe("Digests", function suite() {
     const { postgres } = endpoints.service;
     const { id, user } = await reader();
     const now = new Date();
-    const own = await digestOf(postgres, endpoints.workspace, user);
+    const own = await digestOf(postgres, endpoints.workspace, byMail(user));
     if (own === null) throw new Error("it was chosen");
     const claims = await Promise.all([1, 2, 3].map(() => claimDigest(postgres, own, now)));
     expect(claims.filter((claim) => claim !== null)).to.have.length(1);
@@ -183,6 +185,66 @@ describe("Digests", function suite() {
     expect(await shown()).to.equal(null);
   });
 
+  it("should be sent to webhooks, once for each period though a process is killed", async () => {
+    const { manage, path: workspace } = endpoints;
+    const chosen = () => manage("POST", `${workspace}/digests/webhook`, { frequency: "daily" });
+    expectError(await chosen(), "422 webhook_not_set_up");
+    const receiver = await openReceiver("digests");
+    const wanted = { url: receiver.url, environment: "Production", events: ["digest.ready"] };
+    const hook = (await manage("POST", `${workspace}/webhooks`, wanted)).json.data;
+    receiver.secrets = [hook.secret];
+    const { id } = (await chosen()).json.data;
+    const shown = async () => (await manage("GET", `${workspace}/digests`)).json.data.webhook;
+    const send = async (periodEnd: number) => {
+      const { postgres } = endpoints.service;
+      await postgres.query("UPDATE digests SET sent_at = NULL WHERE id = $1", [id]);
+      await makeDue(id, periodEnd);
+      await until(async () => (await shown()).sent_at !== null);
+    };
+    await send(end);
+    // As if the process had been killed before it noted that it was sent.
+    await send(end);
+    await send(dayBefore);
+    await until(() => receiver.taken.length >= 2);
+    const { data: sent } = (await manage("GET", `${workspace}/webhooks/${hook.id}/deliveries`))
+      .json;
+    expect(sent).to.have.length(2);
+    const [call, earlier] = [end, dayBefore].map((to) =>
+      receiver.taken.find(({ data }) => data.to === utcDay(to)),
+    );
+    expect(earlier?.data).to.deep.include({ mrr: { before: 0, now: 20 } });
+    expect(call).to.deep.include({ type: "digest.ready", verifiedBy: [true] });
+    const { text, picture, links, known_at: knownAt, ...figures } = call?.data ?? {};
+    expect(figures).to.deep.equal({
+      digest: id,
+      frequency: "daily",
+      segment: null,
+      from: utcDay(dayBefore),
+      to: utcDay(end),
+      at: new Date(end - 1).toISOString(),
+      title: `Endpoints, ${utcDay(dayBefore)}: MRR €50.00`,
+      currency: "EUR",
+      mrr: { before: 20, now: 50 },
+      revenue: { before: 20, now: 30 },
+      sales: { before: 1, now: 1 },
+    });
+    expect(text).to.include("It grew by new customers (€30.00)").and.include(links.mrr);
+    expect(text).not.to.include("unsubscribe");
+    expect(picture).to.match(/^data:image\/png;base64,iVBOR/);
+    const { origin, pathname, searchParams } = new URL(links.revenue);
+    expect([origin, pathname]).to.deep.equal([endpoints.base, "/revenue"]);
+    expect(searchParams.get("known_at")).to.equal(knownAt);
+
+    await manage("PATCH", `${workspace}/webhooks/${hook.id}`, { enabled: false });
+    await makeDue(id);
+    await until(async () => (await shown()).problem !== null);
+    const problem = "Every webhook endpoint for digest.ready is disabled.";
+    expect(await shown()).to.deep.include({ problem });
+    expect((await chosen()).json.error.message).to.equal(problem);
+    expect((await manage("DELETE", `${workspace}/digests/webhook`)).status).to.equal(200);
+    expect(await shown()).to.equal(null);
+  });
+
   it("should preview the last period without sending anything", async () => {
     const { json } = await endpoints.manage("GET", `${endpoints.path}/digests/preview`);
     expect(json.data.subject).to.match(/^Endpoints, [\d-]+ to [\d-]+: MRR €/);
@@ -198,7 +260,7 @@ describe("Digests", function suite() {
     const { postgres } = endpoints.service;
     const { user } = await reader();
     await postgres.transaction((sql) => leave(sql, endpoints.workspace, user));
-    expect(await digestOf(postgres, endpoints.workspace, user)).to.equal(null);
+    expect(await digestOf(postgres, endpoints.workspace, byMail(user))).to.equal(null);
   });
 
   it("should be changed and ended by whose it is", async () => {

@@ -47,6 +47,20 @@ describe("The digests of the settings", function () {
     await page.getByRole("button", { name: "Preview", exact: true }).click();
     await seen(page, "(Germans)");
     expect(await looked.findings()).to.deep.equal([]);
+    const byWebhook = page.getByRole("combobox", { name: "To your webhooks" });
+    await byWebhook.selectOption("weekly");
+    await seen(page, "No webhook endpoint of Production takes digest.ready yet.");
+    const hook = {
+      environment: "Production",
+      url: "https://example.com/",
+      events: ["digest.ready"],
+    };
+    const hooks = `/v1/manage/workspaces/${workspace}/webhooks`;
+    await page.request.post(hooks, { headers, data: hook });
+    await byWebhook.selectOption("daily");
+    await page.getByRole("heading", { name: "To your webhooks" }).waitFor();
+    await looked.findNothingWrong(inWorkspace("/settings/digests", workspace));
+    await byWebhook.selectOption("off");
     await choice.selectOption("off");
     await gone(page, "Last sent");
     const left = "SELECT 1 FROM digests WHERE workspace = $1";

@@ -108,6 +108,23 @@ export async function isSegmentUsed(sql: Sql, workspace: string, segment: string
   return (await sql.query(`${used} LIMIT 1`, [workspace, segment])).length > 0;
 }
 
+/** @returns why nobody gets live events of that type, a sentence; null: somebody does */
+export async function whyNobodyTakes(
+  sql: Sql,
+  workspace: string,
+  type: EventType,
+): Promise<string | null> {
+  const [found] = await sql.query<{ enabled: boolean | null }>(
+    `SELECT bool_or(disabled_at IS NULL) AS enabled FROM webhook_endpoints
+     WHERE workspace = $1 AND environment = 'live' AND $2 = ANY(events)`,
+    [workspace, type],
+  );
+  if (found?.enabled === true) return null;
+  return found?.enabled === false
+    ? `Every webhook endpoint for ${type} is disabled.`
+    : `No webhook endpoint of Production takes ${type} yet.`;
+}
+
 /** @returns null when the workspace has no such endpoint */
 export async function findEndpoint(
   sql: Sql,

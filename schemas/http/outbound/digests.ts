@@ -29,6 +29,7 @@ export const digests = z.object({
   missing_settings: z.array(z.string()).describe("Settings without which no e-mail is sent"),
   email: digest.nullable().describe("Your own"),
   chat: digest.nullable().describe("Of the workspace, to its chat channel"),
+  webhook: digest.nullable().describe("Of the workspace, to its webhooks"),
 });
 
 export const digestPreview = z.object({

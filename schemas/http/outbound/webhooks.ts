@@ -1,6 +1,7 @@
 /** Outgoing webhooks: endpoints, deliveries, and what is sent about things that are not figures. */
 import { z } from "zod";
 import { name, timestamp } from "../manage.js";
+import { digest, digestPreview } from "./digests.js";
 import { pageQuery } from "../pages.js";
 import { cellQuery } from "../series.js";
 import { transaction } from "../transactions.js";
@@ -13,6 +14,7 @@ const eventTypes = [
   "integration.silent",
   "reconciliation.differs",
   "alert.fired",
+  "digest.ready",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
@@ -130,6 +132,11 @@ export const replayedCount = z.object({
 });
 
 const text = z.string().max(1_000);
+const day = z.iso.date();
+const beforeAndNow = z.object({
+  before: z.number().nullable().describe("A period earlier"),
+  now: z.number(),
+});
 
 /** What is sent about things that are announced, by type. */
 export const announced = {
@@ -164,6 +171,25 @@ export const announced = {
     value: z.number().describe("Of the figure, in the base currency or percent; or a count"),
     fired_at: timestamp.describe("The moment the value is of"),
     link: z.string().max(2_000).describe("The screen that explains it, frozen"),
+  }),
+  "digest.ready": z.object({
+    digest: z.string().describe("Its id"),
+    frequency: digest.shape.frequency,
+    segment: digest.shape.segment,
+    from: day.describe("The first day of the period"),
+    to: day.describe("The day after the last"),
+    at: timestamp.describe("The moment `mrr` is of, the end of the period"),
+    known_at: timestamp.describe("What was received later does not count"),
+    title: z.string(),
+    text: z.string().describe("What changed and why, with the figures and their links"),
+    picture: digestPreview.shape.picture.describe("MRR day by day: a PNG, as a `data:` URL"),
+    currency: z.string().describe("The base currency, of all amounts"),
+    mrr: beforeAndNow,
+    revenue: beforeAndNow,
+    sales: beforeAndNow,
+    links: z
+      .object({ mrr: z.url(), what_changed: z.url(), revenue: z.url() })
+      .describe("The screens that explain it, frozen"),
   }),
 } as const;
 export type AnnouncedType = keyof typeof announced;

@@ -19,6 +19,13 @@ const frequencies = {
 } as const;
 type Choice = keyof typeof frequencies;
 type Digest = z.output<typeof digests>["email"];
+type Channel = "email" | (typeof shared)[number]["to"];
+
+/** Of the workspace. */
+const shared = [
+  { to: "chat", label: "In the chat channel", partLabel: "Segment sent to chat" },
+  { to: "webhook", label: "To your webhooks", partLabel: "Segment sent to webhooks" },
+] as const;
 
 export function Digests() {
   const path = `${useManagePath()}/digests`;
@@ -28,13 +35,12 @@ export function Digests() {
   const [previewed, setPreviewed] = useState<Exclude<Choice, "off"> | null>(null);
   // Of a digest that is not there yet, until its frequency is chosen.
   const [parts, setParts] = useState<Readonly<Record<string, string | null>>>({});
-  const partOf = (to: "email" | "chat", of: Digest) =>
-    of === null ? (parts[to] ?? null) : of.segment;
+  const partOf = (to: Channel, of: Digest) => (of === null ? (parts[to] ?? null) : of.segment);
   if (error !== null) return <Failure error={error} />;
   if (answer === null) return <SkeletonTable rows={2} columns={2} />;
-  const { email, chat, missing_settings: missing } = answer.data;
+  const { email, missing_settings: missing } = answer.data;
   const own = email?.frequency ?? "off";
-  const fieldsOf = (to: "email" | "chat", of: Digest) => ({
+  const fieldsOf = (to: Channel, of: Digest) => ({
     frequency: of?.frequency ?? "off",
     segment: partOf(to, of),
     onChange: (frequency: string, segment: string | null): void => {
@@ -63,14 +69,16 @@ export function Digests() {
           {...fieldsOf("email", email)}
           isDisabled={action.isBusy || (missing.length > 0 && email === null)}
         />
-        {isManager ? (
-          <Choose
-            label="In the chat channel"
-            partLabel="Segment sent to chat"
-            {...fieldsOf("chat", chat)}
-            isDisabled={action.isBusy}
-          />
-        ) : null}
+        {isManager
+          ? shared.map(({ to, ...labels }) => (
+              <Choose
+                key={to}
+                {...labels}
+                {...fieldsOf(to, answer.data[to])}
+                isDisabled={action.isBusy}
+              />
+            ))
+          : null}
         <button
           type="button"
           class="button"
@@ -80,7 +88,9 @@ export function Digests() {
         </button>
       </div>
       <Sending of={email} name="By e-mail" />
-      <Sending of={chat} name="In the chat channel" />
+      {shared.map(({ to, label }) => (
+        <Sending key={to} of={answer.data[to]} name={label} />
+      ))}
       {previewed === null ? null : (
         <Preview path={path} frequency={previewed} segment={partOf("email", email)} />
       )}

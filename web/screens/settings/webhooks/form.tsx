@@ -17,6 +17,7 @@ const types = {
   "integration.silent": "Integrations that fell silent",
   "reconciliation.differs": "Months that differ from the provider",
   "alert.fired": "Alerts",
+  "digest.ready": "Digests",
 } as const satisfies Record<WebhookEndpointView["events"][number], string>;
 
 const filters = [
