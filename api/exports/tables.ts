@@ -21,6 +21,7 @@ import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
 import { monthTrials } from "../trials/schema.js";
 import { whatChangedRow } from "../what-changed/schema.js";
+import { segment } from "../../schemas/http/segments.js";
 import { providerToken, transaction } from "../../schemas/http/transactions.js";
 import { isOfGroup } from "../reading/groups.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";
@@ -64,6 +65,7 @@ export const tables = {
   },
   accounts: { name: "accounts", columns: columnsOf(account, special) },
   countries: { name: "countries", columns: columnsOf(countryRow) },
+  segments: { name: "segments", columns: columnsOf(segment) },
   timeline: { name: "account", columns: columnsOf(timelineItem) },
 } as const satisfies Readonly<Record<string, Table>>;
 

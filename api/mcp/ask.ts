@@ -1,5 +1,5 @@
 /** One call of a tool: asks the interface, and answers with the link that proves it. */
-import { filled, objectOf, proofOf, textOf } from "../reading/proof-links.js";
+import { clocksIn, filled, objectOf, proofOf, textOf } from "../reading/proof-links.js";
 import { tools } from "./tools.js";
 
 /** Characters that a model can read at once. Pages and intervals make an answer shorter. */
@@ -49,7 +49,8 @@ export async function askTool(
   const proof = proofOf(caller, isShown ? tool.screen : "/mrr/definitions", args, answer);
   const page = isOurs ? `definitions.md#${tool.definition}` : `definitions/${other}.md`;
   const definition = `${caller.shown}/docs/${page}`;
-  return { content: [textPart(JSON.stringify({ proof, definition, ...objectOf(answer) }))] };
+  const said = { proof, definition, ...clocksIn(args, answer), ...objectOf(answer) };
+  return { content: [textPart(JSON.stringify(said))] };
 }
 
 export function failed(text: string) {

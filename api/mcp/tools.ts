@@ -110,6 +110,13 @@ export const tools: readonly Tool[] = [
     definition: "customers",
   },
   {
+    name: "segments",
+    use: "Named parts of the business, whose ids other tools take as `segment`.",
+    path: "/v1/segments",
+    screen: "/overview",
+    definition: "dashboard-and-sign-in",
+  },
+  {
     name: "accounts",
     use: "Customers and their MRR: the largest first, or those who left (active=false).",
     path: "/v1/accounts",

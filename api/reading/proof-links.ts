@@ -16,13 +16,21 @@ export function proofOf(
   for (const [key, value] of args) {
     if (!inPath.has(key) && !ofPages.has(key)) link.searchParams.set(key, value);
   }
-  const { at, complete_to } = objectOf(answer);
-  const knownAt = args.get("known_at") ?? args.get("to_known_at") ?? textOf(complete_to);
-  const clocks = { at: textOf(at ?? knownAt), known_at: knownAt };
-  for (const [key, value] of Object.entries({ workspace, environment, ...clocks })) {
+  for (const [key, value] of Object.entries({
+    workspace,
+    environment,
+    ...clocksIn(args, answer),
+  })) {
     link.searchParams.set(key, value);
   }
   return link.toString();
+}
+
+/** The two clocks of an answer. */
+export function clocksIn(args: ReadonlyMap<string, string>, answer: unknown) {
+  const { at, complete_to } = objectOf(answer);
+  const knownAt = args.get("known_at") ?? args.get("to_known_at") ?? textOf(complete_to);
+  return { at: textOf(at ?? knownAt), known_at: knownAt };
 }
 
 /** They choose a part of a list; the screen shows all of it. */

@@ -46,14 +46,14 @@ export const segmentRoutes = [
         const content = { filters, accounts: list?.accounts ?? null };
         return insertSegment(sql, { ...of, name }, content, new Date());
       });
-      return { ...shown(made), ...unmatchedOf(list) };
+      return { ...shownSegment(made), ...unmatchedOf(list) };
     },
   }),
   ofWorkspace.list(path, "Segments", {
     right: "look",
     row: segmentShape,
     read: ({ postgres, of }, page) => listSegments(postgres, of.id, page),
-    view: shown,
+    view: shownSegment,
   }),
   ofWorkspace.patch(one, "Change a segment", {
     right: "manage",
@@ -78,7 +78,7 @@ export const segmentRoutes = [
         throw unprocessable("segment_empty", "It must have filters or customers.", "filters");
       };
       await changeSegment(postgres, call.of.id, found, name, change, new Date());
-      return { ...shown(await segmentOf(call)), ...unmatchedOf(list) };
+      return { ...shownSegment(await segmentOf(call)), ...unmatchedOf(list) };
     },
   }),
   ofWorkspace.delete(one, "Delete a segment; frozen links still show it", {
@@ -88,7 +88,7 @@ export const segmentRoutes = [
     find: segmentOf,
     async run({ postgres, found }) {
       await deleteSegment(postgres, found.id, new Date());
-      return shown(found);
+      return shownSegment(found);
     },
   }),
 ];
@@ -110,6 +110,6 @@ function unmatchedOf(list: CustomerList | null) {
   return list === null ? {} : { unmatched: list.unmatched };
 }
 
-function shown({ environment, ...segment }: Segment) {
+export function shownSegment({ environment, ...segment }: Segment) {
   return { ...segment, environment: shownEnvironment(environment) };
 }

@@ -68,7 +68,7 @@ describe("POST /mcp", () => {
   it("should answer what the interface answers, with a frozen link and a definition", async () => {
     const { text, isError } = await ask("mrr", { at: "2026-06-30" });
     expect(isError, text).to.equal(false);
-    const { proof, definition, ...answer } = JSON.parse(text);
+    const { proof, definition, known_at: knownAt, ...answer } = JSON.parse(text);
     const { json } = await endpoints.get("/v1/metrics/mrr?at=2026-06-30", endpoints.readKey);
     expect(answer.data).to.deep.equal(json.data);
     expect(answer.data.current_mrr).to.equal(60);
@@ -80,9 +80,29 @@ describe("POST /mcp", () => {
       at: answer.at,
       known_at: answer.complete_to,
     });
+    expect(knownAt).to.equal(answer.complete_to);
     expect(definition).to.equal(`${endpoints.base}/docs/definitions.md#mrr`);
     const page = await fetch(definition);
     expect(await page.text()).to.include('id="mrr"');
+  });
+
+  it("should say as known when it answers, and find a segment by its name", async () => {
+    const { complete_to: now } = JSON.parse((await ask("mrr")).text);
+    const earlier = new Date(Date.parse(now) - 1_000).toISOString();
+    const asked = await ask("summary", { known_at: earlier });
+    expect(JSON.parse(asked.text)).to.include({ known_at: earlier, at: earlier });
+    const custom = { name: "Ours", filters: { provider: "custom" } };
+    const made = await endpoints.manage("POST", `${endpoints.path}/segments`, custom);
+    await endpoints.manage("POST", `${endpoints.path}/segments`, {
+      ...custom,
+      environment: "Test",
+    });
+    const { data } = JSON.parse((await ask("segments")).text);
+    expect(data).to.deep.equal([made.json.data]);
+    const { data: mrr } = JSON.parse((await ask("mrr_movements", { segment: data[0].id })).text);
+    expect(mrr.totals.end_mrr).to.equal(60);
+    const csv = await endpoints.get("/v1/segments?format=csv", endpoints.readKey);
+    expect(csv.text).to.include(`${data[0].id},Ours,`);
   });
 
   it("should lead to the rules of another definition", async () => {
