@@ -1,5 +1,5 @@
-/** The objects that report money (see payloads.ts): charges, invoices, refunds, disputes. */
-import { fixture, from, type JsonObject, orNull, seconds, sent, sum } from "./json.js";
+/** The objects that report money (see stripe.ts): charges, invoices, refunds, disputes. */
+import { fixture, from, type JsonObject, seconds, sent, sum } from "./json.js";
 import { type ApiVersion, isNewLayout } from "./stripe.js";
 
 const link = fixture("stripe", "invoice_payment.paid.intent.new", "data", "object");
@@ -7,7 +7,6 @@ const refund = fixture("stripe", "refund.created.new", "data", "object");
 const dispute = fixture("stripe", "charge.dispute.created.new", "data", "object");
 const disputed = "charge.dispute.closed.lost-in-part.new";
 const movement = fixture("stripe", disputed, "data", "object", "balance_transactions", 0);
-const session = fixture("stripe", "checkout.session.completed.new", "data", "object");
 
 export interface ChargeInput {
   readonly id: string;
@@ -170,7 +169,7 @@ export function invoiceObject(input: InvoiceInput): JsonObject {
 }
 
 /** By layout: since 2025-03-31, and before. */
-function taxesOf(onTop: bigint, inside: bigint, isNew: boolean): JsonObject[] {
+export function taxesOf(onTop: bigint, inside: bigint, isNew: boolean): JsonObject[] {
   return [
     { amount: onTop, isInside: false },
     { amount: inside, isInside: true },
@@ -270,37 +269,6 @@ export function refundObject(input: {
   });
 }
 
-/** A credit note that returns money outside Stripe. */
-export function creditNoteObject(input: {
-  id: string;
-  invoice: string;
-  amountOutside: bigint;
-  currency: string;
-  createdAt: number;
-  tax?: bigint;
-  voidedAt?: number;
-}): JsonObject {
-  const { amountOutside: amount, voidedAt } = input;
-  return sent({
-    id: input.id,
-    object: "credit_note",
-    amount,
-    created: seconds(input.createdAt),
-    currency: input.currency.toLowerCase(),
-    invoice: input.invoice,
-    livemode: true,
-    metadata: {},
-    out_of_band_amount: amount,
-    reason: null,
-    refunds: [],
-    status: voidedAt === undefined ? "issued" : "void",
-    total: amount,
-    total_taxes: taxesOf(input.tax ?? 0n, 0n, true),
-    type: "post_payment",
-    voided_at: orNull(seconds, voidedAt),
-  });
-}
-
 export interface DisputeInput {
   readonly id: string;
   readonly charge: string;
@@ -351,40 +319,6 @@ function moved({ id, currency }: DisputeInput, amount: bigint, at: number): Json
   });
 }
 
-export function sessionObject(input: {
-  id: string;
-  mode: "payment" | "subscription" | "setup";
-  paymentStatus: "paid" | "unpaid" | "no_payment_required";
-  amount: bigint;
-  currency: string;
-  createdAt: number;
-  customer?: string | null;
-  country?: string | null;
-  paymentIntent?: string | null;
-  invoice?: string | null;
-  subscription?: string | null;
-  tax?: bigint;
-}): JsonObject {
-  const { amount, tax = 0n, country = null } = input;
-  return from(session, {
-    id: input.id,
-    amount_subtotal: amount - tax,
-    amount_total: amount,
-    created: seconds(input.createdAt),
-    currency: input.currency.toLowerCase(),
-    customer: input.customer ?? null,
-    customer_details: { address: address(country), email: null, name: null },
-    invoice: input.invoice ?? null,
-    livemode: true,
-    mode: input.mode,
-    payment_intent: input.paymentIntent ?? null,
-    payment_status: input.paymentStatus,
-    status: "complete",
-    subscription: input.subscription ?? null,
-    total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: tax },
-  });
-}
-
 export function customerObject(input: {
   readonly id: string;
   readonly country: string | null;
@@ -406,6 +340,6 @@ export function customerObject(input: {
   };
 }
 
-function address(country: string | null): JsonObject {
+export function address(country: string | null): JsonObject {
   return { city: null, country, line1: null, line2: null, postal_code: null, state: null };
 }

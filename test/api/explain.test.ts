@@ -4,11 +4,11 @@ import { expect } from "chai";
 import type { LogRecord } from "../../stores/log/log.js";
 import {
   chargeObject,
-  creditNoteObject,
   invoiceObject,
   invoicePaymentObject,
   refundObject,
 } from "../../ops/payloads/stripe-money.js";
+import { creditNoteObject } from "../payloads/stripe-sales.js";
 import { type JsonObject, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type EventAnswer, eventAnswer } from "../../api/events/schema.js";
 import type { LedgerEntry } from "../../api/events/evidence-schema.js";

@@ -3,7 +3,7 @@
  * each hold an object under its kind, and answers questions about single objects.
  */
 import type { RequestListener } from "node:http";
-import type { JsonObject } from "../../ops/payloads/chargebee.js";
+import type { JsonObject } from "../payloads/chargebee.js";
 import { send } from "./stripe-api.js";
 
 /** Objects by kind, `transaction`, in any order. */

@@ -6,7 +6,7 @@
 import { createVerify, generateKeyPairSync } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { text as textOf } from "node:stream/consumers";
-import type { JsonObject } from "../../ops/payloads/google.js";
+import type { JsonObject } from "../payloads/google.js";
 import { serveHttp } from "../harness/loopback.js";
 import { number, text } from "../model/readers/json.js";
 import { send } from "./stripe-api.js";

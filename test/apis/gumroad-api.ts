@@ -4,7 +4,7 @@
  * subscriber, a payout with its lines.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { pathOfSale, type RecordInput, saleAnswer } from "../../ops/payloads/gumroad.js";
+import { pathOfSale, type RecordInput, saleAnswer } from "../payloads/gumroad-answers.js";
 import { serveHttp } from "../harness/loopback.js";
 import { send } from "./stripe-api.js";
 

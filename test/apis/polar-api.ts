@@ -3,7 +3,7 @@
  * `created_after` and `created_before`, and of disputes `status`.
  */
 import type { RequestListener } from "node:http";
-import type { JsonObject } from "../../ops/payloads/polar.js";
+import type { JsonObject } from "../payloads/polar.js";
 import { textOf } from "../../providers/fields.js";
 import { send } from "./stripe-api.js";
 

@@ -16,12 +16,8 @@ import {
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import { createProviders } from "../../providers/index.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
-import {
-  invoiceObject,
-  lemonEvent,
-  type LemonObject,
-  orderObject,
-} from "../../ops/payloads/lemonsqueezy.js";
+import { lemonEvent, type LemonObject, orderObject } from "../../ops/payloads/lemonsqueezy.js";
+import { invoiceObject } from "../payloads/lemonsqueezy.js";
 import { purchaseBody } from "../../ops/payloads/revenuecat.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import {

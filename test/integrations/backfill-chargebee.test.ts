@@ -9,7 +9,7 @@ import {
   subscriptionObject,
   type SubscriptionInput,
   transactionObject,
-} from "../../ops/payloads/chargebee.js";
+} from "../payloads/chargebee.js";
 import { createChargebee } from "../../providers/chargebee/index.js";
 import { chargebeeApi } from "../apis/chargebee-api.js";
 import { dayMs } from "../harness/days.js";

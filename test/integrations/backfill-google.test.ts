@@ -13,7 +13,7 @@ import {
   subscriptionProduct,
   subscriptionPurchase,
   voidedPurchaseNotification,
-} from "../../ops/payloads/google.js";
+} from "../payloads/google.js";
 import { createGoogle } from "../../providers/google/index.js";
 import {
   oneTimeProductPath,

@@ -1,13 +1,12 @@
 /** Reading Gumroad's history, from a real HTTP server that lists it as Gumroad does. */
 import { expect } from "chai";
+import { membershipPing, salePing } from "../../ops/payloads/gumroad.js";
 import {
   type ListedInput,
   listedSale,
-  membershipPing,
   pathOfSubscriber,
-  salePing,
   subscriberAnswer,
-} from "../../ops/payloads/gumroad.js";
+} from "../payloads/gumroad-answers.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
 import { dayMs, midnight } from "../harness/days.js";
 import { expectAgreement, figuresOf, reconciled } from "../harness/histories.js";

@@ -1,18 +1,20 @@
 /** Reading Lemon Squeezy's history, from a real HTTP server that lists it as Lemon Squeezy does. */
 import { expect } from "chai";
 import {
-  answerOf,
   eventBody,
-  invoiceObject,
   isoTime,
   type JsonObject,
   lemonEvent,
   type LemonObject,
   orderObject,
+} from "../../ops/payloads/lemonsqueezy.js";
+import {
+  answerOf,
+  invoiceObject,
   priceAttributes,
   subscriptionObject,
   type SubscriptionInput,
-} from "../../ops/payloads/lemonsqueezy.js";
+} from "../payloads/lemonsqueezy.js";
 import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import { lemonSqueezyApi } from "../apis/lemonsqueezy-api.js";
 import { dayMs } from "../harness/days.js";

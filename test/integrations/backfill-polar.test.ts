@@ -10,7 +10,7 @@ import {
   refundObject,
   subscriptionObject,
   type SubscriptionInput,
-} from "../../ops/payloads/polar.js";
+} from "../payloads/polar.js";
 import { textOf } from "../../providers/fields.js";
 import { createPolar } from "../../providers/polar/index.js";
 import { polarApi } from "../apis/polar-api.js";

@@ -5,8 +5,8 @@ import {
   chargeObject,
   invoiceObject,
   invoicePaymentObject,
-  sessionObject,
 } from "../../ops/payloads/stripe-money.js";
+import { sessionObject } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
 import { signingSecret, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey } from "../apis/stripe-api.js";

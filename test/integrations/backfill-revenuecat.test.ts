@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { backfillFile } from "../../ops/backfill-file.js";
-import { type ExportedPurchase, exportFile } from "../../ops/payloads/revenuecat-export.js";
+import { type ExportedPurchase, exportFile } from "../payloads/revenuecat-export.js";
 import {
   type PurchaseInput,
   purchaseBody,

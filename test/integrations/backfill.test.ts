@@ -14,12 +14,12 @@ import {
 } from "../../ops/payloads/stripe.js";
 import {
   chargeObject,
-  creditNoteObject,
   disputeObject,
   invoiceObject,
   invoicePaymentObject,
   refundObject,
 } from "../../ops/payloads/stripe-money.js";
+import { creditNoteObject } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";

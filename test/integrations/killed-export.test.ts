@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { exportFile, type ExportedPurchase } from "../../ops/payloads/revenuecat-export.js";
+import { exportFile, type ExportedPurchase } from "../payloads/revenuecat-export.js";
 import { dayMs } from "../harness/days.js";
 import { endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
 import { untilThere } from "../harness/promises.js";

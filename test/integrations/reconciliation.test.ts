@@ -9,8 +9,8 @@ import {
   invoiceObject,
   invoicePaymentObject,
   refundObject,
-  sessionObject,
 } from "../../ops/payloads/stripe-money.js";
+import { sessionObject } from "../payloads/stripe-sales.js";
 import { textOf } from "../../providers/fields.js";
 import type { ReconciliationView } from "../../schemas/http/manage.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "chai";
 import { projectFile } from "../../runtime/project-root.js";
 import { readConfig } from "../../config.js";
-import { conformancePage } from "../../ops/conformance/page.js";
+import { conformancePage } from "../conformance/page.js";
 import { createProviders } from "../../providers/index.js";
 
 const file = projectFile("providers", "readings.md");

@@ -1,17 +1,19 @@
 /** What Lemon Squeezy's lists reveal about the past. */
 import { expect } from "chai";
 import {
-  answerOf,
-  invoiceObject,
   isoTime,
   type JsonObject,
   type LemonObject,
-  listAnswer,
   orderObject,
+} from "../../ops/payloads/lemonsqueezy.js";
+import {
+  answerOf,
+  invoiceObject,
+  listAnswer,
   priceAttributes,
   type SubscriptionInput,
   subscriptionObject,
-} from "../../ops/payloads/lemonsqueezy.js";
+} from "../payloads/lemonsqueezy.js";
 import type { HistoryPage } from "../../providers/backfill.js";
 import { decode } from "../../providers/lemonsqueezy/decode.js";
 import { heading } from "../../providers/lemonsqueezy/heading.js";

@@ -2,16 +2,18 @@
 import { expect } from "chai";
 import { createLemonSqueezy } from "../../providers/lemonsqueezy/index.js";
 import {
-  answerOf,
-  invoiceObject,
   type JsonObject,
   type LemonObject,
   lemonEvent,
-  listAnswer,
   orderObject,
+} from "../../ops/payloads/lemonsqueezy.js";
+import {
+  answerOf,
+  invoiceObject,
+  listAnswer,
   priceAttributes,
   subscriptionObject,
-} from "../../ops/payloads/lemonsqueezy.js";
+} from "../payloads/lemonsqueezy.js";
 import { bodiesOf, statesOf } from "../harness/decoded.js";
 
 const lemon = createLemonSqueezy();

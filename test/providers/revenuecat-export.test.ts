@@ -1,6 +1,6 @@
 /** Lines of RevenueCat's export, read by themselves: pure, as tables. */
 import { expect } from "chai";
-import { type ExportedPurchase, exportFile } from "../../ops/payloads/revenuecat-export.js";
+import { type ExportedPurchase, exportFile } from "../payloads/revenuecat-export.js";
 import type { Cells, ExportedLine } from "../../providers/export.js";
 import { decode } from "../../providers/revenuecat/decode.js";
 import { revenueCatExport } from "../../providers/revenuecat/export.js";

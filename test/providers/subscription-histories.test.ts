@@ -1,7 +1,7 @@
 /** What the present state of a subscription of Polar and Chargebee reveals about its past. */
 import { expect } from "chai";
-import * as chargebee from "../../ops/payloads/chargebee.js";
-import * as polar from "../../ops/payloads/polar.js";
+import * as chargebee from "../payloads/chargebee.js";
+import * as polar from "../payloads/polar.js";
 import type { Backfill } from "../../providers/backfill.js";
 import { chargebeeBackfill } from "../../providers/chargebee/history/backfill.js";
 import { polarBackfill } from "../../providers/polar/history/backfill.js";

@@ -1,7 +1,7 @@
 /** An integration whose history comes as a file: what it would book, and booking it. */
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { exportFile } from "../../ops/payloads/revenuecat-export.js";
+import { exportFile } from "../payloads/revenuecat-export.js";
 import { seen } from "./browser.js";
 import { openWorkspace, type OpenWorkspace } from "./workspace.js";
 

@@ -8,7 +8,7 @@ import {
   subscriptionObject,
   type SubscriptionInput,
   transactionObject,
-} from "../../../ops/payloads/chargebee.js";
+} from "../../payloads/chargebee.js";
 import {
   after,
   amounts,

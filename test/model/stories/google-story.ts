@@ -15,7 +15,7 @@ import {
   subscriptionProduct,
   subscriptionPurchase,
   voidedPurchaseNotification,
-} from "../../../ops/payloads/google.js";
+} from "../../payloads/google.js";
 import {
   orderPath,
   ordersPath,

@@ -4,20 +4,22 @@
  */
 import * as fc from "fast-check";
 import {
-  answerOf,
-  invoiceObject,
-  type InvoiceInput,
   isoTime,
   type JsonObject,
   lemonEvent,
   type LemonObject,
-  listAnswer,
   orderObject,
   type OrderInput,
+} from "../../../ops/payloads/lemonsqueezy.js";
+import {
+  answerOf,
+  invoiceObject,
+  type InvoiceInput,
+  listAnswer,
   priceAttributes,
   type SubscriptionInput,
   subscriptionObject,
-} from "../../../ops/payloads/lemonsqueezy.js";
+} from "../../payloads/lemonsqueezy.js";
 import {
   after,
   amounts,

@@ -3,13 +3,12 @@ import * as fc from "fast-check";
 import { type ApiVersion, isNewLayout, type JsonObject } from "../../../ops/payloads/stripe.js";
 import {
   chargeObject,
-  creditNoteObject,
   disputeObject,
   invoiceObject,
   invoicePaymentObject,
   refundObject,
-  sessionObject,
 } from "../../../ops/payloads/stripe-money.js";
+import { creditNoteObject, sessionObject } from "../../payloads/stripe-sales.js";
 import {
   after,
   countries,

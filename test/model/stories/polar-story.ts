@@ -9,7 +9,7 @@ import {
   polarEvent,
   refundObject,
   subscriptionObject,
-} from "../../../ops/payloads/polar.js";
+} from "../../payloads/polar.js";
 import {
   after,
   amounts,

@@ -14,7 +14,7 @@ import {
   subscriptionProduct,
   subscriptionPurchase,
   voidedPurchaseNotification,
-} from "../../../ops/payloads/google.js";
+} from "../../payloads/google.js";
 import type { Topic } from "../../../schemas/records/records.js";
 import { subscriptionPath, subscriptionProductPath } from "../../../providers/google/paths.js";
 import { inClear } from "../../harness/facts.js";

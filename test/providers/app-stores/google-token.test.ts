@@ -3,7 +3,7 @@ import { createHmac, createSign } from "node:crypto";
 import { expect } from "chai";
 import { createGoogle } from "../../../providers/google/index.js";
 import { askAgainAfterMs } from "../../../providers/google/keys.js";
-import { pushBody, pushBytes, pushOf, testNotification } from "../../../ops/payloads/google.js";
+import { pushBody, pushBytes, pushOf, testNotification } from "../../payloads/google.js";
 import { KeysUnavailable, type Verdict } from "../../../providers/provider.js";
 import { credentialsOf, makeSigner, packageName } from "../../apis/google-signer.js";
 import { serveHttp } from "../../harness/loopback.js";

@@ -11,7 +11,7 @@ import {
   pushBody,
   subscriptionNotification,
   subscriptionPurchase,
-} from "../../../ops/payloads/google.js";
+} from "../../payloads/google.js";
 import {
   orderPath,
   subscriptionPath,

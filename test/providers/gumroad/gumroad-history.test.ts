@@ -1,15 +1,15 @@
 /** What Gumroad's list of sales reveals about the past. */
 import { expect } from "chai";
 import { parseBody } from "../../../http/webhook-body.js";
+import { membershipPing } from "../../../ops/payloads/gumroad.js";
 import {
   type ListedInput,
   listedSale,
-  membershipPing,
   pathOfSale,
   pathOfSubscriber,
   saleAnswer,
   subscriberAnswer,
-} from "../../../ops/payloads/gumroad.js";
+} from "../../payloads/gumroad-answers.js";
 import type { HistoryEvent, Span } from "../../../providers/backfill.js";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import { type Known, nothingKnown } from "../../../providers/provider.js";

@@ -8,12 +8,11 @@ import { parseBody } from "../../../http/webhook-body.js";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
   membershipPing,
-  pathOfSale,
   type Plan,
   type Recurrence,
-  saleAnswer,
   salePing,
 } from "../../../ops/payloads/gumroad.js";
+import { pathOfSale, saleAnswer } from "../../payloads/gumroad-answers.js";
 import type { Decoded, Known } from "../../../providers/provider.js";
 import type { SubscriptionFact } from "../../../providers/worth.js";
 import { statesOf } from "../../harness/decoded.js";

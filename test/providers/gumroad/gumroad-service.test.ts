@@ -3,11 +3,11 @@ import { expect } from "chai";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
   membershipPing,
-  type RecordInput,
   type SaleInput,
   salePing,
   type SaleResource,
 } from "../../../ops/payloads/gumroad.js";
+import type { RecordInput } from "../../payloads/gumroad-answers.js";
 import { suiteEndpoints } from "../../harness/endpoints.js";
 import { until } from "../../harness/promises.js";
 

@@ -4,11 +4,10 @@ import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
   membershipPing,
   type MembershipNews,
-  pathOfSale,
-  saleAnswer,
   salePing,
   type SaleResource,
 } from "../../../ops/payloads/gumroad.js";
+import { pathOfSale, saleAnswer } from "../../payloads/gumroad-answers.js";
 import { type Known, nothingKnown } from "../../../providers/provider.js";
 
 const gumroad = createGumroad();

@@ -6,9 +6,17 @@
  * decimals, none of yen). Each maker takes the fields that matter and fills in the others from a
  * fixture.
  */
-import { fixture, from, type JsonObject, orNull, seconds, sent, sum } from "./json.js";
+import {
+  fixture,
+  from,
+  type JsonObject,
+  orNull,
+  seconds,
+  sent,
+  sum,
+} from "../../ops/payloads/json.js";
 
-export type { JsonObject } from "./json.js";
+export type { JsonObject } from "../../ops/payloads/json.js";
 
 const customer = fixture("chargebee", "customer_changed", "content", "customer");
 const address = fixture("chargebee", "customer_changed", "content", "customer", "billing_address");
@@ -194,8 +202,6 @@ export interface SubscriptionInput {
     readonly price: string;
     readonly amount: bigint | null;
     readonly type?: "plan" | "addon" | "charge";
-    readonly quantity?: number;
-    readonly metered?: string;
   }[];
   readonly unit?: string | null;
   readonly period?: number;
@@ -226,17 +232,14 @@ export function subscriptionObject(input: SubscriptionInput): JsonObject {
     pause_date: secondsOr(input.pausedAt),
     cancelled_at: secondsOr(input.cancelledAt),
     ...versioned(version),
-    subscription_items: input.items.map(
-      ({ price, amount, type = "plan", quantity = 1, metered }) => ({
-        item_price_id: price,
-        item_type: type,
-        quantity,
-        object: "subscription_item",
-        unit_price: amount === null ? undefined : Number(amount) / quantity,
-        amount: amount ?? undefined,
-        metered_quantity: metered,
-      }),
-    ),
+    subscription_items: input.items.map(({ price, amount, type = "plan" }) => ({
+      item_price_id: price,
+      item_type: type,
+      quantity: 1,
+      object: "subscription_item",
+      unit_price: amount ?? undefined,
+      amount: amount ?? undefined,
+    })),
     coupons: input.coupons?.map(({ id, until }) => ({
       coupon_id: id,
       applied_count: 1,

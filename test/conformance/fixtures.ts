@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseBody } from "../../http/webhook-body.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { signNotification } from "../../providers/apple/jws.js";
-import { makeTestChain } from "../payloads/apple-test-chain.js";
+import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import type { Decoded, Heading, Known, Provider } from "../../providers/provider.js";
 
 export interface ReadFixture {

@@ -6,9 +6,9 @@
  * six decimals, and integers. Each maker takes the fields that matter and fills in the others from
  * a fixture.
  */
-import { fixture, from, type JsonObject, microseconds, orNull } from "./json.js";
+import { fixture, from, type JsonObject, microseconds, orNull } from "../../ops/payloads/json.js";
 
-export type { JsonObject } from "./json.js";
+export type { JsonObject } from "../../ops/payloads/json.js";
 
 const order = fixture("polar", "order.created.free", "data");
 const orderItem = fixture("polar", "order.created.free", "data", "items", 0);

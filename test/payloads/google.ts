@@ -1,16 +1,16 @@
 /**
  * Makes what Google sends and answers: pushes of developer notifications, and the purchases,
- * orders and products the Play Developer API has about them. For tests and the demo. `sign` in
- * index.ts makes the header that goes with a push, paths.ts names what an answer answers.
+ * orders and products the Play Developer API has about them. `sign` in index.ts makes the header
+ * that goes with a push, paths.ts names what an answer answers.
  *
  * Times are ms since 1970, amounts minor units of ISO 4217 (`bigint`).
  */
 import { knownExponentOf } from "../../schemas/money/currencies.js";
 import { powerOfTen } from "../../schemas/money/decimal.js";
 
-import { type JsonObject, sent, sum } from "./json.js";
+import { type JsonObject, sent, sum } from "../../ops/payloads/json.js";
 
-export { type JsonObject, jsonBody as pushBytes } from "./json.js";
+export { type JsonObject, jsonBody as pushBytes } from "../../ops/payloads/json.js";
 
 export interface PushInput {
   /** The identity of all redeliveries. */
