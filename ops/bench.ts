@@ -7,7 +7,7 @@ import { cost } from "./bench/cost.js";
 import { type Figure, tableOf } from "./bench/figures.js";
 import type { Options } from "./bench/options.js";
 import { movements } from "./bench/movements.js";
-import { peers } from "./bench/peers/peers.js";
+import { postgres } from "./bench/postgres/postgres.js";
 import { processors } from "./bench/processors.js";
 import { queries } from "./bench/queries.js";
 import { readers } from "./bench/readers.js";
@@ -27,7 +27,7 @@ const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
     movements,
     processors,
     servers,
-    peers,
+    postgres,
     backfill,
     sockets,
     readers,
@@ -39,7 +39,7 @@ const onRequest = new Set([
   "cost",
   "servers",
   "web",
-  "peers",
+  "postgres",
   "backfill",
   "sockets",
   "readers",
@@ -48,13 +48,10 @@ const onRequest = new Set([
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
-  ["store-floor", () => import("./bench/store-floor.js")],
   ["sockets-floor", () => import("./bench/sockets-floor.js")],
   ["fill", () => import("./bench/fill.js")],
-  ["movements", () => import("./bench/movements.js")],
   ["readers-load", () => import("./bench/readers-load.js")],
-  ["peers-export", () => import("./bench/peers/export.js")],
-  ["naive-consumer", () => import("./bench/peers/naive-consumer.js")],
+  ["naive-consumer", () => import("./bench/postgres/naive-consumer.js")],
 ]);
 
 const usage = `npm run bench -- [names…] [options]
@@ -63,7 +60,7 @@ const usage = `npm run bench -- [names…] [options]
   --seconds <n>   of load, in cost, servers and receivers (60)
   --rounds <n>    medians are over these (5)
   --events <n>    in processors and backfill (7200)
-  --rows <n>      of each table, in queries, web, movements, peers and readers (1000000)
+  --rows <n>      of each table, in queries, web, movements, postgres and readers (1000000)
   --rate <n>      webhooks a second, in servers (1000)
   --profile <folder>  for CPU profiles of the service
 Results: docs/benchmarks.md

@@ -2,23 +2,21 @@
  * How fast a provider's history is read and booked beside an API that answers at once, and how late
  * the events of another workspace are meanwhile.
  */
-import assert from "node:assert";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { textOf } from "../../providers/fields.js";
 import { backfill as backfillShape } from "../../schemas/http/manage.js";
 import type { JsonObject } from "../payloads/stripe.js";
-import { type Figure, percentile, short, spread } from "./figures.js";
-import { ConnectionPool } from "./http-connection.js";
-import { openSocket, Run } from "./latency-run.js";
+import { below, type Figure, percentile, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
-import { withFolder } from "./processes.js";
-import { mainThreadMs, processorSeconds } from "./processor-time.js";
+import { portMessage, withFolder } from "./processes.js";
 import { StripeSales } from "./stripe-sales.js";
 import { nodeCommand, type RunningService, withService } from "./service.js";
 import { createTenant, manage, type Tenant } from "./tenant.js";
+import { withTraffic } from "./traffic.js";
 
+const cpuSeconds = "process_cpu_seconds_total";
 const apiKey = "rk_live_of_the_benchmark";
 const historyDays = 300;
 const dayMs = 24 * 60 * 60 * 1000;
@@ -43,46 +41,34 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
         async (service) => {
           const tenant = await createTenant(service, apiKey);
           const other = await createTenant(service);
-          const pool = new ConnectionPool(service.base);
-          const socket = await openSocket(service.base, other);
-          const sides = { webhooks: pool, readers: pool, tenant: other };
-          const run = new Run(sides, othersPerSecond, "other");
-          const startedAt = performance.now();
-          const { pid } = service;
-          const [before, loopBefore] = [await processorSeconds({ pid }), mainThreadMs(pid)];
-          const reading = { isOver: false };
-          const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
-          while (!reading.isOver) await run.send(1);
-          const { readMs, residentMax } = await ended;
-          const seconds = (performance.now() - startedAt) / 1_000;
-          const loopMs = mainThreadMs(pid) - loopBefore;
-          const after = await processorSeconds({ pid });
-          const { readable } = await run.durations(service.base, socket.arrivals);
-          socket.close();
-          pool.close();
-          console.log(`  ${events} payments, ${api.calls()} calls, read in ${short(readMs)} ms`);
-          console.log(`  others: 2xx → list  ${spread(readable)}`);
-          return [
-            {
-              name: "payments of a history, read, booked and compared",
-              value: events / seconds,
-              unit: "/s",
-              target: { valueMin: paymentsPerSecondMin },
-            },
-            {
-              name: "2xx → list of others meanwhile, p99",
-              value: percentile(readable, 0.99),
-              unit: "ms",
-              target: { valueMax: othersLateMsMax },
-            },
-            {
-              name: "processor time a payment",
-              value: (1_000 * ((after.pid ?? 0) - (before.pid ?? 0))) / events,
-              unit: "ms",
-            },
-            { name: "… of the main thread", value: loopMs / events, unit: "ms" },
-            { name: "resident at most", value: residentMax / 1024 / 1024, unit: "MiB" },
-          ];
+          return withTraffic(service, other, async (begin) => {
+            const run = begin("other", othersPerSecond);
+            const startedAt = performance.now();
+            const before = await service.metric(cpuSeconds);
+            const reading = { isOver: false };
+            const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
+            while (!reading.isOver) await run.send(1);
+            await ended;
+            const seconds = (performance.now() - startedAt) / 1_000;
+            const cpu = (await service.metric(cpuSeconds)) - before;
+            const { readable } = await run.durations();
+            console.log(`  ${events} payments, ${api.calls()} calls, in ${short(seconds)} s`);
+            console.log(`  others: 2xx → list  ${spread(readable)}`);
+            return [
+              {
+                name: "payments of a history, read, booked and compared",
+                value: events / seconds,
+                unit: "/s",
+                target: { valueMin: paymentsPerSecondMin },
+              },
+              below(
+                othersLateMsMax,
+                "2xx → list of others meanwhile, p99",
+                percentile(readable, 0.99),
+              ),
+              below(null, "processor time a payment", (cpu * 1_000) / events),
+            ];
+          });
         },
         { STRIPE_API_URL: api.url, PROVIDER_CALLS_PER_SECOND: noPace },
       ),
@@ -92,20 +78,17 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
   }
 }
 
-/**
- * Resolves when it is booked and agrees: ms until all was read, and resident bytes at most.
- * @throws when it ends otherwise
- */
-async function readHistory(service: RunningService, { integrationPath }: Tenant, from: number) {
+/** Resolves when it is booked and agrees. @throws when it ends otherwise */
+async function readHistory(
+  service: RunningService,
+  { integrationPath }: Tenant,
+  from: number,
+): Promise<void> {
   const path = `${integrationPath}/backfill`;
-  const startedAt = performance.now();
   await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
-  let [readMs, residentMax] = [0, 0];
   for (;;) {
     const { state, problem } = await manage(service, path, null, backfillShape);
-    residentMax = Math.max(residentMax, await service.metric("process_resident_memory_bytes"));
-    if (readMs === 0 && state !== "reading") readMs = performance.now() - startedAt;
-    if (state === "done") return { readMs, residentMax };
+    if (state === "done") return;
     if (state !== "reading" && state !== "comparing") {
       throw new Error(`the backfill ended as ${state}: ${problem}`);
     }
@@ -136,7 +119,7 @@ async function serveHistory(payments: number, from: number, to: number) {
     }
     const objects = lists[pathname] ?? [];
     const after = searchParams.get("starting_after");
-    const last = after === null ? objects.length : Number(after.split("_").at(-1));
+    const last = after === null ? objects.length : objects.findIndex(({ id }) => id === after);
     const first = Math.max(0, last - pageObjects);
     const data = objects.slice(first, last).reverse();
     const page = { object: "list", data, has_more: first > 0 };
@@ -144,10 +127,9 @@ async function serveHistory(payments: number, from: number, to: number) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const address = server.address();
-  assert(typeof address === "object" && address !== null, "it listens on a port");
+  const { port } = portMessage.parse(server.address());
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `http://127.0.0.1:${port}`,
     calls: () => calls,
     close: () => server.close(),
   };

@@ -5,12 +5,11 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { below, type Figure, percentile, short, spread } from "./figures.js";
-import { ConnectionPool } from "./http-connection.js";
-import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
 import { createTenant, settled } from "./tenant.js";
+import { withTraffic } from "./traffic.js";
 
 const rates = [2, 20, 200] as const;
 const warmUp = { perSecond: 100, seconds: 8 } as const;
@@ -27,16 +26,13 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
   return withFolder((folder) =>
     withService(folder, nodeCommand(profileFolder), async (service) => {
       const tenant = await createTenant(service);
-      const pool = new ConnectionPool(service.base);
-      const sides = { webhooks: pool, readers: pool, tenant };
-      const socket = await openSocket(service.base, tenant);
       const usedMs = async (during: () => Promise<unknown>): Promise<number> => {
         const before = await service.metric(cpuSeconds);
         await during();
         return ((await service.metric(cpuSeconds)) - before) * 1_000;
       };
-      try {
-        await new Run(sides, warmUp.perSecond, "warm").send(warmUp.seconds);
+      return withTraffic(service, tenant, async (begin) => {
+        await begin("warm", warmUp.perSecond).send(warmUp.seconds);
         await settled(service, tenant);
         await pause(calmMs);
         const restShare = (await usedMs(() => pause(seconds * 1_000))) / (seconds * 1_000);
@@ -45,30 +41,27 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
           below(restPercentMax, "processor, at rest", restShare * 100, "%"),
         ];
         for (const rate of rates) {
-          const run = new Run(sides, rate, `r${rate}`, { sold: true, probes: 0 });
+          const run = begin(`r${rate}`, rate, { sold: true, probes: 0 });
           const used = await usedMs(async () => {
             await run.send(seconds);
             await pause(tailMs);
           });
           const eventMs = (used - restShare * tailMs) / (rate * seconds);
-          const { reported } = await run.durations(service.base, socket.arrivals);
-          const probed = new Run(sides, rate, `p${rate}`, { sold: true });
+          const { reported } = await run.durations();
+          const probed = begin(`p${rate}`, rate, { sold: true });
           await probed.send(seconds);
-          const { readable } = await probed.durations(service.base, socket.arrivals);
+          const { readable } = await probed.durations();
           console.log(`  ${rate}/s: ${short(eventMs)} ms of a core for an event`);
           console.log(`    2xx → socket  ${spread(reported)}`);
           console.log(`    2xx → list    ${spread(readable)}`);
           figures.push(
-            below(eventMsMax[rate] ?? Number.NaN, `processor, an event at ${rate}/s`, eventMs),
+            below(eventMsMax[rate] ?? null, `processor, an event at ${rate}/s`, eventMs),
             ...latencies(`2xx → socket at ${rate}/s`, reported),
             ...latencies(`2xx → list at ${rate}/s`, readable),
           );
         }
         return figures;
-      } finally {
-        socket.close();
-        pool.close();
-      }
+      });
     }),
   );
 }

@@ -3,14 +3,37 @@
  * write.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import type { ClickHouse, WriteLane } from "../../stores/clickhouse/clickhouse.js";
+import { z } from "zod";
+import { type ClickHouse, writeLanes } from "../../stores/clickhouse/clickhouse.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { readConfig } from "../../config.js";
+import { grouped } from "../../runtime/grouped.js";
 import { report, withChild } from "./processes.js";
 import { productId } from "./stripe-sales.js";
 
 export function fillTables(path: string, workspace: string, rows: number): Promise<void> {
-  return withChild("fill", [path, workspace, String(rows)], () => undefined);
+  const params = { workspace, rows, now: Math.floor(Date.now() / 1000) };
+  const statements = inserts.map(({ lane, sql }) => ({
+    lane,
+    sql: `${sql} ${blockSettings}`,
+    params,
+  }));
+  return writeTables(path, statements);
+}
+
+const statement = z.object({
+  sql: z.string(),
+  params: z.record(z.string(), z.union([z.string(), z.number()])),
+  lane: z.enum(writeLanes),
+});
+export type Statement = z.output<typeof statement>;
+
+/**
+ * Those of a lane one after the other, the lanes side by side. In a process of its own: the engine
+ * opens a path once per process.
+ */
+export function writeTables(path: string, statements: readonly Statement[]): Promise<void> {
+  return withChild("fill", [path, JSON.stringify(statements)], () => undefined);
 }
 
 /** As long as the longest cohorts people ask about. */
@@ -25,16 +48,13 @@ const mergingPollMs = 1_000;
 const idleLooks = 5;
 
 /** Runs as a child. */
-export async function run([
-  path = "",
-  workspace = "",
-  rows = "",
-]: readonly string[]): Promise<void> {
-  const clickhouse = await openTables(path);
-  const params = { workspace, rows: Number(rows), now: Math.floor(Date.now() / 1000) };
+export async function run([path = "", statements = ""]: readonly string[]): Promise<void> {
+  const { CLICKHOUSE_THREADS: threads } = readConfig({});
+  const clickhouse = await openClickHouse({ path, memoryBytes, threads });
+  const lanes = grouped(z.array(statement).parse(JSON.parse(statements)), ({ lane }) => lane);
   await Promise.all(
-    inserts.map(async ({ lane, statements }) => {
-      for (const sql of statements) await clickhouse.write(`${sql} ${blockSettings}`, params, lane);
+    Array.from(lanes.values(), async (all) => {
+      for (const { sql, params, lane } of all) await clickhouse.write(sql, params, lane);
     }),
   );
   await merged(clickhouse);
@@ -43,14 +63,8 @@ export async function run([
   process.disconnect();
 }
 
-/** With the memory of a machine on which nothing else runs. */
-export function openTables(path: string): Promise<ClickHouse> {
-  const { CLICKHOUSE_THREADS: threads } = readConfig({});
-  return openClickHouse({ path, memoryBytes, threads });
-}
-
 /** As it is long after so many rows came: otherwise merging them takes part in the measurement. */
-export async function merged(clickhouse: ClickHouse): Promise<void> {
+async function merged(clickhouse: ClickHouse): Promise<void> {
   const until = Date.now() + mergingMsMax;
   for (let idle = 0; idle < idleLooks && Date.now() < until;) {
     await pause(mergingPollMs);
@@ -116,30 +130,21 @@ function versionsSql(version: 1 | 2, status: string, days: number, condition: st
      'EUR', '1', '', '', 0, ${country}, ${type}, '${status}', 0 ${source} WHERE ${condition}`;
 }
 
-/** What one lane writes, one after the other; the lanes side by side. */
-const inserts: readonly { readonly lane: WriteLane; readonly statements: readonly string[] }[] = [
-  {
-    lane: "versions",
-    statements: [
-      versionsSql(1, "succeeded", 0, "true"),
-      versionsSql(2, "refunded", 3, "h % 50 = 3"),
-      versionsSql(2, "disputed", 20, "h % 400 = 9"),
-    ],
-  },
+const inserts: readonly Pick<Statement, "lane" | "sql">[] = [
+  { lane: "versions", sql: versionsSql(1, "succeeded", 0, "true") },
+  { lane: "versions", sql: versionsSql(2, "refunded", 3, "h % 50 = 3") },
+  { lane: "versions", sql: versionsSql(2, "disputed", 20, "h % 400 = 9") },
   {
     lane: "money",
-    statements: [
-      `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id, currency,
+    sql: `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id, currency,
      country, happened_at, recorded_at, event_id, fact_id, amount, tax, fee, sales)
    SELECT ${tenant}, concat(${provider}, ':', ${payment}), 'sale', 'sale', ${provider}, ${sku},
      ${currency}, ${country}, ${at} AS t, t, ${eventId}, ${eventId}, ${minor}, 0, 0, 1 ${source}`,
-    ],
   },
   // Of each account two movements: it begins, and a month later it grows, shrinks or ends.
   {
     lane: "subscriptions",
-    statements: [
-      `INSERT INTO mrr_movements (${tenantColumns}, account, provider, subscription, external_id,
+    sql: `INSERT INTO mrr_movements (${tenantColumns}, account, provider, subscription, external_id,
      currency, country, at, kind, vintage, mrr, accounts, subscriptions, recorded_at, event_id)
    SELECT ${tenant}, hex(sipHash128(account)), ${provider}, concat('sub_', toString(account)),
      ${sku}, ${drawn(["EUR", "USD", "GBP"], 24)}, ${common}, t, kind, toStartOfMonth(began),
@@ -154,6 +159,5 @@ const inserts: readonly { readonly lane: WriteLane; readonly statements: readonl
        if(number % 2 = 0, 'new', ['expansion', 'contraction', 'churn'][account % 3 + 1]) AS kind
      FROM numbers({rows:UInt64})
    )`,
-    ],
   },
 ];

@@ -31,7 +31,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
-/** Ends the child with this process, should `stopChild` never come to it. */
+/** Ends a detached child with this process, should `stopChild` never come to it. */
 export function track(child: ChildProcess): void {
   running.add(child);
   child.once("close", () => running.delete(child));
@@ -50,17 +50,11 @@ export async function stopChild(child: ChildProcess): Promise<void> {
   await closed;
 }
 
-/** A child that leads a group (`npm start`) is signalled with all of it. */
-const groupLeaders = new WeakSet<ChildProcess>();
-
-export function leadsGroup(child: ChildProcess): void {
-  groupLeaders.add(child);
-}
-
+/** Each leads a group (`npm start` has children): all of it is signalled. */
 function signalTo(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {
-    process.kill(groupLeaders.has(child) ? -child.pid : child.pid, signal);
+    process.kill(-child.pid, signal);
   } catch (error) {
     // It ended by itself in the meantime.
     if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
@@ -78,6 +72,7 @@ export async function withChild<T>(
 ): Promise<T> {
   const child = fork(program, ["--child", name, ...words], {
     env: { ...process.env, UV_THREADPOOL_SIZE: "16" },
+    detached: true,
   });
   track(child);
   try {

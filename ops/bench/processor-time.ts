@@ -1,6 +1,5 @@
 /** Processor time of processes and all they started, as `ps` reports it. */
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
 import { promisify } from "node:util";
 
 /**
@@ -25,18 +24,3 @@ export async function processorSeconds(
   };
   return Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, secondsOf(pid)]));
 }
-
-/**
- * ms that the main thread of a process has run, on Linux: what its event loop was taken for,
- * however many others want the processors. NaN elsewhere.
- */
-export function mainThreadMs(pid: number): number {
-  const path = `/proc/${pid}/task/${pid}/stat`;
-  if (!existsSync(path)) return Number.NaN;
-  // Behind the name, which may hold spaces: state first, and the two times eleven fields later.
-  const fields = readFileSync(path, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return [11, 12].map((at) => Number(fields[at])).reduce((sum, each) => sum + each, 0) * tickMs;
-}
-
-/** Of the kernel's clock for processes (`getconf CLK_TCK`), the same on all common systems. */
-const tickMs = 10;

@@ -8,7 +8,7 @@ import { below, type Figure, percentile, spread } from "./figures.js";
 import { fillTables, yearMs, years } from "./fill.js";
 import type { Options } from "./options.js";
 import { withChild, withFolder } from "./processes.js";
-import { sendSales, tenantWithSales } from "./sales-load.js";
+import { sendSales, tenantWithSales } from "./traffic.js";
 import { nodeCommand, withService } from "./service.js";
 import { createTenant } from "./tenant.js";
 
@@ -35,7 +35,7 @@ export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
     return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken }) => {
       const written = await createTenant({ base, adminToken });
       const webhooks = (name: string) =>
-        sendSales({ base }, written, webhooksPerSecond, webhooksPerSecond * secondsOfKind, name);
+        sendSales(base, written, webhooksPerSecond, webhooksPerSecond * secondsOfKind, name);
       // The first webhooks of a process are slower than the next.
       await webhooks("warm-up");
       const alone = await webhooks("alone");

@@ -8,12 +8,11 @@ import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import { type Figure, percentile, spread } from "./figures.js";
-import { ConnectionPool } from "./http-connection.js";
-import { openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { portMessage, withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
 import { createTenant, manage, settled } from "./tenant.js";
+import { withTraffic } from "./traffic.js";
 
 const webhooksPerSecond = 20;
 const warmUpSeconds = 5;
@@ -30,9 +29,6 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
       nodeCommand(profileFolder),
       async (service) => {
         const tenant = await createTenant(service);
-        const pool = new ConnectionPool(service.base);
-        const sides = { webhooks: pool, readers: pool, tenant };
-        const socket = await openSocket(service.base, tenant);
         const [quick, slow] = [await openReceiver(0), await openReceiver(slowAnswerMs)];
         const kinds = [
           { name: "no receivers", urls: [] },
@@ -43,9 +39,8 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
           },
         ].map((kind) => ({ ...kind, answered: newTimes(), reported: newTimes() }));
         const path = `/${tenant.workspace}/webhooks`;
-        try {
-          const warmUp = new Run(sides, webhooksPerSecond, "warm");
-          await warmUp.send(warmUpSeconds);
+        await withTraffic(service, tenant, async (begin) => {
+          await begin("warm", webhooksPerSecond).send(warmUpSeconds);
           await settled(service, tenant);
           for (let round = 0; round < rounds; round += 1) {
             for (const { name, urls, answered, reported } of kinds) {
@@ -55,9 +50,9 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
                 ids.push((await manage(service, path, given, webhookEndpoint)).id);
               }
               const options = { sold: true, probes: 0 };
-              const run = new Run(sides, webhooksPerSecond, `${name} ${round}`, options);
+              const run = begin(`${name} ${round}`, webhooksPerSecond, options);
               await run.send(seconds);
-              const durations = await run.durations(service.base, socket.arrivals);
+              const durations = await run.durations();
               answered.push(...durations.answered);
               reported.push(...durations.reported);
               console.log(`  ${name}: ${spread(durations.reported)}`);
@@ -68,12 +63,7 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
               await pause(1_000);
             }
           }
-        } finally {
-          socket.close();
-          pool.close();
-          quick.close();
-          slow.close();
-        }
+        }).finally(() => [quick, slow].forEach((receiver) => receiver.close()));
         if (quick.calls() === 0 || slow.calls() === 0) throw new Error("nothing was sent out");
         console.log(`  sent: ${quick.calls()} to quick, ${slow.calls()} to slow receivers`);
         const [none, ...others] = kinds;

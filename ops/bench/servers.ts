@@ -5,12 +5,11 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { below, type Figure, percentile, short, spread } from "./figures.js";
-import { ConnectionPool } from "./http-connection.js";
 import { withInstallation } from "./installation.js";
-import { type Durations, openSocket, Run } from "./latency-run.js";
 import type { Options } from "./options.js";
 import { processorSeconds } from "./processor-time.js";
 import { createTenant } from "./tenant.js";
+import { withTraffic } from "./traffic.js";
 
 const warmUpSeconds = 5;
 const p99MsMax = 500;
@@ -22,23 +21,20 @@ const recoveryMsMax = 15_000;
 
 export function servers({ seconds, rate, profileFolder }: Options): Promise<Figure[]> {
   return withInstallation(profileFolder, async (installation) => {
-    const { ingest, api, adminToken } = installation;
-    const tenant = await createTenant({ base: api, adminToken });
-    const webhooks = new ConnectionPool(ingest);
-    const readers = new ConnectionPool(api);
-    const sides = { webhooks, readers, tenant };
-    const socket = await openSocket(api, tenant);
-    const measure = async (run: Run, forSeconds: number): Promise<Durations> => {
-      await run.send(forSeconds);
-      return run.durations(api, socket.arrivals);
-    };
-    try {
-      await measure(new Run(sides, killedPerSecond, "warm"), warmUpSeconds);
+    const { ingest, api: base, adminToken } = installation;
+    const tenant = await createTenant({ base, adminToken });
+    return withTraffic({ base, ingest }, tenant, async (begin) => {
+      const measure = async (name: string, perSecond: number, forSeconds: number) => {
+        const run = begin(name, perSecond);
+        await run.send(forSeconds);
+        return run.durations();
+      };
+      await measure("warm", killedPerSecond, warmUpSeconds);
       const killing = pause(killedAfterMs).then(() => installation.replaceProcessors());
-      const killed = await measure(new Run(sides, killedPerSecond, "killed"), killedSeconds);
+      const killed = await measure("killed", killedPerSecond, killedSeconds);
       await killing;
       const before = await processorSeconds(installation.pids());
-      const paced = await measure(new Run(sides, rate, "paced"), seconds);
+      const paced = await measure("paced", rate, seconds);
       const after = await processorSeconds(installation.pids());
       const costs = Object.entries(after).map(([process, total]) => {
         const perEvent = ((total - (before[process] ?? 0)) * 1_000) / paced.answered.length;
@@ -47,11 +43,10 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
       console.log(`  at ${rate}/s, processor time an event: ${costs.join(", ")} ms`);
       console.log(`  at ${rate}/s, sent → 2xx           ${spread(paced.answered)}`);
       console.log(`  at ${rate}/s, 2xx → on the socket  ${spread(paced.reported)}`);
-      const { answered, reported, readable } = paced;
+      const { reported, readable } = paced;
       const name = (what: string) => `servers, ${rate}/s, ${what}`;
       return [
-        { name: name("sent → 2xx, p99"), value: percentile(answered, 0.99), unit: "ms" },
-        { name: name("2xx → on the socket, p50"), value: percentile(reported, 0.5), unit: "ms" },
+        below(null, name("2xx → on the socket, p50"), percentile(reported, 0.5)),
         below(p99MsMax, name("2xx → on the socket, p99"), percentile(reported, 0.99)),
         below(p99MsMax, name("2xx → GET /v1/transactions, p99"), percentile(readable, 0.99)),
         below(
@@ -60,10 +55,6 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
           Math.max(...killed.reported),
         ),
       ];
-    } finally {
-      socket.close();
-      webhooks.close();
-      readers.close();
-    }
+    });
   });
 }

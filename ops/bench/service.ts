@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { tokenFile } from "../../stores/data-folder.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { addressOf } from "../service-address.js";
-import { leadsGroup, stopChild, track } from "./processes.js";
+import { stopChild, track } from "./processes.js";
 
 export interface RunningService {
   readonly base: URL;
@@ -98,10 +98,9 @@ function spawnService(command: Command, settings: Readonly<Record<string, string
     },
     // Its log lines go where the benchmark's errors go.
     stdio: ["ignore", 2, "pipe"],
-    detached: command === npmStart,
+    detached: true,
   });
   track(child);
-  if (command === npmStart) leadsGroup(child);
   return child;
 }
 

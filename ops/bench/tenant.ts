@@ -19,7 +19,7 @@ export interface Tenant {
 export const signingSecret = "whsec_of_the_benchmark";
 
 /** The process that answers the management interface and the API. */
-type Manager = Pick<RunningService, "base" | "adminToken">;
+export type Manager = Pick<RunningService, "base" | "adminToken">;
 
 /** @param apiKey with which the service may read Stripe's API */
 export async function createTenant(service: Manager, apiKey?: string): Promise<Tenant> {

@@ -2,19 +2,18 @@
  * The dashboard in Chromium over large tables: what its first page weighs, its slowest call, how
  * long until the overview and each change of range or breakdown are drawn, and, while transactions
  * come in, how late frames of Live are. Late ones are also the machine's, which service, generator
- * and browser share: the page's own part is the processor time of its tasks.
+ * and browser share.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { z } from "zod";
+import type { BrowserContext, Page } from "playwright-core";
 import { projectFile } from "../../runtime/project-root.js";
 import { launchChromium, openDashboard } from "../chromium.js";
 import { fillTables } from "./fill.js";
 import { below, type Figure, median, percentile, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
-import { sendSales, tenantWithSales } from "./sales-load.js";
+import { sendSales, tenantWithSales } from "./traffic.js";
 import { type RunningService, nodeCommand, withService } from "./service.js";
 import { type Tenant, settled } from "./tenant.js";
 
@@ -36,7 +35,7 @@ export function web(options: Options): Promise<Figure[]> {
           viewport: { width: 1440, height: 900 },
         });
         await context.addInitScript(watching);
-        return await measure(browser, context, service, tenant, options);
+        return await measure(context, service, tenant, options);
       });
     } finally {
       await browser.close();
@@ -45,7 +44,6 @@ export function web(options: Options): Promise<Figure[]> {
 }
 
 async function measure(
-  browser: Browser,
   context: BrowserContext,
   service: RunningService,
   tenant: Tenant,
@@ -73,8 +71,8 @@ async function measure(
   for (const { ms, path } of slowest.slice(0, 5)) console.log(`  ${short(ms)} ms  ${path}`);
 
   const webhooks = livePerSecond * Math.min(seconds, liveSecondsMax);
-  const live = await watchLive(browser, page, tenant, async () => {
-    await sendSales(service, tenant, livePerSecond, webhooks);
+  const longestMs = await watchLive(page, tenant, async () => {
+    await sendSales(service.base, tenant, livePerSecond, webhooks);
     await settled(service, tenant);
   });
   return [
@@ -83,8 +81,7 @@ async function measure(
     below(400, "overview drawn, warm", median(warmMs)),
     below(1_000, "overview drawn, cold", coldMs),
     below(150, "change of range or breakdown drawn, p95", percentile(changesMs, 0.95)),
-    below(50, `Live at ${livePerSecond} webhooks a second, longest frame`, live.frameMs),
-    below(50, "… longest task of the page, processor time", live.taskMs),
+    below(50, `Live at ${livePerSecond} webhooks a second, longest frame`, longestMs),
   ];
 }
 
@@ -159,12 +156,7 @@ function watchCalls(page: Page): readonly Call[] {
   return calls;
 }
 
-async function watchLive(
-  browser: Browser,
-  page: Page,
-  tenant: Tenant,
-  send: () => Promise<void>,
-): Promise<{ readonly frameMs: number; readonly taskMs: number }> {
+async function watchLive(page: Page, tenant: Tenant, send: () => Promise<void>): Promise<number> {
   await page.goto(`/live?workspace=${tenant.workspace}`);
   await page.locator(".badge.live").first().waitFor();
   await page.locator("tbody tr").first().waitFor();
@@ -178,40 +170,10 @@ async function watchLive(
     };
     requestAnimationFrame(frame);
   }`);
-  await browser.startTracing(page, { categories: ["toplevel"] });
   await send();
-  const trace = traced.parse(JSON.parse((await browser.stopTracing()).toString()));
   const framesMs = numbers(await page.evaluate("window.framesMs.slice(1)"));
-  const tasksMs = tasksOf(trace.traceEvents);
   console.log(`  frames of Live: ${spread(framesMs)}`);
-  console.log(`  tasks of its page, processor time: ${spread(tasksMs)}`);
-  return { frameMs: percentile(framesMs, 1), taskMs: percentile(tasksMs, 1) };
-}
-
-const traced = z.object({
-  traceEvents: z.array(
-    z.object({
-      name: z.string(),
-      pid: z.number(),
-      tid: z.number(),
-      /** µs of the thread's own */
-      tdur: z.number().optional(),
-      args: z.object({ name: z.unknown().optional() }).optional(),
-    }),
-  ),
-});
-
-/** ms of processor time of each task of the main threads of pages: one is open. */
-function tasksOf(events: z.output<typeof traced>["traceEvents"]): number[] {
-  const placeOf = ({ pid, tid }: { pid: number; tid: number }) => `${pid} ${tid}`;
-  const mains = new Set(
-    events
-      .filter(({ name, args }) => name === "thread_name" && args?.name === "CrRendererMain")
-      .map(placeOf),
-  );
-  return events
-    .filter((event) => event.name.endsWith("::RunTask") && mains.has(placeOf(event)))
-    .flatMap(({ tdur }) => (tdur === undefined ? [] : [tdur / 1000]));
+  return percentile(framesMs, 1);
 }
 
 function numbers(value: unknown): number[] {

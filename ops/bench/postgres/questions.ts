@@ -1,7 +1,4 @@
-/**
- * What is asked of this service and of its peers: a path here, and there the SQL that a person who
- * knows the engines would write. One text for all three: none needs a word of its own here.
- */
+/** What is asked: a path here, and there the SQL that a person who knows Postgres would write. */
 import { rareCountry, yearMs } from "../fill.js";
 
 export interface Question {
@@ -84,7 +81,7 @@ export function questionsAt(now: number, halfWay: number, workspace: string): re
   ];
 }
 
-/** In UTC, as all three read it. */
+/** In UTC. */
 function moment(at: number): string {
   return `'${new Date(at).toISOString().replace("T", " ").slice(0, 19)}'`;
 }

@@ -1,13 +1,16 @@
-/** Sales at an even pace, and how long each takes from its 2xx to where people see it. */
+/**
+ * The load generator: sales at an even pace, and how long each takes from its 2xx to where people
+ * see it.
+ */
 import { once } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { transactionId } from "../../schemas/ids.js";
-import { type ConnectionPool, requestBytes } from "./http-connection.js";
+import { ConnectionPool, requestBytes } from "./http-connection.js";
 import { sendEvenly } from "./load.js";
 import { type SaleEvent, StripeSales } from "./stripe-sales.js";
-import { type Tenant, settled, webhookRequest } from "./tenant.js";
+import { createTenant, type Manager, settled, type Tenant, webhookRequest } from "./tenant.js";
 
 /** From the end of booking until the last message is here. */
 const lastMessageMs = 2_000;
@@ -26,27 +29,84 @@ const probeMsMax = 30_000;
 const sentAfterMs = 60_000;
 
 /** Where events go, and where figures are asked: the same process, or not. */
-export interface Sides {
+interface Sides {
   readonly webhooks: ConnectionPool;
   readonly readers: ConnectionPool;
   readonly tenant: Tenant;
+  /** Of the API. */
+  readonly base: URL;
+  readonly arrivals: Arrivals;
 }
 
-export interface RunOptions {
+/** Begins a run at so many webhooks a second; its name keeps its sales apart from others'. */
+export type Begin = (name: string, perSecond: number, options?: RunOptions) => Run;
+
+/** With a socket open, on which every sale is to arrive. */
+export async function withTraffic<T>(
+  { base, ingest = base }: { readonly base: URL; readonly ingest?: URL },
+  tenant: Tenant,
+  use: (begin: Begin) => Promise<T>,
+): Promise<T> {
+  const [webhooks, readers] = [new ConnectionPool(ingest), new ConnectionPool(base)];
+  const socket = await openSocket(base, tenant);
+  const sides = { webhooks, readers, tenant, base, arrivals: socket.arrivals };
+  try {
+    return await use((name, perSecond, options) => new Run(sides, perSecond, name, options));
+  } finally {
+    socket.close();
+    webhooks.close();
+    readers.close();
+  }
+}
+
+/**
+ * Resolves when `count` webhooks were taken, with ms from sending each to its 2xx; no socket is
+ * open.
+ * @throws when one is not, or answers do not keep up
+ */
+export async function sendSales(
+  base: URL,
+  tenant: Tenant,
+  perSecond: number,
+  count: number,
+  name = "sales",
+): Promise<readonly number[]> {
+  const pool = new ConnectionPool(base);
+  const sides = { webhooks: pool, readers: pool, tenant, base, arrivals: new Map() };
+  const run = new Run(sides, perSecond, name, { probes: 0 });
+  await run.send(count / perSecond);
+  const answered = await run.answered();
+  pool.close();
+  return answered;
+}
+
+/** Enough that every SKU has a product in the catalogue. */
+const firstSales = 200;
+const firstSalesPerSecond = 100;
+
+/** A tenant with some sales booked, beside which its tables can be filled. */
+export async function tenantWithSales(service: Manager): Promise<Tenant> {
+  const tenant = await createTenant(service);
+  await sendSales(service.base, tenant, firstSalesPerSecond, firstSales);
+  await settled(service, tenant);
+  return tenant;
+}
+
+interface RunOptions {
   /** The catalogue knows the products already. */
   readonly sold?: boolean;
   /** How many payments are looked for in the list at a time. */
   readonly probes?: number;
 }
 
-export interface Durations {
+interface Durations {
   readonly answered: readonly number[];
   /** The first message of a payment, from the answer to its charge. */
   readonly reported: readonly number[];
   readonly readable: readonly number[];
 }
 
-export class Run {
+class Run {
   readonly #sales: StripeSales;
   readonly #queue: SaleEvent[];
   readonly #answered: Promise<number>[] = [];
@@ -86,13 +146,10 @@ export class Run {
     });
   }
 
-  /**
-   * When all is booked and the last message is here.
-   * @param base of the API
-   * @throws what went wrong while sending
-   */
-  async durations(base: URL, arrivals: Arrivals): Promise<Durations> {
-    await settled({ base }, this.sides.tenant);
+  /** When all is booked and the last message is here. @throws what went wrong while sending */
+  async durations(): Promise<Durations> {
+    const { tenant, base, arrivals } = this.sides;
+    await settled({ base }, tenant);
     await pause(lastMessageMs);
     const readable = await Promise.all(this.#readable);
     const answered = await this.answered();
@@ -114,7 +171,7 @@ export class Run {
     if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
     const answeredAt = performance.now();
     const tookMs = answeredAt - sentAt;
-    if (event.payment === null || event.type !== "charge.succeeded") return tookMs;
+    if (event.payment === null) return tookMs;
     const id = transactionId(this.sides.tenant.workspace, "live", "stripe", event.payment);
     this.#charged.set(id, answeredAt);
     if (this.#probed.has(event.payment) && this.#probing < (this.options.probes ?? probesMax)) {
@@ -157,12 +214,11 @@ export class Run {
 const eventsPerPayment = 3;
 
 /** When the first message of a transaction came. */
-export type Arrivals = ReadonlyMap<string, number>;
+type Arrivals = ReadonlyMap<string, number>;
 
 const streamMessage = z.object({ id: z.string() });
 
-/** @param base of the API */
-export async function openSocket(base: URL, tenant: Tenant) {
+async function openSocket(base: URL, tenant: Tenant) {
   const url = new URL("/v1/events/stream", base);
   url.protocol = "ws:";
   const socket = new WebSocket(url, { headers: { authorization: `Bearer ${tenant.key}` } });
