@@ -99,7 +99,7 @@ async function runBenchmarks(): Promise<void> {
   const names = positionals.length > 0 ? positionals : usual;
   const unknown = names.filter((name) => !benchmarks.has(name));
   if (unknown.length > 0) {
-    refuseWords(usage, `there is no benchmark ${unknown.join(", ")}`);
+    refuseWords(`there is no benchmark ${unknown.join(", ")}\n${usage}`);
   }
   const figures: Figure[] = [];
   for (const name of names) {

@@ -6,6 +6,7 @@ import type { AuditFinding } from "../schemas/audit.js";
 import { backfillFile } from "./backfill-file.js";
 import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
+import { UsageError } from "./command-line.js";
 import { move } from "./move.js";
 import { reports } from "./reports.js";
 import { replay, replayRejected } from "./replay.js";
@@ -13,14 +14,6 @@ import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
 import { sqlUser } from "./sql-user.js";
 import type { Given, Options } from "./given.js";
-
-/** The words are wrong; the message says which there are. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-  constructor(what?: string) {
-    super(what === undefined ? usage : `${what}\n${usage}`);
-  }
-}
 
 export const usage = `npm run ops -- audit [--workspace <id>] [--repair]
 npm run ops -- rebuild [--workspace <id>]
@@ -34,7 +27,7 @@ npm run ops -- move --to <settings file> --through <folder>
 npm run ops -- rotate-key
 npm run ops -- sign-in-link
 npm run ops -- sql-user --workspace <id> [--apply]
-npm run ops -- servers start|stop|status [postgres|clickhouse|kafka] [--folder <path>]`;
+npm run ops -- servers [postgres|clickhouse|kafka…] [--folder <path>]`;
 
 export type Command =
   | "audit"
@@ -96,7 +89,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const asked = { integration: given("integration", options), from };
       const { startProcessors } = steps;
       const { file, apply = false, ids = null } = options;
-      if (file !== undefined && ids !== null) throw new UsageError("--file takes no --ids.");
+      if (file !== undefined && ids !== null) throw new UsageError(usage, "--file takes no --ids.");
       const service = await open(config);
       if (file === undefined)
         return backfill(service, { ...asked, ids }, { startProcessors, report });
@@ -163,7 +156,7 @@ function given(
   options: Options,
 ): string {
   const { [name]: option } = options;
-  if (option === undefined) throw new UsageError(`--${name} is missing.`);
+  if (option === undefined) throw new UsageError(usage, `--${name} is missing.`);
   return option;
 }
 
@@ -174,7 +167,7 @@ async function workspaceOf(
 ): Promise<string | null> {
   const { workspace = null } = options;
   if (workspace === null || (await findWorkspace(postgres, workspace)) !== null) return workspace;
-  throw new UsageError(`There is no workspace ${workspace}.`);
+  throw new UsageError(usage, `There is no workspace ${workspace}.`);
 }
 
 /** A day, or a date-time that says its offset: what it means must not depend on the machine. */
@@ -187,12 +180,15 @@ const moment = z.union([
 /** ms since 1970. @throws UsageError */
 function timeOf(text: string): number {
   if (moment.safeParse(text).success) return Date.parse(text);
-  throw new UsageError(`${text} is no time in UTC; for example 2026-11-01 or 2026-11-01T00:00Z`);
+  throw new UsageError(
+    usage,
+    `${text} is no time in UTC; for example 2026-11-01 or 2026-11-01T00:00Z`,
+  );
 }
 
 function countOf(text: string): number {
   if (/^[1-9]\d{0,3}$/.test(text)) return Number(text);
-  throw new UsageError(`${text} is no number of backups to keep`);
+  throw new UsageError(usage, `${text} is no number of backups to keep`);
 }
 
 function reportFindings(

@@ -3,13 +3,13 @@
  * and refuse while a process works on the data folder. Exit codes: 0 all is right, 1 differences
  * were found, 2 it could not run.
  */
-import { parseArgs } from "node:util";
 import { openService } from "../runtime/start/open.js";
 import { Releases } from "../runtime/releases.js";
 import type { Service } from "../service.js";
 import { createLogger } from "../runtime/logger.js";
 import { type Config, readConfig } from "../config.js";
-import { type Command, UsageError, commands, usage } from "./commands.js";
+import { parseWords, UsageError } from "./command-line.js";
+import { type Command, commands, usage } from "./commands.js";
 import { type OpenedAs, type Options, optionTypes, type Steps } from "./given.js";
 
 /** @returns the exit code */
@@ -85,17 +85,12 @@ class Installation {
 /** @throws UsageError */
 function readWords(words: readonly string[]): { command: Command; options: Options } {
   const [name, ...args] = words;
-  if (name === undefined) throw new UsageError();
-  if (!isCommand(name)) throw new UsageError(`There is no command ${name}.`);
-  try {
-    const { values } = parseArgs({ args, options: optionTypes });
-    const foreign = Object.keys(values).find((option) => !isOf(name, option));
-    if (foreign !== undefined) throw new UsageError(`${name} takes no --${foreign}.`);
-    return { command: name, options: values };
-  } catch (error) {
-    if (error instanceof TypeError) throw new UsageError(error.message);
-    throw error;
-  }
+  if (name === undefined) throw new UsageError(usage);
+  if (!isCommand(name)) throw new UsageError(usage, `There is no command ${name}.`);
+  const { values } = parseWords(usage, { args, options: optionTypes });
+  const foreign = Object.keys(values).find((option) => !isOf(name, option));
+  if (foreign !== undefined) throw new UsageError(usage, `${name} takes no --${foreign}.`);
+  return { command: name, options: values };
 }
 
 function isCommand(name: string): name is Command {

@@ -3,8 +3,8 @@
  * endpoint. The file is checked from end to end first, and that is all unless `--apply` is given.
  * Exit codes: 0 all is right, 1 lines are wrong, 2 it could not be done.
  */
-import { parseArgs } from "node:util";
 import { monthNumber, monthsOf, monthText } from "../../schemas/months.js";
+import { parseWords, UsageError } from "../command-line.js";
 import { checkRow } from "./check.js";
 import { coveredMonths } from "./covered.js";
 import { EventIds } from "./event-ids.js";
@@ -71,7 +71,7 @@ export async function importCommand(
     }
     return (await send(order, order.target, report)) ? 0 : 1;
   } catch (error) {
-    if (!(error instanceof ImportRefused)) throw error;
+    if (!(error instanceof ImportRefused || error instanceof UsageError)) throw error;
     report(error.message);
     return 2;
   }
@@ -217,9 +217,22 @@ class Problems {
   }
 }
 
-/** @throws ImportRefused */
+/** @throws ImportRefused, UsageError */
 async function readWords(words: readonly string[]): Promise<Order> {
-  const { values, positionals: files } = parsed(words);
+  const { values, positionals: files } = parseWords(usage, {
+    args: [...words],
+    allowPositionals: true,
+    options: {
+      apply: { type: "boolean", default: false },
+      beside: { type: "boolean", default: false },
+      "dry-run": { type: "boolean", default: false },
+      export: { type: "string" },
+      key: { type: "string" },
+      url: { type: "string", default: "http://localhost:3000" },
+      delimiter: { type: "string", default: "," },
+      "from-line": { type: "string", default: "1" },
+    },
+  });
   const { apply, key = process.env["IMPORT_KEY"], delimiter, beside, export: format } = values;
   const fromLine = Number(values["from-line"]);
   const read = exportReaders.get(format ?? "");
@@ -229,7 +242,7 @@ async function readWords(words: readonly string[]): Promise<Order> {
     (apply && values["dry-run"]) ||
     delimiter.length !== 1 ||
     !Number.isSafeInteger(fromLine);
-  if (isWrong) throw new ImportRefused(usage);
+  if (isWrong) throw new UsageError(usage);
   if (format !== undefined && read === undefined) {
     throw new ImportRefused(`--export is one of ${[...exportReaders.keys()].join(", ")}.`);
   }
@@ -240,26 +253,4 @@ async function readWords(words: readonly string[]): Promise<Order> {
   const target = key ? { url: values.url.replace(/\/+$/, ""), key } : null;
   const exported = (await read?.(files, delimiter)) ?? null;
   return { files, delimiter, exported, target, apply, beside, fromLine };
-}
-
-function parsed(words: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...words],
-      allowPositionals: true,
-      options: {
-        apply: { type: "boolean", default: false },
-        beside: { type: "boolean", default: false },
-        "dry-run": { type: "boolean", default: false },
-        export: { type: "string" },
-        key: { type: "string" },
-        url: { type: "string", default: "http://localhost:3000" },
-        delimiter: { type: "string", default: "," },
-        "from-line": { type: "string", default: "1" },
-      },
-    });
-  } catch (error) {
-    if (error instanceof TypeError) throw new ImportRefused(`${error.message}\n${usage}`);
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { startClickHouse } from "./clickhouse.js";
 import { type LocalKafka, startKafka } from "./kafka.js";
-import { type ServerName, serverNames, settingOf } from "./kept.js";
+import { type ServerName, serverNames, settingOf } from "./names.js";
 import { startPostgres } from "./postgres.js";
 import type { LocalServer } from "./server.js";
 

@@ -1,107 +1,70 @@
 /**
- * `npm run ops -- servers start|stop|status [kafka|clickhouse|postgres] [--folder .servers]`: real
- * servers in the background, for development. Each has a keeper, a process of its own that starts
- * it and ends it (keep-process.ts); what the service needs to use them is in the file `env`.
+ * `npm run ops -- servers [postgres|clickhouse|kafka…] [--folder .servers]`: real servers for
+ * development, until Ctrl-C. What the service needs to use them is in the file `env`.
  */
-import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { randomBytes } from "node:crypto";
-import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
-import {
-  isKeeper,
-  keeperProgram,
-  type Kept,
-  readKept,
-  type ServerName,
-  serverNames,
-  settingOf,
-} from "./kept.js";
+import { parseWords, UsageError } from "../command-line.js";
+import { startClickHouse } from "./clickhouse.js";
+import { freePort, startKafka } from "./kafka.js";
+import { type ServerName, serverNames, settingOf, usualPorts } from "./names.js";
+import { startPostgres } from "./postgres.js";
+import type { LocalServer } from "./server.js";
 
-const nameList = serverNames.join("|");
-const usage = `npm run ops -- servers start|stop|status [${nameList}] [--folder <path>]`;
-const lookEveryMs = 100;
-/** The first start of Kafka fetches it. */
-const startMsMax = 10 * 60 * 1000;
-const stopMsMax = 60_000;
+const usage = `npm run ops -- servers [${serverNames.join("|")}…] [--folder <path>]`;
+
+const starters: Readonly<Record<ServerName, (folder: string) => Promise<LocalServer>>> = {
+  postgres: async (folder) => startPostgres({ folder, port: await freePort(usualPorts.postgres) }),
+  clickhouse: async (folder) =>
+    startClickHouse({
+      folder,
+      httpPort: await freePort(usualPorts.clickhouse),
+      tcpPort: await freePort(usualPorts.clickhouseTcp),
+    }),
+  kafka: async (folder) => startKafka({ folder, port: await freePort(usualPorts.kafka) }),
+};
 
 /** @returns the exit code */
 export async function serversCommand(words: readonly string[]): Promise<number> {
-  const order = readWords(words);
-  if (order === null) return printError(usage);
-  const { what, names: chosen, folder } = order;
-  await mkdir(folder, { recursive: true });
+  const running = new Map<ServerName, LocalServer>();
+  // Signals count during the start too, so that nothing is left behind.
+  const askedToEnd = Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
   try {
-    if (what === "start") for (const name of chosen) await start(name, folder);
-    if (what === "stop") for (const name of chosen) await stop(name, folder);
-    if (what === "status") await printStatus(chosen, folder);
-    if (what !== "status") await writeEnvironment(folder);
-    if (what === "start") report(`. ${relative(".", join(folder, "env"))} && npm start`);
+    const { names, folder } = readWords(words);
+    await mkdir(folder, { recursive: true });
+    for (const name of names) {
+      running.set(name, await starters[name](join(folder, name)));
+      report(`${name} runs`);
+    }
+    await writeEnvironment(folder, running);
+    report(`In another terminal: . ${relative(".", join(folder, "env"))} && npm start`);
+    const lost = Array.from(running, async ([name, { process: server }]) => {
+      await once(server, "exit");
+      throw new Error(`${name} has ended`);
+    });
+    await Promise.race([askedToEnd, ...lost]);
     return 0;
   } catch (error) {
-    return printError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-async function start(name: ServerName, folder: string): Promise<void> {
-  const running = await readKept(folder, name);
-  if (running !== null) return report(`${name} runs, process ${running.keeper}`);
-  const own = join(folder, name);
-  await mkdir(own, { recursive: true });
-  const logFile = join(own, "keeper.log");
-  const log = openSync(logFile, "w");
-  const keeper = spawn(
-    process.execPath,
-    [fileURLToPath(new URL(keeperProgram, import.meta.url)), name, folder],
-    { detached: true, stdio: ["ignore", log, log] },
-  );
-  closeSync(log);
-  keeper.unref();
-  const startedAt = Date.now();
-  for (;;) {
-    const kept = await readKept(folder, name);
-    if (kept !== null) return report(`${name} runs, process ${kept.keeper}`);
-    const isLate = Date.now() - startedAt > startMsMax;
-    if (keeper.exitCode !== null || keeper.signalCode !== null || isLate) {
-      const why = (await readFile(logFile, "utf8")).trim();
-      throw new Error(`${name} does not start: ${why}`);
-    }
-    await pause(lookEveryMs);
-  }
-}
-
-async function stop(name: ServerName, folder: string): Promise<void> {
-  const kept = await readKept(folder, name);
-  if (kept === null) return report(`${name} does not run`);
-  process.kill(kept.keeper, "SIGTERM");
-  const askedAt = Date.now();
-  while (await isKeeper(kept.keeper)) {
-    if (Date.now() - askedAt > stopMsMax) throw new Error(`${name} does not end`);
-    await pause(lookEveryMs);
-  }
-  report(`${name} has ended`);
-}
-
-async function printStatus(chosen: readonly ServerName[], folder: string): Promise<void> {
-  for (const name of chosen) {
-    const kept = await readKept(folder, name);
-    report(kept === null ? `${name} does not run` : `${name} runs, process ${kept.keeper}`);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 2;
+  } finally {
+    for (const server of [...running.values()].reverse()) await server.stop();
   }
 }
 
 /** To be sourced by a shell; the secrets are made once and stay. */
-async function writeEnvironment(folder: string): Promise<void> {
+async function writeEnvironment(
+  folder: string,
+  running: ReadonlyMap<ServerName, LocalServer>,
+): Promise<void> {
   const path = join(folder, "env");
   const before = await readFile(path, "utf8").catch(() => "");
   const secret = (name: string) =>
     new RegExp(`^export ${name}=(\\w+)$`, "m").exec(before)?.[1] ?? randomBytes(32).toString("hex");
-  const kept = await Promise.all(serverNames.map((name) => readKept(folder, name)));
-  const running = kept.filter((one): one is Kept => one !== null);
   const lines = [
-    ...running.map(({ name, url }) => [settingOf[name], url]),
+    ...Array.from(running, ([name, { url }]) => [settingOf[name], url]),
     ...["VAULT_ENCRYPTION_KEY", "ADMIN_TOKEN"].map((name) => [name, secret(name)]),
     ["DATA_DIR", join(folder, "data")],
   ];
@@ -109,35 +72,20 @@ async function writeEnvironment(folder: string): Promise<void> {
   await writeFile(path, text.replaceAll(/'(\w+)'/g, "$1"), { mode: 0o600 });
 }
 
-interface Order {
-  readonly what: "start" | "stop" | "status";
-  readonly names: readonly ServerName[];
-  /** Absolute: the keepers outlive the folder this was called in. */
-  readonly folder: string;
-}
-
-function readWords(words: readonly string[]): Order | null {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options: { folder: { type: "string", default: ".servers" } },
-      allowPositionals: true,
-    });
-    const [what, name, ...more] = positionals;
-    if (what !== "start" && what !== "stop" && what !== "status") return null;
-    const chosen = serverNames.filter((one) => name === undefined || name === one);
-    if (chosen.length === 0 || more.length > 0) return null;
-    return { what, names: chosen, folder: resolve(values.folder) };
-  } catch {
-    return null;
-  }
+/** @throws UsageError */
+function readWords(words: readonly string[]) {
+  const { values, positionals } = parseWords(usage, {
+    args: [...words],
+    options: { folder: { type: "string", default: ".servers" } },
+    allowPositionals: true,
+  });
+  const unknown = positionals.find((given) => !serverNames.some((name) => name === given));
+  if (unknown !== undefined) throw new UsageError(usage, `There is no server ${unknown}.`);
+  const isChosen = (name: string) => positionals.length === 0 || positionals.includes(name);
+  // In the environment the folder must be the same wherever the service is started.
+  return { names: serverNames.filter(isChosen), folder: resolve(values.folder) };
 }
 
 function report(line: string): void {
   process.stdout.write(`${line}\n`);
-}
-
-function printError(line: string): number {
-  process.stderr.write(`${line}\n`);
-  return 2;
 }

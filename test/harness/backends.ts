@@ -16,7 +16,7 @@ import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { createLogger, type Logger } from "../../runtime/logger.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { Releases } from "../../runtime/releases.js";
-import type { ServerName } from "../../ops/servers/kept.js";
+import type { ServerName } from "../../ops/servers/names.js";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";

@@ -8,7 +8,7 @@ import { GenericContainer, Wait } from "testcontainers";
 import { parse } from "yaml";
 import { z } from "zod";
 import { projectFile } from "../../runtime/project-root.js";
-import { type ServerName, usualPorts } from "../../ops/servers/kept.js";
+import { type ServerName, usualPorts } from "../../ops/servers/names.js";
 import { freePort } from "./service-process.js";
 
 const startMsMax = 180_000;

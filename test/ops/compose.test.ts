@@ -9,7 +9,7 @@ import { projectFile } from "../../runtime/project-root.js";
 import { readConfig, settingNames, embeddedBackends } from "../../config.js";
 import { commands } from "../../ops/commands.js";
 import { kafkaVersion } from "../../ops/servers/kafka.js";
-import { settingOf, usualPorts } from "../../ops/servers/kept.js";
+import { settingOf, usualPorts } from "../../ops/servers/names.js";
 import { roleNames } from "../../start.js";
 import { openTestClickHouse, openTestPostgres } from "../harness/stores.js";
 

@@ -1,11 +1,12 @@
-/** `npm run ops -- servers`: real servers in the background. */
-import { execFile } from "node:child_process";
+/** `npm run ops -- servers`: real servers until they are told to end. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { readConfig } from "../../config.js";
+import { type Config, readConfig } from "../../config.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { startServer } from "../../ops/servers/server.js";
 import { rejection } from "../harness/promises.js";
@@ -19,48 +20,59 @@ import { testLogger } from "../harness/stores.js";
 
 const entry = fileURLToPath(new URL("../../main.js", import.meta.url));
 
-describe("Servers in the background", function suite() {
+describe("Servers for development", function suite() {
   this.timeout(120_000);
   let folder: ServerFolder;
   before(async function () {
     needTime(this);
     await needServers(this, "postgres");
-    folder = await openServerFolder("background");
+    folder = await openServerFolder("development");
   });
-  after(async () => {
-    if (folder === undefined) return;
-    await run("stop");
-    await folder.remove();
-  });
+  after(() => folder?.remove());
 
-  const run = async (...words: string[]): Promise<string> => {
-    const all = [entry, "ops", "servers", ...words, "--folder", folder.path];
-    return (await promisify(execFile)(process.execPath, all)).stdout;
-  };
+  const wordsOf = (words: readonly string[]): string[] => [
+    ...[entry, "ops", "servers", ...words],
+    ...["--folder", folder.path],
+  ];
 
-  it("should start, be reported, be used, and end", async () => {
-    expect(await run("start", "postgres")).to.match(/^postgres runs, process \d+$/m);
-    expect(await run("start", "postgres"), "again").to.match(/^postgres runs, process \d+$/m);
-    expect(await run("status")).to.match(/^postgres runs, .*\nclickhouse does not run\n/);
+  /** Of the environment it writes; `use` has the server, which is then told to end. */
+  async function withServer(use: (settings: Config) => Promise<void>): Promise<void> {
+    const child = spawn(process.execPath, wordsOf(["postgres"]), {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = once(child, "close");
+    let said = "";
+    child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+    try {
+      while (!said.includes("npm start")) {
+        const isOver = await Promise.race([ended, once(child.stdout, "data").then(() => null)]);
+        expect(isOver, said).to.equal(null);
+      }
+      const file = join(folder.path, "env");
+      expect(statSync(file).mode & 0o777).to.equal(0o600);
+      await use(readConfig(exportsOf(readFileSync(file, "utf8"))));
+    } finally {
+      child.kill("SIGTERM");
+      expect((await ended)[0]).to.equal(0);
+    }
+  }
 
-    const file = join(folder.path, "env");
-    expect(statSync(file).mode & 0o777).to.equal(0o600);
-    const settings = readConfig(exportsOf(readFileSync(file, "utf8")));
-    expect(settings.VAULT_ENCRYPTION_KEY).to.match(/^[0-9a-f]{64}$/);
-    expect(settings.KAFKA_BROKERS).to.equal(undefined);
-    const url = settings.DATABASE_URL ?? "";
-    const postgres = await openPostgres({ url }, testLogger);
-    await postgres.query("CREATE TABLE kept (n int4)");
-    await postgres.close();
-
-    expect(await run("stop", "postgres")).to.equal("postgres has ended\n");
-    expect(await run("status", "postgres")).to.equal("postgres does not run\n");
-    await run("start", "postgres");
-    const again = readConfig(exportsOf(readFileSync(file, "utf8")));
-    expect(again.VAULT_ENCRYPTION_KEY).to.equal(settings.VAULT_ENCRYPTION_KEY);
-    const reopened = await openPostgres({ url: again.DATABASE_URL ?? "" }, testLogger);
-    expect(await reopened.query("SELECT * FROM kept")).to.eql([]);
-    await reopened.close();
+  it("should start, be used, end, and go on with what they hold", async () => {
+    const keys: unknown[] = [];
+    await withServer(async ({ VAULT_ENCRYPTION_KEY, KAFKA_BROKERS, DATABASE_URL = "" }) => {
+      expect(VAULT_ENCRYPTION_KEY).to.match(/^[0-9a-f]{64}$/);
+      keys.push(VAULT_ENCRYPTION_KEY);
+      expect(KAFKA_BROKERS).to.equal(undefined);
+      const postgres = await openPostgres({ url: DATABASE_URL }, testLogger);
+      await postgres.query("CREATE TABLE kept (n int4)");
+      await postgres.close();
+    });
+    await withServer(async ({ VAULT_ENCRYPTION_KEY, DATABASE_URL = "" }) => {
+      expect(keys).to.eql([VAULT_ENCRYPTION_KEY]);
+      const postgres = await openPostgres({ url: DATABASE_URL }, testLogger);
+      expect(await postgres.query("SELECT * FROM kept")).to.eql([]);
+      await postgres.close();
+    });
   });
 
   it("should report the end of the log of one that does not start", async () => {
@@ -76,11 +88,13 @@ describe("Servers in the background", function suite() {
     expect(reported).to.match(/which ends with:\n12\n13\n[\d\n]*30\nno disk$/);
   });
 
-  for (const words of [[], ["start", "oracle"], ["begin"], ["start", "kafka", "more"]]) {
+  for (const words of [["oracle"], ["kafka", "--more"]]) {
     it(`should say how it is called, not do "${words.join(" ")}"`, async () => {
-      const refused = await run(...words).catch((error: unknown) => error);
+      const refused = await promisify(execFile)(process.execPath, wordsOf(words)).catch(
+        (error: unknown) => error,
+      );
       expect(refused).to.include({ code: 2 });
-      expect(String(refused)).to.include("servers start|stop|status");
+      expect(String(refused)).to.include("servers [postgres|clickhouse|kafka…]");
     });
   }
 });

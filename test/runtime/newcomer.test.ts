@@ -121,7 +121,7 @@ describe("A newcomer", () => {
 
   const words: [words: string, code: number, said: string][] = [
     ["--help", 0, "npm start -- check"],
-    ["ops --help", 0, "npm run ops -- servers start"],
+    ["ops --help", 0, "npm run ops -- servers ["],
     ["ops dance", 2, "There is no command dance.\nnpm run ops -- audit"],
     ["check", 0, "RATES_REFRESH=on"],
     ["ops backup", 2, "--to is missing.\nnpm run ops -- audit"],
