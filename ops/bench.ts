@@ -18,33 +18,21 @@ import { start } from "./bench/start.js";
 import { web } from "./bench/web.js";
 import { countOf, readWords, refuseWords } from "./command-line.js";
 
-const benchmarks = new Map<string, (options: Options) => Promise<Figure[]>>(
-  Object.entries({
-    cost,
-    start,
-    queries,
-    web,
-    movements,
-    processors,
-    servers,
-    postgres,
-    backfill,
-    sockets,
-    readers,
-    receivers,
-  }),
-);
+type Benchmark = (options: Options) => Promise<Figure[]>;
+
+const usual: Readonly<Record<string, Benchmark>> = { start, queries, movements, processors };
 /** These need more than Node and run when they are named. */
-const onRequest = new Set([
-  "cost",
-  "servers",
-  "web",
-  "postgres",
-  "backfill",
-  "sockets",
-  "readers",
-  "receivers",
-]);
+const onRequest: Readonly<Record<string, Benchmark>> = {
+  cost,
+  web,
+  servers,
+  postgres,
+  backfill,
+  sockets,
+  readers,
+  receivers,
+};
+const benchmarks = new Map(Object.entries({ ...usual, ...onRequest }));
 
 /** What runs in a process of its own: this program again, with `--child <name>`. */
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
@@ -56,7 +44,7 @@ const children = new Map<string, () => Promise<{ run(words: readonly string[]): 
 
 const usage = `npm run bench -- [names…] [options]
   names: ${[...benchmarks.keys()].join(", ")};
-         all but ${[...onRequest].join(", ")} when none is given
+         ${Object.keys(usual).join(", ")} when none is given
   --seconds <n>   of load, in cost, servers and receivers (60)
   --rounds <n>    medians are over these (5)
   --events <n>    in processors and backfill (7200)
@@ -94,9 +82,7 @@ async function runBenchmarks(): Promise<void> {
     rate: countOf(usage, "rate", values.rate, 10_000),
     profileFolder: values.profile ?? null,
   };
-  const known = [...benchmarks.keys()];
-  const usual = known.filter((name) => !onRequest.has(name));
-  const names = positionals.length > 0 ? positionals : usual;
+  const names = positionals.length > 0 ? positionals : Object.keys(usual);
   const unknown = names.filter((name) => !benchmarks.has(name));
   if (unknown.length > 0) {
     refuseWords(`there is no benchmark ${unknown.join(", ")}\n${usage}`);

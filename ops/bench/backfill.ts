@@ -10,9 +10,9 @@ import { backfill as backfillShape } from "../../schemas/http/manage.js";
 import type { JsonObject } from "../payloads/stripe.js";
 import { below, type Figure, percentile, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
-import { portMessage, withFolder } from "./processes.js";
+import { portMessage } from "./processes.js";
 import { StripeSales } from "./stripe-sales.js";
-import { nodeCommand, type RunningService, withService } from "./service.js";
+import { type RunningService, withNewService } from "./service.js";
 import { createTenant, manage, type Tenant } from "./tenant.js";
 import { withTraffic } from "./traffic.js";
 
@@ -34,44 +34,41 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
   const from = to - historyDays * dayMs;
   const api = await serveHistory(events, from, to);
   try {
-    return await withFolder((folder) =>
-      withService(
-        folder,
-        nodeCommand(profileFolder),
-        async (service) => {
-          const tenant = await createTenant(service, apiKey);
-          const other = await createTenant(service);
-          return withTraffic(service, other, async (begin) => {
-            const run = begin("other", othersPerSecond);
-            const startedAt = performance.now();
-            const before = await service.metric(cpuSeconds);
-            const reading = { isOver: false };
-            const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
-            while (!reading.isOver) await run.send(1);
-            await ended;
-            const seconds = (performance.now() - startedAt) / 1_000;
-            const cpu = (await service.metric(cpuSeconds)) - before;
-            const { readable } = await run.durations();
-            console.log(`  ${events} payments, ${api.calls()} calls, in ${short(seconds)} s`);
-            console.log(`  others: 2xx → list  ${spread(readable)}`);
-            return [
-              {
-                name: "payments of a history, read, booked and compared",
-                value: events / seconds,
-                unit: "/s",
-                target: { valueMin: paymentsPerSecondMin },
-              },
-              below(
-                othersLateMsMax,
-                "2xx → list of others meanwhile, p99",
-                percentile(readable, 0.99),
-              ),
-              below(null, "processor time a payment", (cpu * 1_000) / events),
-            ];
-          });
-        },
-        { STRIPE_API_URL: api.url, PROVIDER_CALLS_PER_SECOND: noPace },
-      ),
+    return await withNewService(
+      profileFolder,
+      async (service) => {
+        const tenant = await createTenant(service, apiKey);
+        const other = await createTenant(service);
+        return withTraffic(service, other, async (begin) => {
+          const run = begin("other", othersPerSecond);
+          const startedAt = performance.now();
+          const before = await service.metric(cpuSeconds);
+          const reading = { isOver: false };
+          const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
+          while (!reading.isOver) await run.send(1);
+          await ended;
+          const seconds = (performance.now() - startedAt) / 1_000;
+          const cpu = (await service.metric(cpuSeconds)) - before;
+          const { readable } = await run.durations();
+          console.log(`  ${events} payments, ${api.calls()} calls, in ${short(seconds)} s`);
+          console.log(`  others: 2xx → list  ${spread(readable)}`);
+          return [
+            {
+              name: "payments of a history, read, booked and compared",
+              value: events / seconds,
+              unit: "/s",
+              target: { valueMin: paymentsPerSecondMin },
+            },
+            below(
+              othersLateMsMax,
+              "2xx → list of others meanwhile, p99",
+              percentile(readable, 0.99),
+            ),
+            below(null, "processor time a payment", (cpu * 1_000) / events),
+          ];
+        });
+      },
+      { STRIPE_API_URL: api.url, PROVIDER_CALLS_PER_SECOND: noPace },
     );
   } finally {
     api.close();

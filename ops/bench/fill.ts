@@ -2,14 +2,31 @@
  * Fills the tables of an installation that is not running with rows in the shapes the processors
  * write.
  */
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type ClickHouse, writeLanes } from "../../stores/clickhouse/clickhouse.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { readConfig } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
-import { report, withChild } from "./processes.js";
+import { report, withChild, withFolder } from "./processes.js";
+import { nodeCommand, type RunningService, withService } from "./service.js";
 import { productId } from "./stripe-sales.js";
+import type { Tenant } from "./tenant.js";
+import { tenantWithSales } from "./traffic.js";
+
+/** A service on tables of so many rows of one tenant. */
+export function withFilled<T>(
+  rows: number,
+  profileFolder: string | null,
+  use: (service: RunningService, tenant: Tenant) => Promise<T>,
+): Promise<T> {
+  return withFolder(async (folder) => {
+    const tenant = await withService(folder, nodeCommand(), tenantWithSales);
+    await fillTables(join(folder, "clickhouse"), tenant.workspace, rows);
+    return withService(folder, nodeCommand(profileFolder), (service) => use(service, tenant));
+  });
+}
 
 export function fillTables(path: string, workspace: string, rows: number): Promise<void> {
   const params = { workspace, rows, now: Math.floor(Date.now() / 1000) };

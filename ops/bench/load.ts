@@ -3,7 +3,7 @@
  */
 import assert from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
-import { HttpConnection } from "./http-connection.js";
+import { type Call, HttpClient } from "./http-client.js";
 
 /** Calls `send` `count` times, evenly (an open loop): a slow server does not slow the senders. */
 export async function sendEvenly(
@@ -19,36 +19,34 @@ export async function sendEvenly(
   }
 }
 
+/** Who is refused comes again after that. */
+const refusedPauseMs = 100;
+
 /**
- * Each connection sends its next request when the answer to its last is there (a closed loop);
- * the requests begin again when they are used up.
+ * Each of several senders makes its next call when the answer to its last is there (a closed loop);
+ * the calls begin again when they are used up.
  *
- * @returns answers a second; every one was a 200
+ * @param options.seconds may be infinite: until this process is ended
+ * @returns answers with 200 a second
  */
 export async function sendClosedLoop(
   base: URL,
-  requests: readonly Buffer[],
-  seconds: number,
-  connections = 64,
+  calls: readonly Call[],
+  { seconds, senders }: { readonly seconds: number; readonly senders: number },
 ): Promise<number> {
-  const open = await Promise.all(
-    Array.from({ length: connections }, () => HttpConnection.open(base)),
-  );
+  const client = new HttpClient(base);
   const startedAt = performance.now();
-  const endsAt = startedAt + seconds * 1_000;
-  let next = 0;
-  let answers = 0;
-  await Promise.all(
-    open.map(async (connection) => {
-      while (performance.now() < endsAt) {
-        const request = requests[next++ % requests.length];
-        assert(request !== undefined, "there is something to send");
-        const { status, body } = await connection.send(request);
-        if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
-        answers += 1;
-      }
-      connection.close();
-    }),
-  );
+  let [next, answers] = [0, 0];
+  const send = async (): Promise<void> => {
+    while (performance.now() < startedAt + seconds * 1_000) {
+      const call = calls[next++ % calls.length];
+      assert(call !== undefined, "there is something to send");
+      const { status } = await client.send(call);
+      if (status === 200) answers += 1;
+      else await pause(refusedPauseMs);
+    }
+  };
+  await Promise.all(Array.from({ length: senders }, send));
+  client.close();
   return (answers * 1_000) / (performance.now() - startedAt);
 }

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { type Statement, writeTables } from "./fill.js";
 import { below, type Figure, median, spread } from "./figures.js";
-import { HttpConnection } from "./http-connection.js";
 import type { Options } from "./options.js";
 import { withFolder } from "./processes.js";
 import { askerOf, timesOf } from "./queries.js";
@@ -27,8 +26,7 @@ export function movements({ rows }: Options): Promise<Figure[]> {
     const name = `${rows.toLocaleString("en")} changes`;
     const figures = [below(300_000, `rebuild of ${name}`, rebuildMs)];
     return withService(folder, nodeCommand(), async (service) => {
-      const connection = await HttpConnection.open(service.base);
-      const ask = askerOf(connection, tenant);
+      const ask = askerOf(service.base, tenant);
       const weekAgo = new Date(Date.now() - 7 * dayMs).toISOString();
       for (const [question, msMax] of [
         ["/v1/metrics/mrr", null],
@@ -38,7 +36,6 @@ export function movements({ rows }: Options): Promise<Figure[]> {
         console.log(`  ${question.slice(0, 38).padEnd(38)}  ${spread(valuesMs)}`);
         figures.push(below(msMax, `GET ${question.slice(0, 38)}, ${name}`, median(valuesMs)));
       }
-      connection.close();
       return figures;
     });
   });

@@ -3,24 +3,20 @@
  * pages of transactions with each filter, passed by most rows, by a few or by none, with several
  * filters, and far back.
  */
-import { join } from "node:path";
 import { z } from "zod";
 import { below, type Figure, median, short, spread } from "./figures.js";
 import {
   absentCountry,
-  fillTables,
   rareCountry,
   rareSku,
   subscribersCurrency,
   usualSku,
+  withFilled,
   yearMs,
   years,
 } from "./fill.js";
-import { HttpConnection, requestBytes } from "./http-connection.js";
+import { HttpClient } from "./http-client.js";
 import type { Options } from "./options.js";
-import { withFolder } from "./processes.js";
-import { tenantWithSales } from "./traffic.js";
-import { nodeCommand, withService } from "./service.js";
 import type { Tenant } from "./tenant.js";
 
 const callsUncounted = 5;
@@ -106,27 +102,21 @@ function agoText(now: number): (part: number) => string {
 }
 
 export function queries({ rows, profileFolder }: Options): Promise<Figure[]> {
-  return withFolder(async (folder) => {
-    const tenant = await withService(folder, nodeCommand(), tenantWithSales);
-    // The engine opens a path once per process, so the service is down meanwhile.
-    await fillTables(join(folder, "clickhouse"), tenant.workspace, rows);
-    return withService(folder, nodeCommand(profileFolder), async (service) => {
-      const connection = await HttpConnection.open(service.base);
-      const ask = askerOf(connection, tenant);
-      const figures: Figure[] = [];
-      const now = Date.now();
-      const questions = [
-        ...figureQuestions(now),
-        ...pageQuestions(now, await productsBySku(ask), await cursorAfter(ask, agoText(now)(0.5))),
-      ];
-      for (const { path, name = path, msMax } of questions) {
-        const { firstMs, valuesMs } = await timesOf(() => ask(path));
-        console.log(`  ${name.padEnd(60)}  first ${short(firstMs)} ms, then ${spread(valuesMs)}`);
-        figures.push(below(msMax, `GET ${name}`, median(valuesMs)));
-      }
-      connection.close();
-      return figures;
-    });
+  return withFilled(rows, profileFolder, async ({ base }, tenant) => {
+    const ask = askerOf(base, tenant);
+    const figures: Figure[] = [];
+    const now = Date.now();
+    const halfWay = await cursorAfter(ask, agoText(now)(0.5));
+    const questions = [
+      ...figureQuestions(now),
+      ...pageQuestions(now, await productsBySku(ask), halfWay),
+    ];
+    for (const { path, name = path, msMax } of questions) {
+      const { firstMs, valuesMs } = await timesOf(() => ask(path));
+      console.log(`  ${name.padEnd(60)}  first ${short(firstMs)} ms, then ${spread(valuesMs)}`);
+      figures.push(below(msMax, `GET ${name}`, median(valuesMs)));
+    }
+    return figures;
   });
 }
 
@@ -151,10 +141,13 @@ export async function timesOf(
 /** Asks for a path; an answer other than 200 is an error. */
 export type Asker = (path: string) => Promise<Buffer>;
 
-export function askerOf(connection: HttpConnection, { key }: Tenant): Asker {
+export function askerOf(base: URL, { key }: Tenant): Asker {
+  const client = new HttpClient(base);
   return async (path) => {
-    const request = requestBytes("GET", path, { Authorization: `Bearer ${key}` });
-    const { status, body } = await connection.send(request);
+    const { status, body } = await client.send({
+      path,
+      headers: { authorization: `Bearer ${key}` },
+    });
     if (status !== 200) throw new Error(`${path}: ${status} ${body.toString()}`);
     return body;
   };

@@ -2,14 +2,12 @@
  * Webhooks of one workspace while twelve connections of another's key ask the heaviest questions
  * the interface has, one kind after the other: a reader must not slow the doors of others.
  */
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { below, type Figure, percentile, spread } from "./figures.js";
-import { fillTables, yearMs, years } from "./fill.js";
+import { withFilled, yearMs, years } from "./fill.js";
 import type { Options } from "./options.js";
-import { withChild, withFolder } from "./processes.js";
-import { sendSales, tenantWithSales } from "./traffic.js";
-import { nodeCommand, withService } from "./service.js";
+import { withChild } from "./processes.js";
+import { sendSales } from "./traffic.js";
 import { createTenant } from "./tenant.js";
 
 const webhooksPerSecond = 40;
@@ -29,34 +27,30 @@ function questions(from: string): readonly string[] {
 }
 
 export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
-  return withFolder(async (folder) => {
-    const read = await withService(folder, nodeCommand(), tenantWithSales);
-    await fillTables(join(folder, "clickhouse"), read.workspace, rows);
-    return withService(folder, nodeCommand(profileFolder), async ({ base, adminToken }) => {
-      const written = await createTenant({ base, adminToken });
-      const webhooks = (name: string) =>
-        sendSales(base, written, webhooksPerSecond, webhooksPerSecond * secondsOfKind, name);
-      // The first webhooks of a process are slower than the next.
-      await webhooks("warm-up");
-      const alone = await webhooks("alone");
-      console.log(`  ${"nobody reads".padEnd(66)}  ${spread(alone)}`);
-      const figures: Figure[] = [];
-      for (const path of questions(dayText(Date.now() - years * yearMs))) {
-        const words = [base.href, `Bearer ${read.key}`, path];
-        const times = await withChild("readers-load", words, () => webhooks(path));
-        console.log(`  ${path.padEnd(66)}  ${spread(times)}`);
-        for (const [name, share, valueMax] of [
-          ["p50", 0.5, 20],
-          ["p99", 0.99, 100],
-        ] as const) {
-          const floor = percentile(alone, share);
-          const value = percentile(times, share);
-          figures.push(below(valueMax, `webhooks beside ${path}, ${name}`, value, "ms", floor));
-        }
-        await pause(restMs);
+  return withFilled(rows, profileFolder, async ({ base, adminToken }, read) => {
+    const written = await createTenant({ base, adminToken });
+    const webhooks = (name: string) =>
+      sendSales(base, written, webhooksPerSecond, webhooksPerSecond * secondsOfKind, name);
+    // The first webhooks of a process are slower than the next.
+    await webhooks("warm-up");
+    const alone = await webhooks("alone");
+    console.log(`  ${"nobody reads".padEnd(66)}  ${spread(alone)}`);
+    const figures: Figure[] = [];
+    for (const path of questions(dayText(Date.now() - years * yearMs))) {
+      const words = [base.href, `Bearer ${read.key}`, path];
+      const times = await withChild("readers-load", words, () => webhooks(path));
+      console.log(`  ${path.padEnd(66)}  ${spread(times)}`);
+      for (const [name, share, valueMax] of [
+        ["p50", 0.5, 20],
+        ["p99", 0.99, 100],
+      ] as const) {
+        const floor = percentile(alone, share);
+        const value = percentile(times, share);
+        figures.push(below(valueMax, `webhooks beside ${path}, ${name}`, value, "ms", floor));
       }
-      return figures;
-    });
+      await pause(restMs);
+    }
+    return figures;
   });
 }
 

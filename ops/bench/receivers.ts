@@ -9,8 +9,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import { type Figure, percentile, spread } from "./figures.js";
 import type { Options } from "./options.js";
-import { portMessage, withFolder } from "./processes.js";
-import { nodeCommand, withService } from "./service.js";
+import { portMessage } from "./processes.js";
+import { withNewService } from "./service.js";
 import { createTenant, manage, settled } from "./tenant.js";
 import { withTraffic } from "./traffic.js";
 
@@ -23,57 +23,54 @@ const events = ["transaction.recorded", "transaction.updated"];
 const outbound = { OUTBOUND_PRIVATE_ADDRESSES: "on" };
 
 export function receivers({ seconds, rounds, profileFolder }: Options): Promise<Figure[]> {
-  return withFolder((folder) =>
-    withService(
-      folder,
-      nodeCommand(profileFolder),
-      async (service) => {
-        const tenant = await createTenant(service);
-        const [quick, slow] = [await openReceiver(0), await openReceiver(slowAnswerMs)];
-        const kinds = [
-          { name: "no receivers", urls: [] },
-          { name: "8 quick receivers", urls: repeated(8, quick.url) },
-          {
-            name: "4 slow and 4 dead receivers",
-            urls: [...repeated(4, slow.url), ...repeated(4, deadUrl)],
-          },
-        ].map((kind) => ({ ...kind, answered: newTimes(), reported: newTimes() }));
-        const path = `/${tenant.workspace}/webhooks`;
-        await withTraffic(service, tenant, async (begin) => {
-          await begin("warm", webhooksPerSecond).send(warmUpSeconds);
-          await settled(service, tenant);
-          for (let round = 0; round < rounds; round += 1) {
-            for (const { name, urls, answered, reported } of kinds) {
-              const ids: string[] = [];
-              for (const url of urls) {
-                const given = { environment: "Production", url, events };
-                ids.push((await manage(service, path, given, webhookEndpoint)).id);
-              }
-              const options = { sold: true, probes: 0 };
-              const run = begin(`${name} ${round}`, webhooksPerSecond, options);
-              await run.send(seconds);
-              const durations = await run.durations();
-              answered.push(...durations.answered);
-              reported.push(...durations.reported);
-              console.log(`  ${name}: ${spread(durations.reported)}`);
-              // What waits goes with them.
-              for (const id of ids) {
-                await manage(service, `${path}/${id}`, null, webhookEndpoint, "DELETE");
-              }
-              await pause(1_000);
+  return withNewService(
+    profileFolder,
+    async (service) => {
+      const tenant = await createTenant(service);
+      const [quick, slow] = [await openReceiver(0), await openReceiver(slowAnswerMs)];
+      const kinds = [
+        { name: "no receivers", urls: [] },
+        { name: "8 quick receivers", urls: repeated(8, quick.url) },
+        {
+          name: "4 slow and 4 dead receivers",
+          urls: [...repeated(4, slow.url), ...repeated(4, deadUrl)],
+        },
+      ].map((kind) => ({ ...kind, answered: newTimes(), reported: newTimes() }));
+      const path = `/${tenant.workspace}/webhooks`;
+      await withTraffic(service, tenant, async (begin) => {
+        await begin("warm", webhooksPerSecond).send(warmUpSeconds);
+        await settled(service, tenant);
+        for (let round = 0; round < rounds; round += 1) {
+          for (const { name, urls, answered, reported } of kinds) {
+            const ids: string[] = [];
+            for (const url of urls) {
+              const given = { environment: "Production", url, events };
+              ids.push((await manage(service, path, given, webhookEndpoint)).id);
             }
+            const options = { sold: true, probes: 0 };
+            const run = begin(`${name} ${round}`, webhooksPerSecond, options);
+            await run.send(seconds);
+            const durations = await run.durations();
+            answered.push(...durations.answered);
+            reported.push(...durations.reported);
+            console.log(`  ${name}: ${spread(durations.reported)}`);
+            // What waits goes with them.
+            for (const id of ids) {
+              await manage(service, `${path}/${id}`, null, webhookEndpoint, "DELETE");
+            }
+            await pause(1_000);
           }
-        }).finally(() => [quick, slow].forEach((receiver) => receiver.close()));
-        if (quick.calls() === 0 || slow.calls() === 0) throw new Error("nothing was sent out");
-        console.log(`  sent: ${quick.calls()} to quick, ${slow.calls()} to slow receivers`);
-        const [none, ...others] = kinds;
-        return others.flatMap(({ name, answered, reported }) => [
-          ...besides(`2xx, ${name}`, answered, none?.answered ?? []),
-          ...besides(`2xx → socket, ${name}`, reported, none?.reported ?? []),
-        ]);
-      },
-      outbound,
-    ),
+        }
+      }).finally(() => [quick, slow].forEach((receiver) => receiver.close()));
+      if (quick.calls() === 0 || slow.calls() === 0) throw new Error("nothing was sent out");
+      console.log(`  sent: ${quick.calls()} to quick, ${slow.calls()} to slow receivers`);
+      const [none, ...others] = kinds;
+      return others.flatMap(({ name, answered, reported }) => [
+        ...besides(`2xx, ${name}`, answered, none?.answered ?? []),
+        ...besides(`2xx → socket, ${name}`, reported, none?.reported ?? []),
+      ]);
+    },
+    outbound,
   );
 }
 

@@ -8,12 +8,13 @@ import { fileURLToPath } from "node:url";
 import { tokenFile } from "../../stores/data-folder.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { addressOf } from "../service-address.js";
-import { stopChild, track } from "./processes.js";
+import { stopChild, track, withFolder } from "./processes.js";
 
 export interface RunningService {
   readonly base: URL;
   readonly adminToken: string;
-  readonly pid: number;
+  /** Of its data. */
+  readonly folder: string;
   /** From the start of the process to the first 200 of `/readyz`. */
   readonly readyMs: number;
   /** A number of `/metrics` without labels. */
@@ -49,7 +50,7 @@ export async function withService<T>(
     const base = await readyAt(child);
     return await use({
       base,
-      pid: child.pid ?? 0,
+      folder,
       adminToken: readFileSync(join(folder, tokenFile), "utf8").trim(),
       readyMs: performance.now() - startedAt,
       metric: (name) => metric(base, name),
@@ -57,6 +58,15 @@ export async function withService<T>(
   } finally {
     await stopChild(child);
   }
+}
+
+/** A service on a folder of its own. */
+export function withNewService<T>(
+  profileFolder: string | null,
+  use: (service: RunningService) => Promise<T>,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<T> {
+  return withFolder((folder) => withService(folder, nodeCommand(profileFolder), use, settings));
 }
 
 /**

@@ -4,7 +4,7 @@ import { signTimed } from "../../providers/signatures.js";
 import { signature } from "../../providers/stripe/signature.js";
 import { createdKey, dataAnswer, integration, workspace } from "../../schemas/http/manage.js";
 import { whenBooked } from "../demo/merchant.js";
-import { requestBytes } from "./http-connection.js";
+import type { Call } from "./http-client.js";
 import type { RunningService } from "./service.js";
 
 export interface Tenant {
@@ -48,11 +48,11 @@ export async function createTenant(service: Manager, apiKey?: string): Promise<T
   };
 }
 
-/** A whole HTTP request as Stripe would send it now. */
-export function webhookRequest(path: string, body: Buffer): Buffer {
+/** As Stripe would make it now. */
+export function webhookCall(path: string, body: Buffer): Call {
   const signed = signTimed(signature, body, signingSecret, Date.now());
   const headers = { "Content-Type": "application/json", [signature.header]: signed };
-  return requestBytes("POST", path, headers, body);
+  return { path, headers, body };
 }
 
 /** Resolves when everything received until now is booked. @throws when that takes too long */

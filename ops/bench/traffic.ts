@@ -7,10 +7,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { z } from "zod";
 import { transactionId } from "../../schemas/ids.js";
-import { ConnectionPool, requestBytes } from "./http-connection.js";
+import { HttpClient } from "./http-client.js";
 import { sendEvenly } from "./load.js";
 import { type SaleEvent, StripeSales } from "./stripe-sales.js";
-import { createTenant, type Manager, settled, type Tenant, webhookRequest } from "./tenant.js";
+import { createTenant, type Manager, settled, type Tenant, webhookCall } from "./tenant.js";
 
 /** From the end of booking until the last message is here. */
 const lastMessageMs = 2_000;
@@ -30,8 +30,8 @@ const sentAfterMs = 60_000;
 
 /** Where events go, and where figures are asked: the same process, or not. */
 interface Sides {
-  readonly webhooks: ConnectionPool;
-  readonly readers: ConnectionPool;
+  readonly webhooks: HttpClient;
+  readonly readers: HttpClient;
   readonly tenant: Tenant;
   /** Of the API. */
   readonly base: URL;
@@ -47,7 +47,7 @@ export async function withTraffic<T>(
   tenant: Tenant,
   use: (begin: Begin) => Promise<T>,
 ): Promise<T> {
-  const [webhooks, readers] = [new ConnectionPool(ingest), new ConnectionPool(base)];
+  const [webhooks, readers] = [new HttpClient(ingest), new HttpClient(base)];
   const socket = await openSocket(base, tenant);
   const sides = { webhooks, readers, tenant, base, arrivals: socket.arrivals };
   try {
@@ -71,7 +71,7 @@ export async function sendSales(
   count: number,
   name = "sales",
 ): Promise<readonly number[]> {
-  const pool = new ConnectionPool(base);
+  const pool = new HttpClient(base);
   const sides = { webhooks: pool, readers: pool, tenant, base, arrivals: new Map() };
   const run = new Run(sides, perSecond, name, { probes: 0 });
   await run.send(count / perSecond);
@@ -166,8 +166,8 @@ class Run {
   async #sendOne(): Promise<number> {
     const event = this.#queue.shift() ?? this.#nextSale();
     const sentAt = performance.now();
-    const request = webhookRequest(this.sides.tenant.webhookPath, event.body);
-    const { status, body } = await this.sides.webhooks.send(request);
+    const call = webhookCall(this.sides.tenant.webhookPath, event.body);
+    const { status, body } = await this.sides.webhooks.send(call);
     if (status !== 200) throw new Error(`refused with ${status}: ${body.toString()}`);
     const answeredAt = performance.now();
     const tookMs = answeredAt - sentAt;
@@ -198,11 +198,9 @@ class Run {
 
   /** ms from the answer until the first page of the list shows the transaction. */
   async #probe(id: string, answeredAt: number): Promise<number> {
-    const request = requestBytes("GET", "/v1/transactions", {
-      Authorization: `Bearer ${this.sides.tenant.key}`,
-    });
+    const headers = { authorization: `Bearer ${this.sides.tenant.key}` };
     while (performance.now() < answeredAt + probeMsMax) {
-      const { body } = await this.sides.readers.send(request);
+      const { body } = await this.sides.readers.send({ path: "/v1/transactions", headers });
       if (body.includes(id)) return performance.now() - answeredAt;
       await pause(probePauseMs);
     }

@@ -5,16 +5,14 @@
  * and browser share.
  */
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { projectFile } from "../../runtime/project-root.js";
 import { launchChromium, openDashboard } from "../chromium.js";
-import { fillTables } from "./fill.js";
+import { withFilled } from "./fill.js";
 import { below, type Figure, median, percentile, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
-import { withFolder } from "./processes.js";
-import { sendSales, tenantWithSales } from "./traffic.js";
-import { type RunningService, nodeCommand, withService } from "./service.js";
+import { sendSales } from "./traffic.js";
+import type { RunningService } from "./service.js";
 import { type Tenant, settled } from "./tenant.js";
 
 const livePerSecond = 200;
@@ -25,18 +23,14 @@ const ranges = ["Last 30 days", "Last 24 months", "Last 3 months", "Last 12 mont
 const breakdowns = ["Provider", "Product", "Currency", "Country"];
 
 export function web(options: Options): Promise<Figure[]> {
-  return withFolder(async (folder) => {
-    const tenant = await withService(folder, nodeCommand(), tenantWithSales);
-    await fillTables(join(folder, "clickhouse"), tenant.workspace, options.rows);
+  return withFilled(options.rows, options.profileFolder, async (service, tenant) => {
     const browser = await launchChromium();
     try {
-      return await withService(folder, nodeCommand(options.profileFolder), async (service) => {
-        const context = await openDashboard(browser, service.base.origin, folder, {
-          viewport: { width: 1440, height: 900 },
-        });
-        await context.addInitScript(watching);
-        return await measure(context, service, tenant, options);
+      const context = await openDashboard(browser, service.base.origin, service.folder, {
+        viewport: { width: 1440, height: 900 },
       });
+      await context.addInitScript(watching);
+      return await measure(context, service, tenant, options);
     } finally {
       await browser.close();
     }

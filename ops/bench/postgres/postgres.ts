@@ -7,19 +7,19 @@ import { join } from "node:path";
 import { aligned } from "../../aligned.js";
 import { type Figure, median, short } from "../figures.js";
 import { fillTables, yearMs, years } from "../fill.js";
-import { HttpConnection } from "../http-connection.js";
+import type { Call } from "../http-client.js";
 import { sendClosedLoop } from "../load.js";
 import type { Options } from "../options.js";
 import { portMessage, withChild, withFolder } from "../processes.js";
 import { askerOf, cursorAfter, timesOf } from "../queries.js";
 import { tenantWithSales } from "../traffic.js";
-import { nodeCommand, withService } from "../service.js";
+import { nodeCommand, withNewService, withService } from "../service.js";
 import { StripeSales } from "../stripe-sales.js";
-import { createTenant, settled, webhookRequest } from "../tenant.js";
+import { createTenant, settled, webhookCall } from "../tenant.js";
 import { questionsAt } from "./questions.js";
 import { withPostgres } from "./tables.js";
 
-const writeSeconds = 10;
+const writing = { seconds: 10, senders: 64 };
 /** More than anyone takes in that time. */
 const requestsMax = 60_000;
 
@@ -31,14 +31,12 @@ export function postgres({ rows }: Options): Promise<Figure[]> {
     const halfWay = now - (years / 2) * yearMs;
     const questions = questionsAt(now, halfWay, tenant.workspace);
     const here = await withService(folder, nodeCommand(), async ({ base }) => {
-      const connection = await HttpConnection.open(base);
-      const ask = askerOf(connection, tenant);
+      const ask = askerOf(base, tenant);
       const cursor = await cursorAfter(ask, new Date(halfWay).toISOString());
       const medians: number[] = [];
       for (const { path } of questions) {
         medians.push(await medianOf(() => ask(path ?? `/v1/transactions?cursor=${cursor}`)));
       }
-      connection.close();
       return medians;
     });
     const [there, booksThere] = await withPostgres(folder, tenant.workspace, async (ask, url) => {
@@ -63,37 +61,35 @@ function booksNaively(url: string): Promise<number> {
     sendClosedLoop(
       new URL(`http://127.0.0.1:${portMessage.parse(message).port}`),
       requestsTo("/"),
-      writeSeconds,
+      writing,
     ),
   );
 }
 
 function books(naivePerSecond: number): Promise<Figure> {
-  return withFolder((folder) =>
-    withService(folder, nodeCommand(), async (service) => {
-      const tenant = await createTenant(service);
-      const startedAt = performance.now();
-      const requests = requestsTo(tenant.webhookPath);
-      const taken = await sendClosedLoop(service.base, requests, writeSeconds);
-      const takenMs = performance.now() - startedAt;
-      await settled(service, tenant);
-      return {
-        name: "webhooks booked, with all figures, beside one row each in Postgres",
-        value: (taken * takenMs) / (performance.now() - startedAt),
-        unit: "/s",
-        floor: naivePerSecond,
-        target: { ratioMin: 1 },
-      };
-    }),
-  );
+  return withNewService(null, async (service) => {
+    const tenant = await createTenant(service);
+    const startedAt = performance.now();
+    const requests = requestsTo(tenant.webhookPath);
+    const taken = await sendClosedLoop(service.base, requests, writing);
+    const takenMs = performance.now() - startedAt;
+    await settled(service, tenant);
+    return {
+      name: "webhooks booked, with all figures, beside one row each in Postgres",
+      value: (taken * takenMs) / (performance.now() - startedAt),
+      unit: "/s",
+      floor: naivePerSecond,
+      target: { ratioMin: 1 },
+    };
+  });
 }
 
-function requestsTo(path: string): Buffer[] {
+function requestsTo(path: string): Call[] {
   const sales = new StripeSales("naive");
   const now = Date.now();
-  const requests: Buffer[] = [];
+  const requests: Call[] = [];
   while (requests.length < requestsMax) {
-    requests.push(...sales.next(now).map(({ body }) => webhookRequest(path, body)));
+    requests.push(...sales.next(now).map(({ body }) => webhookCall(path, body)));
   }
   return requests;
 }
