@@ -40,7 +40,11 @@ export const accountRoute = listRoute(
     const currency = access.baseCurrency;
     const catalogue = await asked.catalogue();
     const found = await readAccount(service, asOf, account);
-    if (found === null) throw notFound("account_not_found", "There is no such account as of then.");
+    if (found === null)
+      throw notFound(
+        "account_not_found",
+        "There is no such account, or there was none yet at that time.",
+      );
     const of = { asOf, account, catalogue, currency, provider: found.provider };
     const shown = found.row === undefined ? null : presentAccount(found.row, currency);
     const [named] = await withCustomers(

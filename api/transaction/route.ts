@@ -34,7 +34,10 @@ export const transactionRoute = readRoute(
     const pinned = { ...asOf, knownAt: asOf.knownAt ?? clocks.completeTo };
     const explained = await explain(service, pinned, id);
     if (explained === null) {
-      throw notFound("transaction_not_found", "There is no such transaction as of then.");
+      throw notFound(
+        "transaction_not_found",
+        "There is no such transaction, or there was none yet at that time.",
+      );
     }
     const data = presentExplained(explained, await asked.catalogue(), access.baseCurrency);
     if (format === null) {

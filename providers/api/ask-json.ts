@@ -51,7 +51,10 @@ function unread(
   { name }: Named,
 ): Unread {
   if (asked.outcome === "silent") {
-    return { for: "good", problem: "The integration has no key for the provider's API." };
+    const problem =
+      "The integration has no key for the provider's API: enter one by Rotate credentials, at " +
+      "the end of its page.";
+    return { for: "good", problem };
   }
   if (asked.outcome === "refused") {
     return { for: "good", problem: `${of} refused ${name}: ${asked.detail}.` };

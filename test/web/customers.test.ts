@@ -60,7 +60,7 @@ describe("Customers in the dashboard", function () {
 
   it("should be found by an exact e-mail, in the list and by the palette", async () => {
     await open("/accounts");
-    const label = "Name is not searched: exact id or e-mail";
+    const label = "Exact e-mail or id (not a name)";
     const search = page.getByRole("searchbox", { name: label });
     await search.fill("GRACE@example.com");
     await search.press("Enter");
@@ -97,8 +97,8 @@ describe("Customers in the dashboard", function () {
     await open("/settings/workspace");
     await page.getByLabel("Customers’ names and e-mails").selectOption("admins");
     await looked.settle();
-    await page.getByRole("button", { name: "Keep nothing" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Keep nothing" }).click();
+    await page.getByRole("button", { name: "Erase and keep none" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Erase and keep none" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await looked.settle();
     const setting = page.getByLabel("Customers’ names and e-mails");

@@ -300,6 +300,10 @@ describe("The dashboard", function () {
     const others = data.others.count === 0 ? [] : [`Others (${data.others.count})`];
     expect(await legend.count()).to.equal(count + others.length);
     expect((await legend.allTextContents()).slice(count)).to.deep.equal(others);
+    const nets: readonly number[] = data.group_totals.map((row: { net: number }) => row.net);
+    const first = page.getByRole("region", { name: "Net by product" }).locator("tbody tr").first();
+    const dollars = Math.max(...nets).toLocaleString("en-US", { minimumFractionDigits: 2 });
+    expect(await first.innerText()).to.include(`$${dollars}`);
   });
 
   it("should filter by countries that there are, found by name", async () => {

@@ -45,6 +45,10 @@ describe("An empty overview", function () {
     // A link counts once; the second time it says so.
     await another.goto(`${base}/setup?now#${link}`);
     await seen(another, "This link was already used");
+    await seen(another, "makes a new one");
+    await another.goto(`${base}/invite#no-such-invitation`);
+    await seen(another, "Ask whoever sent it for a new one.");
+    expect(await another.getByText("Sign in again").count()).to.equal(0);
     await another.close();
   });
 
@@ -76,5 +80,21 @@ describe("An empty overview", function () {
     await page.goto(overview());
     await page.getByRole("link", { name: "Check the connection" }).click();
     await seen(page, "Waiting for the first event");
+  });
+
+  it("should say how to enter the API key without which nothing can be read", async () => {
+    await page.getByRole("button", { name: "Compare the last 12 months" }).click();
+    await seen(page, /^Not compared\. The integration has no key.*Rotate credentials/);
+    await page.getByRole("link", { name: "See what each payout is made of" }).click();
+    await seen(page, /has no key.*Rotate credentials/);
+    await seen(page, "Check the API key of the integration");
+  });
+
+  it("should draw no charts of nothing", async () => {
+    for (const path of ["/mrr", "/revenue"]) {
+      await page.goto(inWorkspace(path, workspace));
+      await seen(page, /^No (recurring revenue|sales) in this time$/);
+      expect(await page.locator("figure").count(), path).to.equal(0);
+    }
   });
 });

@@ -83,7 +83,7 @@ describe("The order of lists", function () {
   it("should find a customer by the provider's id, and say whom it cannot", async () => {
     await open("/accounts");
     const search = page.getByRole("searchbox", {
-      name: "Name is not searched: exact id or e-mail",
+      name: "Exact e-mail or id (not a name)",
     });
     await search.fill("cus_7");
     await search.press("Enter");

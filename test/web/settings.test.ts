@@ -106,6 +106,11 @@ describe("The settings", function () {
     await page.getByLabel("Name, such as").fill("Board paper");
     await button("Create").click();
     const key = (await page.getByText(/^svc_live_\w{38}$/).textContent()) ?? "";
+    // It works as it is copied.
+    const example = await page.getByText(/^curl /).textContent();
+    expect(example).to.equal(
+      `curl ${endpoints.base}/v1/metrics/mrr -H "Authorization: Bearer ${key}"`,
+    );
     const read = (): Promise<Response> =>
       fetch(`${endpoints.base}/v1/metrics/mrr`, { headers: { authorization: `Bearer ${key}` } });
     expect((await read()).status).to.equal(200);

@@ -33,7 +33,8 @@ export class CallError extends Error {
 
   /** What the reader can do about it. */
   get advice(): string {
-    if (this.code === "passkey_refused") return "Try again, or sign in another way.";
+    const own = adviceOf[this.code];
+    if (own !== undefined) return own;
     if (this.status === 0) {
       return this.isRead
         ? "Check the connection; this page tries again by itself."
@@ -44,9 +45,17 @@ export class CallError extends Error {
     if (this.status === 404) return "Check the link, the workspace and the environment.";
     if (this.status === 429) return "Too many calls; wait a moment.";
     if (this.status >= 500) return "Try again in a moment. If it stays, report the request id.";
-    return "Change the range or the filters.";
+    return this.isRead ? "Change the range or the filters." : "Correct it, then try again.";
   }
 }
+
+/** Where the status alone would mislead. */
+const adviceOf: Readonly<Record<string, string>> = {
+  passkey_refused: "Try again, or sign in another way.",
+  invitation_invalid: "Ask whoever sent it for a new one.",
+  link_invalid: "Whoever runs this service makes a new one: npm run ops -- sign-in-link",
+  payouts_unreadable: "Check the API key of the integration, then open this page again.",
+};
 
 export function urlOf(path: string, params: Params = {}): string {
   const query = new URLSearchParams();

@@ -82,13 +82,19 @@ export function time(text: string): string {
 
 /** With milliseconds: the steps of an event are that close. */
 export function exactTime(text: string): string {
-  return written(text, {
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    fractionalSecondDigits: 3,
-  });
+  return written(text, exactly);
 }
+
+export function exactMoment(text: string): string {
+  return written(text, { day: "numeric", month: "short", year: "numeric", ...exactly });
+}
+
+const exactly = {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+} as const;
 
 export function range({ from, to }: Range): string {
   return formatOf({ day: "numeric", month: "short", year: "numeric" }, "UTC").formatRange(
@@ -127,9 +133,9 @@ export function intervalTick(from: string, interval: Interval): string {
   if (interval === "year") return String(date.getUTCFullYear());
   if (interval === "quarter") return `Q${Math.floor(date.getUTCMonth() / 3) + 1}`;
   if (interval !== "month") return shortDay(from);
-  return date.getUTCMonth() === 0
-    ? written(from, { month: "short", year: "2-digit" }, "UTC")
-    : written(from, { month: "short" }, "UTC");
+  const name = written(from, { month: "short" }, "UTC");
+  // Not `Jan 26`, which reads as a day.
+  return date.getUTCMonth() === 0 ? `${name} ’${String(date.getUTCFullYear()).slice(-2)}` : name;
 }
 
 /**

@@ -64,8 +64,8 @@ function Palette(props: {
         aria-expanded="true"
         aria-controls="palette"
         aria-activedescendant={commands.length === 0 ? undefined : `palette-${index}`}
-        aria-label="A screen, an action, a range, an id"
-        placeholder="A screen, an action, a range, an id"
+        aria-label="A screen, an action, an e-mail, an id"
+        placeholder="A screen, an action, an e-mail, an id"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
@@ -89,7 +89,9 @@ function Palette(props: {
         ))}
       </ul>
       <p class="soft palette-none" role="status">
-        {commands.length === 0 ? `Nothing is called “${text.trim()}”, and it is no id.` : ""}
+        {commands.length === 0
+          ? `Nothing is called “${text.trim()}”. A customer is found by the whole e-mail or id.`
+          : ""}
       </p>
     </Dialog>
   );
@@ -99,7 +101,7 @@ const paletteMax = 12;
 
 function Help({ onClose }: { readonly onClose: () => void }) {
   const keys: readonly (readonly [string, string])[] = [
-    ["⌘K or /", "Go to a screen, an action, a range, an id"],
+    ["⌘K or /", "Go to a screen, an action, a customer by e-mail, an id"],
     ["f", "Freeze the figures"],
     ["?", "This list"],
     ["← →", "In a chart: the next column; Enter opens it"],

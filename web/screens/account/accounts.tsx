@@ -62,7 +62,7 @@ export default function Accounts() {
             </Choice>
           ))}
         </Menu>
-        <Search label="Name is not searched: exact id or e-mail" value={search} />
+        <Search label="Exact e-mail or id (not a name)" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
       <ListTable
@@ -128,8 +128,8 @@ export default function Accounts() {
               label: "Open it as the id of an account",
             }}
           >
-            No customer has this id or e-mail, and none paid anything with it. Name is not searched:
-            exact id or e-mail. With filters or a state, only those with MRR there are found.
+            No customer has this id or e-mail, and none paid anything with it. Enter the whole
+            e-mail or id: names are not searched. Filters and the state narrow the search, too.
           </Empty>
         ) : null}
       </ListTable>

@@ -3,7 +3,7 @@ import type { EventAnswer } from "../../../api/events/schema.js";
 import { useEffect } from "preact/hooks";
 import { useRoute } from "preact-iso";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.js";
-import { exactTime, span } from "../../format/dates.js";
+import { exactMoment, exactTime, span } from "../../format/dates.js";
 import { providerName, shortId, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
@@ -103,7 +103,10 @@ function Hops({ of }: { readonly of: Shown }) {
         {hopsOf(of).map(({ key, title, text, at, sinceMs, isBad }) => (
           <li key={key} class={isBad ? "bad" : ""}>
             <p>
-              <strong>{title}</strong> {at === null ? null : <When at={at} format={exactTime} />}
+              <strong>{title}</strong>{" "}
+              {at === null ? null : (
+                <When at={at} format={isSoon(sinceMs) ? exactTime : exactMoment} />
+              )}
               {sinceMs === null ? null : <span class="soft"> +{span(sinceMs)}</span>}
             </p>
             <p class="soft">{text}</p>
@@ -112,6 +115,13 @@ function Hops({ of }: { readonly of: Shown }) {
       </ol>
     </section>
   );
+}
+
+const dayMs = 24 * 60 * 60 * 1_000;
+
+/** After the step before: its day need not be told again. */
+function isSoon(sinceMs: number | null): boolean {
+  return sinceMs !== null && sinceMs < dayMs;
 }
 
 function Facts({ of }: { readonly of: Shown }) {

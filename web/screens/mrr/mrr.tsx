@@ -37,7 +37,10 @@ export default function Mrr() {
   const currency = data?.currency ?? "USD";
   const totals = data?.totals;
   const then = data?.compare ?? undefined;
-  const isEmpty = totals !== undefined && totals.start_mrr === 0 && totals.end_mrr === 0;
+  const isEmpty =
+    totals !== undefined &&
+    totals.start_mrr === 0 &&
+    kindsIn([totals]).every(({ field }) => totals[field] === 0);
   return (
     <>
       <Bar
@@ -65,117 +68,127 @@ export default function Mrr() {
         <Empty title="No recurring revenue in this time" action={settings(view.to("/settings"))}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
         </Empty>
-      ) : null}
-      <div class="pair">
-        <Figure
-          title={
-            <Title of="mrr">{totals && fromTo(totals.start_mrr, totals.end_mrr, currency)}</Title>
-          }
-          name="mrr-waterfall"
-          isStale={isStale}
-          table={<MovementsTable rows={totals === undefined ? [] : [totals]} currency={currency} />}
-          exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
-        >
-          <Waterfall
-            label="MRR from the start to the end of the range"
-            format={(value) => money(value, currency)}
-            formatAxis={(value) => shortMoney(value, currency)}
-            steps={
-              totals === undefined
-                ? []
-                : [
-                    {
-                      key: "start",
-                      label: "Start",
-                      value: totals.start_mrr,
-                      isBalance: true,
-                      tone: "balance",
-                      href: view.to("/accounts", { at: `${range.from}T00:00:00Z`, active: "true" }),
-                    },
-                    ...kindsIn([totals]).map(({ kind, label, field }) => ({
-                      key: kind,
-                      label,
-                      value: totals[field],
-                      isBalance: false,
-                      tone: kind,
-                      href: view.to("/mrr/movements", { kind }),
-                    })),
-                    {
-                      key: "end",
-                      label: "End",
-                      value: totals.end_mrr,
-                      isBalance: true,
-                      tone: "balance",
-                      href: view.to("/accounts", { active: "true" }),
-                    },
-                  ]
-            }
-          />
-        </Figure>
-        <dl class={then === undefined ? "facts side-facts" : "facts side-facts compared"}>
-          {then === undefined ? null : <ComparedWith time={then} />}
-          {totals === undefined ? null : (
-            <>
-              <dt>MRR on {day(range.from)}</dt>
-              <dd class="number">{money(totals.start_mrr, currency)}</dd>
-              <Compared value={totals.start_mrr} then={then?.start_mrr} currency={currency} />
-              {kindsIn([totals]).map(({ kind, field }) => (
+      ) : (
+        <>
+          <div class="pair">
+            <Figure
+              title={
+                <Title of="mrr">
+                  {totals && fromTo(totals.start_mrr, totals.end_mrr, currency)}
+                </Title>
+              }
+              name="mrr-waterfall"
+              isStale={isStale}
+              table={
+                <MovementsTable rows={totals === undefined ? [] : [totals]} currency={currency} />
+              }
+              exports={<SeriesExports path="/v1/metrics/mrr/movements" params={params} />}
+            >
+              <Waterfall
+                label="MRR from the start to the end of the range"
+                format={(value) => money(value, currency)}
+                formatAxis={(value) => shortMoney(value, currency)}
+                steps={
+                  totals === undefined
+                    ? []
+                    : [
+                        {
+                          key: "start",
+                          label: "Start",
+                          value: totals.start_mrr,
+                          isBalance: true,
+                          tone: "balance",
+                          href: view.to("/accounts", {
+                            at: `${range.from}T00:00:00Z`,
+                            active: "true",
+                          }),
+                        },
+                        ...kindsIn([totals]).map(({ kind, label, field }) => ({
+                          key: kind,
+                          label,
+                          value: totals[field],
+                          isBalance: false,
+                          tone: kind,
+                          href: view.to("/mrr/movements", { kind }),
+                        })),
+                        {
+                          key: "end",
+                          label: "End",
+                          value: totals.end_mrr,
+                          isBalance: true,
+                          tone: "balance",
+                          href: view.to("/accounts", { active: "true" }),
+                        },
+                      ]
+                }
+              />
+            </Figure>
+            <dl class={then === undefined ? "facts side-facts" : "facts side-facts compared"}>
+              {then === undefined ? null : <ComparedWith time={then} />}
+              {totals === undefined ? null : (
                 <>
+                  <dt>MRR on {day(range.from)}</dt>
+                  <dd class="number">{money(totals.start_mrr, currency)}</dd>
+                  <Compared value={totals.start_mrr} then={then?.start_mrr} currency={currency} />
+                  {kindsIn([totals]).map(({ kind, field }) => (
+                    <>
+                      <dt>
+                        <span class={`mark tone-${kind}`} />
+                        <Term of={kind} />
+                      </dt>
+                      <dd class="number">
+                        <a class="row-link" href={view.to("/mrr/movements", { kind })}>
+                          {signedMoney(totals[field], currency)}
+                        </a>
+                      </dd>
+                      <Compared
+                        value={totals[field]}
+                        then={then?.[field]}
+                        currency={currency}
+                        isLoss={kind === "contraction" || kind === "churn"}
+                      />
+                    </>
+                  ))}
                   <dt>
-                    <span class={`mark tone-${kind}`} />
-                    <Term of={kind} />
+                    <strong>MRR at the end of {day(dayBefore(range.to))}</strong>
                   </dt>
                   <dd class="number">
-                    <a class="row-link" href={view.to("/mrr/movements", { kind })}>
-                      {signedMoney(totals[field], currency)}
-                    </a>
+                    <strong>{money(totals.end_mrr, currency)}</strong>
                   </dd>
-                  <Compared
-                    value={totals[field]}
-                    then={then?.[field]}
-                    currency={currency}
-                    isLoss={kind === "contraction" || kind === "churn"}
-                  />
+                  <Compared value={totals.end_mrr} then={then?.end_mrr} currency={currency} />
                 </>
-              ))}
-              <dt>
-                <strong>MRR at the end of {day(dayBefore(range.to))}</strong>
-              </dt>
-              <dd class="number">
-                <strong>{money(totals.end_mrr, currency)}</strong>
-              </dd>
-              <Compared value={totals.end_mrr} then={then?.end_mrr} currency={currency} />
-            </>
+              )}
+            </dl>
+          </div>
+          <MovementBars
+            rows={movements}
+            interval={interval}
+            currency={currency}
+            isStale={isStale}
+            params={params}
+          />
+          {group === null ? null : (
+            <Balances
+              rows={data?.ungrouped === undefined ? [] : data.movements}
+              others={data?.others}
+              group={group}
+              interval={interval}
+              currency={currency}
+              isStale={isStale}
+              params={{ ...params, group_by: group }}
+            />
           )}
-        </dl>
-      </div>
-      <MovementBars
-        rows={movements}
-        interval={interval}
-        currency={currency}
-        isStale={isStale}
-        params={params}
-      />
-      {group === null ? null : (
-        <Balances
-          rows={data?.ungrouped === undefined ? [] : data.movements}
-          others={data?.others}
-          group={group}
-          interval={interval}
-          currency={currency}
-          isStale={isStale}
-          params={{ ...params, group_by: group }}
-        />
+          <NoteList />
+          <MrrShares hasFailed={error !== null} />
+          <h2 class="table-title">By {interval}</h2>
+          <MovementsTable
+            rows={movements.toReversed()}
+            totals={totals}
+            interval={interval}
+            currency={currency}
+          />
+        </>
       )}
-      <NoteList />
-      <MrrShares hasFailed={error !== null} />
-      <h2 class="table-title">By {interval}</h2>
-      <MovementsTable
-        rows={movements.toReversed()}
-        totals={totals}
-        interval={interval}
-        currency={currency}
-      />
     </>
   );
 }

@@ -135,13 +135,6 @@ export default function Products() {
               </a>
             ),
           },
-          { key: "category", head: "Category", cell: (row) => row.category },
-          {
-            key: "providers",
-            head: "Sold by",
-            cell: ({ providers }) =>
-              [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),
-          },
           {
             key: "revenue",
             head: "Revenue",
@@ -198,6 +191,13 @@ export default function Products() {
             (figures) => figures.mrr,
             totals && then && [totals.mrr, then.totals.mrr],
           ),
+          { key: "category", head: "Category", cell: (row) => row.category },
+          {
+            key: "providers",
+            head: "Sold by",
+            cell: ({ providers }) =>
+              [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),
+          },
         ]}
       >
         <Empty

@@ -50,54 +50,57 @@ export default function Rates() {
         >
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
         </Empty>
-      ) : null}
-      <p class="soft intro">
-        {data === undefined ? "\u00a0" : monthsText(data)}
-        {then === undefined || then === null ? "" : ` Compared with ${comparedText(then)}.`}
-      </p>
-      <section
-        class={isStale ? "figures thirds is-stale" : "figures thirds"}
-        aria-label="Rates of a month"
-      >
-        {rates.map(({ of, field, format, isInverse, sentence }) => (
-          <FigureCell
-            key={of}
-            of={of}
-            href={view.with({ of })}
-            value={data?.[field]}
-            then={then?.[field]}
-            format={format}
-            currency={currency}
-            isInverse={isInverse}
-            isCurrent={of === shown.of}
-            sentence={sentence}
-            spark={series.map((row) => row[field] ?? 0)}
-          />
-        ))}
-      </section>
-      <Figure
-        title={<Title of={shown.of}>{answerOf(series, shown, currency)}</Title>}
-        name={shown.of}
-        isStale={isStale}
-        legend={legendOf(then, view)}
-        exports={<SeriesExports path={path} params={params} />}
-        table={<RatesTable rows={series} currency={currency} />}
-      >
-        <MonthsLine
-          label="By month; the arrow keys move, Enter opens its movements"
-          rows={series}
-          then={then?.series}
-          field={shown.field}
-          hrefOf={(row) =>
-            view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null })
-          }
-          format={(value) => textOf(value, shown.format, currency) ?? ""}
-          formatAxis={(value) => axisText(value, shown, currency)}
-        />
-      </Figure>
-      <NoteList />
-      <h2 class="table-title">By month</h2>
-      <RatesTable rows={series.toReversed()} currency={currency} />
+      ) : (
+        <>
+          <p class="soft intro">
+            {data === undefined ? "\u00a0" : monthsText(data)}
+            {then === undefined || then === null ? "" : ` Compared with ${comparedText(then)}.`}
+          </p>
+          <section
+            class={isStale ? "figures thirds is-stale" : "figures thirds"}
+            aria-label="Rates of a month"
+          >
+            {rates.map(({ of, field, format, isInverse, sentence }) => (
+              <FigureCell
+                key={of}
+                of={of}
+                href={view.with({ of })}
+                value={data?.[field]}
+                then={then?.[field]}
+                format={format}
+                currency={currency}
+                isInverse={isInverse}
+                isCurrent={of === shown.of}
+                sentence={sentence}
+                spark={series.map((row) => row[field] ?? 0)}
+              />
+            ))}
+          </section>
+          <Figure
+            title={<Title of={shown.of}>{answerOf(series, shown, currency)}</Title>}
+            name={shown.of}
+            isStale={isStale}
+            legend={legendOf(then, view)}
+            exports={<SeriesExports path={path} params={params} />}
+            table={<RatesTable rows={series} currency={currency} />}
+          >
+            <MonthsLine
+              label="By month; the arrow keys move, Enter opens its movements"
+              rows={series}
+              then={then?.series}
+              field={shown.field}
+              hrefOf={(row) =>
+                view.to("/mrr/movements", { ...daysOf(row), ...kindOf(shown), range: null })
+              }
+              format={(value) => textOf(value, shown.format, currency) ?? ""}
+              formatAxis={(value) => axisText(value, shown, currency)}
+            />
+          </Figure>
+          <NoteList />
+          <h2 class="table-title">By month</h2>
+          <RatesTable rows={series.toReversed()} currency={currency} />
+        </>
+      )}
       <Trials />
       <FailedPayments />
     </>
@@ -137,12 +140,13 @@ function RatesTable(props: { readonly rows: readonly MonthRates[]; readonly curr
 
 /** Which months the figures are of. */
 function monthsText({ series, whole_months: whole }: RatesAnswer["data"]): string {
-  const months = series.filter((row) => row.is_whole);
-  const [first, last] = [months[0] ?? series[0], months.at(-1) ?? series.at(-1)];
+  const over = series.filter((row) => row.is_whole);
+  const [first, last] = [over[0] ?? series[0], over.at(-1) ?? series.at(-1)];
   if (first === undefined || last === undefined) return "";
   if (whole === 0) return `Of ${labelOf(first)}.`;
   if (whole === 1) return `Churn of ${labelOf(last)}.`;
-  return `Churn is of a month: the mean of ${whole} months, ${labelOf(first)} to ${labelOf(last)}.`;
+  const months = `the ${whole} whole months from ${labelOf(first)} to ${labelOf(last)}`;
+  return `Churn is monthly: the average of ${months}.`;
 }
 
 /** The months that churn is the mean of; a running one is compared up to the same day. */

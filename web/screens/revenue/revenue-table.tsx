@@ -1,4 +1,5 @@
 /** Gross to net as a table; each row opens its transactions. */
+import type { ComponentChild } from "preact";
 import type { RevenueAnswer, RevenueRow } from "../../../api/revenue/schema.js";
 import type { Interval } from "../../../schemas/http/series.js";
 import { intervalName, range } from "../../format/dates.js";
@@ -23,7 +24,7 @@ const amounts = [
 export function RevenueTable(props: {
   readonly rows: readonly RevenueRow[];
   readonly totals?: RevenueAnswer["data"]["totals"] | undefined;
-  /** Left out: rows are ranges of their own. */
+  /** Left out: a row is the whole range, of one group where there are several. */
   readonly interval?: Interval;
   readonly group?: GroupName | null;
   readonly groups?: readonly Group[];
@@ -34,41 +35,53 @@ export function RevenueTable(props: {
   const { rows, totals, interval, group = null, groups = [], currency } = props;
   const amount = (value: number | null, sign: number): string =>
     value === null ? "–" : money(sign * value, currency);
+  const link = (row: RevenueRow, text: ComponentChild) => (
+    <a
+      class="row-link tight"
+      href={view.to("/transactions", {
+        from: row.from,
+        to: row.to,
+        range: null,
+        ...(group === null ? {} : filterOf(groupKey(row, group).key, group)),
+      })}
+    >
+      {text}
+    </a>
+  );
+  const isByGroup = interval === undefined && group !== null;
   return (
     <Table
-      caption="From gross to net"
+      caption={isByGroup ? `Net by ${words(group).toLowerCase()}` : "From gross to net"}
       rows={rows}
       rowKey={(row) => `${row.from} ${group === null ? "" : groupKey(row, group).key}`}
       columns={[
-        {
-          key: "period",
-          head: "Period",
-          cell: (row) => (
-            <>
-              <a
-                class="row-link tight"
-                href={view.to("/transactions", {
-                  from: row.from,
-                  to: row.to,
-                  range: null,
-                  ...(group === null ? {} : filterOf(groupKey(row, group).key, group)),
-                })}
-              >
-                {interval === undefined ? range(row) : intervalName(row.from, interval)}
-              </a>
-              {unreadHistory(row.from)}
-            </>
-          ),
-          foot: totals === undefined ? undefined : "Whole range",
-        },
+        ...(isByGroup
+          ? []
+          : [
+              {
+                key: "period",
+                head: "Period",
+                cell: (row: RevenueRow) => (
+                  <>
+                    {link(row, interval ? intervalName(row.from, interval) : range(row))}
+                    {unreadHistory(row.from)}
+                  </>
+                ),
+                foot: totals === undefined ? undefined : "Whole range",
+              },
+            ]),
         ...(group === null
           ? []
           : [
               {
                 key: "group",
                 head: words(group),
-                cell: (row: RevenueRow) =>
-                  groups.find(({ key }) => key === groupKey(row, group).key)?.label,
+                cell: (row: RevenueRow) => {
+                  const { key, label } = groupKey(row, group);
+                  if (isByGroup) return link(row, label);
+                  return groups.find((one) => one.key === key)?.label;
+                },
+                foot: isByGroup ? "All" : undefined,
               },
             ]),
         ...amounts.map(({ field, head, sign }) => ({

@@ -7,6 +7,7 @@ import { Figure } from "../../charts/figure.js";
 import { Waterfall } from "../../charts/waterfall.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { change, count, money, percent, roundMoney, shortMoney } from "../../format/numbers.js";
+import { words } from "../../format/names.js";
 import { Compared, ComparedWith } from "../../parts/compared.js";
 import { Delta } from "../../parts/delta.js";
 import { Empty, Failure } from "../../parts/states.js";
@@ -73,44 +74,63 @@ export default function Revenue() {
         >
           Choose a longer range or fewer filters, or connect a provider.
         </Empty>
-      ) : null}
-      <div class="pair">
-        <Figure
-          title={
-            <Title of="net">
-              {data &&
-                `is ${roundMoney(data.totals.net, currency)} of ` +
-                  `${roundMoney(data.totals.gross, currency)} gross`}
-            </Title>
-          }
-          name="gross-to-net"
-          isStale={isStale}
-          table={
-            <RevenueTable rows={data === undefined ? [] : [data.totals]} currency={currency} />
-          }
-          exports={<SeriesExports path={path} params={params} />}
-        >
-          <Waterfall
-            label="From gross to net over the whole range"
-            format={(value) => money(value, currency)}
-            formatAxis={(value) => shortMoney(value, currency)}
-            steps={data === undefined ? [] : stepsOf(data.totals, view)}
+      ) : (
+        <>
+          <div class="pair">
+            <Figure
+              title={
+                <Title of="net">
+                  {data &&
+                    `is ${roundMoney(data.totals.net, currency)} of ` +
+                      `${roundMoney(data.totals.gross, currency)} gross`}
+                </Title>
+              }
+              name="gross-to-net"
+              isStale={isStale}
+              table={
+                <RevenueTable rows={data === undefined ? [] : [data.totals]} currency={currency} />
+              }
+              exports={<SeriesExports path={path} params={params} />}
+            >
+              <Waterfall
+                label="From gross to net over the whole range"
+                format={(value) => money(value, currency)}
+                formatAxis={(value) => shortMoney(value, currency)}
+                steps={data === undefined ? [] : stepsOf(data.totals, view)}
+              />
+            </Figure>
+            {data === undefined ? null : (
+              <Totals totals={data.totals} then={data.compare ?? undefined} currency={currency} />
+            )}
+          </div>
+          {revenueBars()}
+          <NoteList />
+          {group === null || data?.group_totals === undefined ? null : (
+            <>
+              <h2 class="table-title">By {words(group).toLowerCase()}, the largest net first</h2>
+              <RevenueTable
+                rows={data.group_totals.toSorted((one, other) => other.net - one.net)}
+                totals={data.totals}
+                group={group}
+                currency={currency}
+              />
+              {data.others === undefined || data.others.count === 0 ? null : (
+                <p class="soft small">
+                  Without {count(data.others.count)} smaller, which the sum has.
+                </p>
+              )}
+            </>
+          )}
+          <RevenueShares hasFailed={error !== null} />
+          <h2 class="table-title">By {interval}</h2>
+          <RevenueTable
+            rows={intervals.toReversed()}
+            totals={data?.totals}
+            interval={interval}
+            currency={currency}
           />
-        </Figure>
-        {data === undefined ? null : (
-          <Totals totals={data.totals} then={data.compare ?? undefined} currency={currency} />
-        )}
-      </div>
-      {revenueBars()}
-      <NoteList />
-      <RevenueShares hasFailed={error !== null} />
-      <h2 class="table-title">By {interval}</h2>
-      <RevenueTable
-        rows={intervals.toReversed()}
-        totals={data?.totals}
-        interval={interval}
-        currency={currency}
-      />
+        </>
+      )}
     </>
   );
 

@@ -137,12 +137,11 @@ function Made({ made }: { readonly made: CreatedKey }) {
         <strong>Copy this key now. It is not shown again.</strong>
       </p>
       <Copy text={made.key} name="key" />
-      <p class="soft small">
-        <code>
-          curl {location.origin}
-          {example} -H "Authorization: Bearer {made.prefix}…"
-        </code>
-      </p>
+      <p>Used, for example:</p>
+      <Copy
+        text={`curl ${location.origin}${example} -H "Authorization: Bearer ${made.key}"`}
+        name="example"
+      />
     </div>
   );
 }
@@ -191,7 +190,7 @@ function NewKey(props: {
           </select>
         </label>
         <label>
-          Last day; empty: until it is revoked
+          Last day (empty: valid until you revoke it)
           <input type="date" name="expires" min={new Date().toISOString().slice(0, 10)} />
         </label>
         <p>

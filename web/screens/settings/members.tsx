@@ -175,7 +175,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
       {made === null ? null : (
         <div class="notice" role="status">
           <p>
-            <strong>Send this link. It counts once, until {moment(made.expires_at)}.</strong>
+            <strong>Send this link. It works once, until {moment(made.expires_at)}.</strong>
           </p>
           <Copy text={made.url} name="invitation" />
         </div>

@@ -151,7 +151,7 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
           </select>
         </label>
         <label>
-          Last day; empty: until it is revoked
+          Last day (empty: public until you revoke it)
           <input type="date" name="expires" min={new Date().toISOString().slice(0, 10)} />
         </label>
         {claims === null ? null : <Preview claims={claims} />}

@@ -115,8 +115,8 @@ function CustomerDetails({ path, details }: { readonly path: string; readonly de
         </label>
         {details === "off" ? null : (
           <Confirm
-            label="Keep nothing"
-            title="Keep no names and e-mails?"
+            label="Erase and keep none"
+            title="Erase all names and e-mails?"
             act={() => change("off")}
           >
             The names, e-mails and ids of all customers of this workspace are erased, and none are

@@ -64,7 +64,7 @@ export default function Transactions() {
           all="All types"
           options={types.map((value) => ({ value, label: words(value) }))}
         />
-        <Search label="A provider's id" value={search} />
+        <Search label="Payment id at the provider" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>
       <ListTable

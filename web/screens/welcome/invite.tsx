@@ -56,7 +56,6 @@ export function Invite() {
       <>
         <h1>Invitation</h1>
         {error === null ? <Skeleton of="Somebody invites you" /> : <Failure error={error} />}
-        {error?.status === 401 ? <p>Ask whoever sent it for a new link.</p> : null}
       </>
     );
   }
@@ -67,7 +66,7 @@ export function Invite() {
         {invited.inviter === null ? "This link lets you" : `${invited.inviter} invites you to`} join
         the workspace <strong>{invited.workspace}</strong> as {roles[invited.role]}.
       </p>
-      <p class="soft small">It counts once, until {moment(invited.expires_at)}.</p>
+      <p class="soft small">The link works once, until {moment(invited.expires_at)}.</p>
       {error === null ? null : <Failure error={error} />}
       <Providers verb="Join with" query={{ invitation }} />
       <form

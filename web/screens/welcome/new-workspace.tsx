@@ -44,6 +44,7 @@ export function NewWorkspace() {
   return (
     <>
       <h1>{workspaces.length === 0 ? "Create your workspace" : "New workspace"}</h1>
+      <p class="soft">A workspace holds the figures of one business, from all its providers.</p>
       {error === null ? null : <Failure error={error} />}
       <form
         class="stack"
@@ -55,10 +56,17 @@ export function NewWorkspace() {
       >
         <label>
           Name
-          <input type="text" name="name" maxLength={200} required autocomplete="organization" />
+          <input
+            type="text"
+            name="name"
+            maxLength={200}
+            required
+            autocomplete="organization"
+            placeholder="Your company"
+          />
         </label>
         <label>
-          Currency of its figures; it stays
+          Currency of all figures (cannot be changed later)
           <select name="currency">
             {currencies.map((code) => (
               <option key={code}>{code}</option>

@@ -37,7 +37,8 @@ export function Setup() {
       {error === null ? null : <Failure error={error} />}
       {token === "" ? (
         <p>
-          This page needs the whole link that <code>npm start</code> printed.
+          This page needs the whole link that <code>npm start</code> or{" "}
+          <code>npm run ops -- sign-in-link</code> printed.
         </p>
       ) : (
         <form
@@ -48,7 +49,7 @@ export function Setup() {
           }}
         >
           <label>
-            Your name, as other members see it (the first time)
+            Your name, as other members see it (empty: Owner, or as before)
             <input type="text" name="name" maxLength={200} autocomplete="name" />
           </label>
           <p>

@@ -19,7 +19,7 @@ export function SignIn({ returnTo }: { readonly returnTo: string }) {
   return (
     <>
       <h1>Sign in</h1>
-      <p class="soft">Revenue of all providers, explained down to the signed call.</p>
+      <p class="soft">The revenue of all your billing providers, explained down to each event.</p>
       {error === null ? null : <Failure error={error} />}
       <Providers verb="Sign in with" query={{ return_to: returnTo }} />
       <p>
@@ -28,8 +28,8 @@ export function SignIn({ returnTo }: { readonly returnTo: string }) {
         </button>
       </p>
       <p class="soft">
-        Members and invited people may come in. Who runs this service makes a link by{" "}
-        <code>npm run ops -- sign-in-link</code>.
+        No passkey yet? Open your invitation, or ask an administrator for one. Whoever runs this
+        service gets in by <code>npm run ops -- sign-in-link</code>.
       </p>
     </>
   );

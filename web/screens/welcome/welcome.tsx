@@ -17,9 +17,9 @@ export default function Welcome() {
   const isIn = is === "in";
   const isReturning = path === "/sign-in" && isIn;
   useEffect(() => {
-    document.title = "Revenue";
+    document.title = titles[path] ?? "Revenue";
     if (isReturning) route(ownPath(query.return_to), true);
-  }, [isReturning]);
+  }, [isReturning, path]);
   useEffect(() => {
     // Another link opened in the same tab is a change of the fragment only.
     const reload = (): void => {
@@ -43,6 +43,14 @@ export default function Welcome() {
     </main>
   );
 }
+
+const titles: Readonly<Record<string, string>> = {
+  "/sign-in": "Sign in",
+  "/setup": "Welcome",
+  "/invite": "Invitation",
+  "/welcome": "New workspace",
+  "/connect": "Connect a program",
+};
 
 /** A link may name a page of the dashboard, and nothing else. */
 function ownPath(text: string | undefined): string {

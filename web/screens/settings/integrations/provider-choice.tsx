@@ -24,16 +24,17 @@ export function ProviderChoice({ providers }: { readonly providers: readonly Pro
   );
 }
 
-function summaryOf({ credentials, history }: ProviderView): string {
+function summaryOf({ provider, credentials, history }: ProviderView): string {
+  if (provider === "custom") return "Events that your own systems send. Needs no secret";
   const needed = credentials.filter(({ required }) => required).length;
   const isMade = credentials.some(({ made }) => made);
   const entries =
     needed === 0
       ? isMade
-        ? "Nothing has to be entered"
-        : "One of several values to enter"
+        ? "Needs no secret"
+        : "Needs one of two secrets"
       : needed === 1
-        ? "One value to enter"
-        : `${needed} values to enter`;
-  return history ? `${entries}; reads what was before, too` : entries;
+        ? "Needs one secret"
+        : `Needs ${needed} values`;
+  return history ? `${entries}. Reads your history, too` : entries;
 }

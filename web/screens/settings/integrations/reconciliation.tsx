@@ -130,6 +130,10 @@ function Months({
         : currencies.map((currency, place) => ({ of: month, currency, isFirst: place === 0 }));
     });
   if (rows.length === 0) return null;
+  const [problem, ...others] = new Set(rows.map((row) => row.of.problem));
+  if (problem && others.length === 0 && rows.every(({ of: month }) => month.report === null)) {
+    return <p class="loss">Not compared. {problem}</p>;
+  }
   return (
     <Table
       caption={`Months beside the list of ${provider.name}`}
