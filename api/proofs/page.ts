@@ -135,7 +135,8 @@ function integrationSentence(integration: Known["integrations"][number]): string
     [months.none, "not known whole"],
   ] as const;
   const parts = ways.flatMap(([count, how]) => (count ? [`${monthsText(count)} ${how}`] : []));
-  const sentence = `${name}, connected on ${connectedAt.slice(0, 10)}: ${listOf(parts)}.`;
+  const whose = provider === "custom" ? "The business's own systems" : name;
+  const sentence = `${whose}, connected on ${connectedAt.slice(0, 10)}: ${listOf(parts)}.`;
   if (reconciliation === null) return [sentence];
   const { month, score_pct: score, compared_at: at } = reconciliation;
   const agreed = `Of ${month}, ${score}% of the cents agree with the list of ${name}`;

@@ -40,6 +40,7 @@ export default function Mrr() {
   const isEmpty =
     totals !== undefined &&
     totals.start_mrr === 0 &&
+    (then?.end_mrr ?? 0) === 0 &&
     kindsIn([totals]).every(({ field }) => totals[field] === 0);
   return (
     <>

@@ -50,7 +50,11 @@ export default function Revenue() {
   const data = answer?.data;
   const intervals = data?.ungrouped ?? data?.revenue ?? [];
   const currency = data?.currency ?? "USD";
-  const isEmpty = data !== undefined && data.totals.sales === 0 && data.totals.revenue === 0;
+  const isEmpty =
+    data !== undefined &&
+    data.totals.sales === 0 &&
+    data.totals.revenue === 0 &&
+    (data.compare?.sales ?? 0) === 0;
   const href = (row: { readonly from: string; readonly to: string }): string =>
     view.to("/transactions", { from: row.from, to: row.to, range: null });
   return (
@@ -116,7 +120,8 @@ export default function Revenue() {
               />
               {data.others === undefined || data.others.count === 0 ? null : (
                 <p class="soft small">
-                  Without {count(data.others.count)} smaller, which the sum has.
+                  {count(data.others.count)} smaller{" "}
+                  {data.others.count === 1 ? "one is" : "ones are"} not listed; the sum has them.
                 </p>
               )}
             </>

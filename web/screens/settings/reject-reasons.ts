@@ -15,7 +15,7 @@ const reasons: Readonly<Record<string, ReasonWords>> = {
   currency_unknown: {
     title: "Its currency is not one of ISO 4217",
     clause: "in an unknown currency",
-    next: "Look at what was sent.",
+    next: "Open the event to see what was sent; send it again, corrected, as a new event.",
   },
   enrichment_unavailable: {
     title: "Something it names is not known yet",
@@ -40,7 +40,7 @@ const reasons: Readonly<Record<string, ReasonWords>> = {
   amount_too_large: {
     title: "An amount in it is beyond what can be booked",
     clause: "with an amount beyond what can be booked",
-    next: "Look at what the provider sent.",
+    next: "Open the event to see what the provider sent.",
   },
   contradictory: {
     title: "Its amounts contradict each other",
@@ -70,7 +70,7 @@ const reasons: Readonly<Record<string, ReasonWords>> = {
   dated_too_early: {
     title: "It is dated before the first day that can be booked",
     clause: "with a date that is too early",
-    next: "Look at what was sent.",
+    next: "Open the event to see what was sent; send it again, corrected, as a new event.",
   },
   no_open_subscription: {
     title: "It ends a subscription that never started",

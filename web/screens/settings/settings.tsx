@@ -1,6 +1,7 @@
 /** Settings of the workspace, of who is signed in, and of the installation. */
 import "../../styles/settings.css";
 import type { FunctionComponent } from "preact";
+import { Empty } from "../../parts/states.js";
 import { Bar } from "../../shell/bar.js";
 import { installationPages, settingsPages } from "../../shell/settings-pages.js";
 import { ownsInstallation } from "../../state/session.js";
@@ -46,11 +47,12 @@ export default function Settings() {
   const view = useView();
   const pages = ownsInstallation() ? [...settingsPages, ...installationPages] : settingsPages;
   const shown =
-    pages.find(({ path }) => `${view.path}/`.startsWith(`${path}/`)) ?? settingsPages[0];
-  const Shown = contents[shown.path];
+    pages.find(({ path }) => `${view.path}/`.startsWith(`${path}/`)) ??
+    (view.path === "/settings" ? settingsPages[0] : null);
+  const Shown = shown === null ? NoPage : contents[shown.path];
   return (
     <>
-      <Bar title={shown.name} hasFigures={false} />
+      <Bar title={shown?.name ?? "Settings"} hasFigures={false} />
       <div class="settings">
         <nav class="tabs" aria-label="Settings">
           <Tabs pages={settingsPages} shown={shown} />
@@ -62,20 +64,28 @@ export default function Settings() {
           ) : null}
         </nav>
         <div class="settings-page">
-          <Shown key={`${shown.path} ${view.workspace ?? ""}`} />
+          <Shown key={`${shown?.path} ${view.workspace ?? ""}`} />
         </div>
       </div>
     </>
   );
 }
 
-function Tabs({ pages, shown }: { readonly pages: readonly Page[]; readonly shown: Page }) {
+function NoPage() {
+  return (
+    <Empty title="There is no such page">
+      It has another name, or is for the owner of the installation.
+    </Empty>
+  );
+}
+
+function Tabs({ pages, shown }: { readonly pages: readonly Page[]; readonly shown: Page | null }) {
   const view = useView();
   return (
     <ul>
       {pages.map(({ path, name }) => (
         <li key={path}>
-          <a href={view.to(path)} aria-current={path === shown.path ? "page" : undefined}>
+          <a href={view.to(path)} aria-current={path === shown?.path ? "page" : undefined}>
             {name}
           </a>
         </li>

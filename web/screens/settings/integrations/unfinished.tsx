@@ -52,14 +52,15 @@ function isLocal(url: string): boolean {
 
 function ByApiKey({ integration, provider, path }: Props) {
   const action = useAction();
-  const mode = integration.environment === "Test" ? "test mode" : "live mode";
+  const mode = integration.environment === "Test" ? "test-mode" : "live-mode";
   return (
     <section>
       <h3>With an API key</h3>
       <p class="soft">
-        The endpoint is made at {provider.name} with the right events, and its secret kept. The key
-        must be of {mode} and may write webhook endpoints; it is kept too, to complete events and
-        read history.
+        The easiest way: the endpoint is made at {provider.name} with the right events, and its
+        secret is kept. It takes a {mode} key that may write webhook endpoints. The key is kept,
+        too, to read history and to complete events.{" "}
+        <a href={provider.docs_path}>Where to find it</a>
       </p>
       <ActionForm
         action={action}

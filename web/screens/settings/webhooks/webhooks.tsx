@@ -147,10 +147,14 @@ function State({ of }: { readonly of: WebhookEndpointView }) {
   if (of.disabled_by !== null) return <span class="status">{disabledBy[of.disabled_by]}</span>;
   if (of.failing_since === null) return <span class="status good">Sending</span>;
   return (
-    <span class="status bad">
-      Failing since <When at={of.failing_since} />
-      {of.problem === null ? null : <span class="soft"> {of.problem}</span>}
-    </span>
+    <>
+      <span class="status bad">
+        <span>
+          Failing since <When at={of.failing_since} />
+        </span>
+      </span>
+      {of.problem === null ? null : <div class="small soft">{of.problem}</div>}
+    </>
   );
 }
 
