@@ -37,7 +37,8 @@ const reach = `${announcedBefore} 00:00:00.000`;
 
 /**
  * Rate and interval are held while the price of the item is, also over a pause, so that another
- * reading of its interval moves nothing; one that was left out of what else counted begins anew.
+ * reading of its interval moves nothing; one that was left out of what else counted begins anew, as
+ * all do where a subscription starts again.
  */
 export function worthAfter(
   before: Worth,
@@ -49,10 +50,11 @@ export function worthAfter(
     if (hasEnded(change)) return worthless;
     return { counting: none, paused: new Map([...before.paused, ...before.counting]) };
   }
+  const paused = change.phase === "started" ? none : before.paused;
   const counting = new Map<string, Held>();
   for (const { item, external_id: sku, price, mrr } of items) {
     const read = readPrice(price);
-    const held = before.counting.get(item) ?? before.paused.get(item);
+    const held = before.counting.get(item) ?? paused.get(item);
     counting.set(
       item,
       held?.price === read.price ? { ...held, sku } : { ...read, sku, mrr: mrrOf(mrr) },

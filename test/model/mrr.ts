@@ -93,9 +93,14 @@ function statesOf(
 ): State[] {
   const states: State[] = [];
   let held = new Map<string, Held>();
+  let counted = false;
   for (const [index, change] of winners.entries()) {
     const next = beginOf(winners[index + 1]) ?? Infinity;
     for (const step of change.steps.filter(({ at }) => at < next)) {
+      const counts = step.items.some(({ monthly }) => !isEqual(monthly, zero));
+      // What starts again is priced anew.
+      if (counts && !counted && change.phase === "started") held = new Map();
+      counted = counts;
       const now = new Map<string, Held>();
       for (const { item, sku, monthly } of step.items) {
         const before = held.get(item);

@@ -175,7 +175,7 @@ function takeStep(script: Script, plan: ApplePlan, standing: Standing, step: Ste
         "SUBSCRIBED",
         "RESUBSCRIBE",
         after(end, step.gap) + 61 * dayMs,
-        thousandths(step.price, plan),
+        step.gap.days % 2 === 0 ? price : thousandths(step.price, plan),
         step.product,
       );
     case "refund":
