@@ -34,10 +34,13 @@ function ofMonths(months: number): BillingPeriod {
 
 /**
  * Whole calendar months, or null. Stores count them in a zone with summer time, so that an end may
- * come an hour early or late and then, around midnight, on a neighbouring day of UTC.
+ * come an hour early or late and then, around midnight, on a neighbouring day of UTC. Whole days
+ * have no such hour: 63 of them are nine weeks, and not two months a day late.
  */
 function calendarMonths(startMs: number, endMs: number): number | null {
-  for (const shiftMs of [0, hourMs, -hourMs]) {
+  const daysMs = Math.round((endMs - startMs) / dayMs) * dayMs;
+  const isWholeDays = Math.abs(endMs - startMs - daysMs) < hourMs / 2;
+  for (const shiftMs of isWholeDays ? [0] : [0, hourMs, -hourMs]) {
     const start = dayOf(startMs);
     const end = dayOf(endMs + shiftMs);
     const months = end.month - start.month;

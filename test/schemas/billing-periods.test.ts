@@ -15,6 +15,7 @@ describe("A period reported by its two ends", () => {
     ["eighteen months", "2026-03-01T00:00Z", "2027-09-01T00:00Z", "18 month"],
     ["seven days", "2026-03-02T10:00Z", "2026-03-09T10:00Z", "1 week"],
     ["28 days that are no month", "2026-03-02T10:00Z", "2026-03-30T10:00Z", "4 week"],
+    ["two months and a day", "2026-07-01T00:00Z", "2026-09-02T00:00Z", "9 week"],
     ["30 days", "2026-05-01T00:00Z", "2026-05-31T00:00Z", "1 month"],
     ["33 days", "2026-05-01T00:00Z", "2026-06-03T00:00Z", "1 month"],
     ["34 days", "2026-05-01T00:00Z", "2026-06-04T00:00Z", "34 day"],
