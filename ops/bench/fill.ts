@@ -153,8 +153,8 @@ const inserts: readonly Pick<Statement, "lane" | "sql">[] = [
   { lane: "versions", sql: versionsSql(2, "disputed", 20, "h % 400 = 9") },
   {
     lane: "money",
-    sql: `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id, currency,
-     country, happened_at, recorded_at, event_id, fact_id, amount, tax, fee, sales)
+    sql: `INSERT INTO ledger (${tenantColumns}, payment, entry, kind, provider, external_id,
+     currency, country, happened_at, recorded_at, event_id, fact_id, amount, tax, fee, sales)
    SELECT ${tenant}, concat(${provider}, ':', ${payment}), 'sale', 'sale', ${provider}, ${sku},
      ${currency}, ${country}, ${at} AS t, t, ${eventId}, ${eventId}, ${minor}, 0, 0, 1 ${source}`,
   },
