@@ -10,7 +10,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, constants } from "node:zlib";
-import { packedHistory, readPackedHistory } from "../workspaces/rates/bundle.js";
+import { packedHistory, readPackedCsv } from "../workspaces/rates/bundle.js";
 import { readEcbCsv } from "../workspaces/rates/ecb.js";
 import type { PublishedQuote } from "../schemas/money/rates.js";
 
@@ -21,7 +21,7 @@ const heading =
 
 type Days = Map<string, Map<string, string>>;
 
-const packed = existsSync(packedHistory) ? byDay(await readPackedHistory()) : new Map();
+const packed = existsSync(packedHistory) ? byDay(readEcbCsv(await readPackedCsv())) : new Map();
 const given = byDay(readEcbCsv(await text(process.stdin)));
 const days: Days = new Map([...given, ...packed]);
 const bytes = brotliCompressSync(heading + toCsv(days), {

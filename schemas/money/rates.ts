@@ -34,13 +34,23 @@ interface KnownQuote extends Known {
   /** `perEur` once it was needed: most of 27 years never is. */
   parsed: Decimal | null;
 }
+/** Of one source up to a day; a quarter of a million quotes of the ECB, of which few are used. */
+export interface QuoteHistory {
+  /** Each day it published anything, oldest first. */
+  readonly days: readonly string[];
+  readonly currencies: readonly string[];
+  /** Oldest first; called once for each currency that is used. */
+  quotesOf(currency: string): Iterable<Pick<PublishedQuote, "day" | "perEur">>;
+}
 /** All in the order of day, then edition. */
 interface Source {
   /** Each day the source published anything. */
   readonly publications: Known[];
   /** Each day it was asked for and had nothing. */
   readonly absences: Known[];
+  /** Those that were used so far; all the others are in `older`. */
   readonly quotes: Map<string, KnownQuote[]>;
+  older: (currency: string) => KnownQuote[];
 }
 export interface QuoteTable {
   /** The newest edition, 0 while empty. */
@@ -90,7 +100,7 @@ export function waitsForEcb(
   { currency, base, day, edition }: Question,
 ): boolean {
   return [currency, base].some((code) => {
-    const last = lastBefore(table.sources.ecb.quotes.get(code), day, edition);
+    const last = lastBefore(quotesOf(table.sources.ecb, code), day, edition);
     if (last === undefined) return false;
     return isInEcbGap(table, { source: "ecb", currency: code, quoted: last.day, day, edition });
   });
@@ -111,6 +121,7 @@ export function emptyQuoteTable(): QuoteTable {
 /**
  * Adds what one edition brought. Of the same source, day and currency the greatest edition counts.
  * @param absentDays of which there is no wide list
+ * @param ecb more quotes, of the first edition only
  * @throws when editions come out of order
  */
 export function addEdition(
@@ -118,14 +129,19 @@ export function addEdition(
   edition: number,
   published: Iterable<PublishedQuote>,
   absentDays: Iterable<string> = [],
+  ecb?: QuoteHistory,
 ): void {
   if (edition <= table.edition) throw new Error(`Edition ${edition} comes after ${table.edition}`);
+  if (ecb !== undefined) {
+    for (const day of ecb.days) addDay(table.sources.ecb.publications, day, edition);
+    table.sources.ecb.older = (currency) =>
+      Array.from(ecb.quotesOf(currency), (quote) => ({ ...quote, edition, parsed: null }));
+  }
   for (const day of absentDays) addDay(table.sources.wide.absences, day, edition);
   for (const quote of published) {
-    const { publications, quotes } = table.sources[quote.source];
-    addDay(publications, quote.day, edition);
-    let known = quotes.get(quote.currency);
-    if (known === undefined) quotes.set(quote.currency, (known = []));
+    const source = table.sources[quote.source];
+    addDay(source.publications, quote.day, edition);
+    const known = quotesOf(source, quote.currency);
     const { day, perEur } = quote;
     insert(known, firstAfter(known, day), { day, edition, perEur, parsed: null });
   }
@@ -137,7 +153,7 @@ export function lastPublished(
   table: QuoteTable,
   asked: { readonly source: RateSource; readonly currency: string; readonly day: string },
 ): { readonly day: string; readonly perEur: string } | null {
-  const known = table.sources[asked.source].quotes.get(asked.currency) ?? [];
+  const known = quotesOf(table.sources[asked.source], asked.currency);
   const last = known[firstAfter(known, asked.day) - 1];
   return last === undefined ? null : { day: last.day, perEur: last.perEur };
 }
@@ -180,7 +196,13 @@ export function utcDay(atMs: number): string {
 const dayMs = 24 * 60 * 60 * 1000;
 
 function emptySource(): Source {
-  return { publications: [], absences: [], quotes: new Map() };
+  return { publications: [], absences: [], quotes: new Map(), older: () => [] };
+}
+
+function quotesOf({ quotes, older }: Source, currency: string): KnownQuote[] {
+  let known = quotes.get(currency);
+  if (known === undefined) quotes.set(currency, (known = older(currency)));
+  return known;
 }
 
 /** Once for each day, with the edition that was first. */
@@ -216,7 +238,7 @@ const euro: Leg = { perEur: { digits: 1n, scale: 0 }, day: "9999-12-31", source:
 function legOf(table: QuoteTable, currency: string, day: string, edition: number): Leg | null {
   if (currency === "EUR") return euro;
   for (const source of rateSources) {
-    const last = lastBefore(table.sources[source].quotes.get(currency), day, edition);
+    const last = lastBefore(quotesOf(table.sources[source], currency), day, edition);
     if (last === undefined) continue;
     const asked = { source, currency, quoted: last.day, day, edition };
     // Another source's would be a guess as well: what counts is a day of the ECB that is not here.
@@ -292,7 +314,7 @@ function isIn(days: readonly Known[], day: string, edition: number): boolean {
 
 /** Those of one day are in the order of their editions, so the first that may be used is right. */
 function lastBefore(
-  quotes: readonly KnownQuote[] = [],
+  quotes: readonly KnownQuote[],
   day: string,
   edition: number,
 ): KnownQuote | undefined {

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
-import type { PublishedQuote } from "../../schemas/money/rates.js";
+import type { PublishedQuote, QuoteHistory } from "../../schemas/money/rates.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { readEcbCsv } from "./ecb.js";
 import { readWideList } from "./wide.js";
@@ -16,13 +16,43 @@ import { readWideList } from "./wide.js";
  * figures were booked on them. A release with a longer history leaves this line as it is; the rest
  * becomes a later edition.
  */
-export const firstEditionEnds = "2026-10-30";
+const firstEditionEnds = "2026-10-30";
 
 export const packedHistory = projectFile("workspaces", "rates", "ecb-history.csv.br");
 
-export async function readPackedHistory(): Promise<Generator<PublishedQuote>> {
+/** As `readEcbCsv` takes it. */
+export async function readPackedCsv(): Promise<string> {
   const text = (await decompress(await readFile(packedHistory))).toString("latin1");
-  return readEcbCsv(text.slice(text.indexOf("\nDate,") + 1));
+  return text.slice(text.indexOf("\nDate,") + 1);
+}
+
+/** By edition 1 and what is part of no edition yet. A line is split only for its currencies. */
+export async function readPackedHistory(): Promise<{
+  readonly first: QuoteHistory;
+  readonly later: readonly PublishedQuote[];
+}> {
+  const [heading = "", ...lines] = (await readPackedCsv()).trimEnd().split("\n");
+  const [, ...currencies] = heading.split(",");
+  const isLater = (line: string): boolean => dayOf(line) > firstEditionEnds;
+  const firstLines = lines.filter((line) => !isLater(line));
+  return {
+    first: {
+      days: firstLines.map(dayOf),
+      currencies,
+      *quotesOf(currency) {
+        const column = currencies.indexOf(currency) + 1;
+        for (const line of column === 0 ? [] : firstLines) {
+          const perEur = line.split(",", column + 1)[column];
+          if (perEur) yield { day: dayOf(line), perEur };
+        }
+      },
+    },
+    later: [...readEcbCsv([heading, ...lines.filter(isLater)].join("\n"))],
+  };
+}
+
+function dayOf(line: string): string {
+  return line.slice(0, "2026-10-30".length);
 }
 
 export async function readPackagedWideList(): Promise<PublishedQuote[]> {

@@ -15,7 +15,7 @@ import {
   lastPublished,
 } from "../../schemas/money/rates.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
-import { firstEditionEnds, readPackagedWideList, readPackedHistory } from "./bundle.js";
+import { readPackagedWideList, readPackedHistory } from "./bundle.js";
 
 /** Editions read at a time; one has some hundred rows. */
 const editionsPageMax = 200;
@@ -78,15 +78,15 @@ export class Editions {
   }
 
   /** @returns the packed rates that are not part of edition 1 */
-  async #loadFirst(packaged: readonly PublishedQuote[]): Promise<PublishedQuote[]> {
+  async #loadFirst(packaged: readonly PublishedQuote[]): Promise<readonly PublishedQuote[]> {
     const wide = await this.#postgres.transaction(async (sql) => {
       await sql.query("LOCK TABLE rate_editions IN EXCLUSIVE MODE");
       const [first] = await sql.query("SELECT 1 FROM rate_editions WHERE edition = 1");
       if (first === undefined) await insertEdition(sql, firstStart, packaged);
       return sql.query<Row>(`${selectRows} WHERE edition = 1`);
     });
-    const later: PublishedQuote[] = [];
-    addEdition(this.table, 1, firstEdition(await readPackedHistory(), wide, later));
+    const { first: history, later } = await readPackedHistory();
+    addEdition(this.table, 1, wide, [], history);
     return later;
   }
 
@@ -111,18 +111,6 @@ interface Row extends PublishedQuote {
 
 const selectRows = `SELECT edition, source, to_char(day, 'YYYY-MM-DD') AS day, currency,
   per_eur AS "perEur" FROM rate_quotes`;
-
-function* firstEdition(
-  history: Iterable<PublishedQuote>,
-  wide: readonly PublishedQuote[],
-  later: PublishedQuote[],
-): Generator<PublishedQuote> {
-  for (const quote of history) {
-    if (quote.day <= firstEditionEnds) yield quote;
-    else later.push(quote);
-  }
-  yield* wide;
-}
 
 /** Inside or outside a transaction; what it reads is committed, so it stays true. */
 async function readLater(sql: Sql, table: QuoteTable): Promise<void> {
