@@ -92,7 +92,7 @@ export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
     originalTransactionId: input.originalId,
     autoRenewProductId: input.product,
     productId: input.product,
-    autoRenewStatus: input.renews === false ? 0 : 1,
+    autoRenewStatus: 1,
     expirationIntent: input.expirationIntent,
     signedDate: input.signedAt,
     environment: app.environment,
@@ -102,7 +102,6 @@ export function renewalInfo(app: AppInput, input: RenewalInput): JsonObject {
 export interface RenewalInput {
   readonly originalId: string;
   readonly product: string;
-  readonly renews?: boolean;
   readonly expirationIntent?: number;
   readonly signedAt: number;
 }

@@ -14,9 +14,8 @@ export interface LineInput {
   readonly price: JsonObject;
   readonly product: JsonObject;
   readonly quantity?: number;
-  /** Before discount and tax. */
+  /** Before tax. */
   readonly subtotal: bigint;
-  readonly discount?: bigint;
   readonly tax?: bigint;
 }
 
@@ -42,22 +41,18 @@ export interface TransactionInput {
   /** Of the customer's balance, used up. */
   readonly credit?: bigint;
   readonly fee?: bigint;
-  /** Failed before it worked: Paddle lists such tries, newest first. */
-  readonly failedAt?: number;
 }
 
 export function transactionData(input: TransactionInput): JsonObject {
   const { currency, createdAt, paidAt, credit = 0n, lines, status = "completed" } = input;
   const subtotal = sum(lines.map((one) => one.subtotal));
-  const discount = sum(lines.map((one) => one.discount ?? 0n));
   const tax = sum(lines.map((one) => one.tax ?? 0n));
-  const total = subtotal - discount + tax;
+  const total = subtotal + tax;
   const grandTotal = total - credit;
   const fee = status === "completed" ? (input.fee ?? grandTotal / 20n) : null;
-  const paid = paidAt === null || grandTotal === 0n ? [] : [paymentOf(grandTotal, paidAt, true)];
-  const failed = input.failedAt === undefined ? [] : [paymentOf(grandTotal, input.failedAt, false)];
+  const paid = paidAt === null || grandTotal === 0n ? [] : [paymentOf(grandTotal, paidAt)];
   const totals = {
-    ...texts({ subtotal, discount, tax, total, credit }),
+    ...texts({ subtotal, discount: 0n, tax, total, credit }),
     credit_to_balance: "0",
     balance: paidAt === null ? String(grandTotal) : "0",
     grand_total: String(grandTotal),
@@ -84,25 +79,25 @@ export function transactionData(input: TransactionInput): JsonObject {
       line_items: lines.map(lineOf),
       tax_rates_used: [],
     },
-    payments: [...paid, ...failed],
+    payments: paid,
   });
 }
 
 function lineOf({ id, price, quantity = 1, product, ...money }: LineInput): JsonObject {
-  const { subtotal, discount = 0n, tax = 0n } = money;
-  const totals = texts({ subtotal, discount, tax, total: subtotal - discount + tax });
+  const { subtotal, tax = 0n } = money;
+  const totals = texts({ subtotal, discount: 0n, tax, total: subtotal + tax });
   const price_id = price["id"] ?? null;
   return from(lineItem, { id, price_id, quantity, unit_totals: totals, totals, product });
 }
 
-function paymentOf(amount: bigint, at: number, captured: boolean): JsonObject {
+function paymentOf(amount: bigint, at: number): JsonObject {
   return from(payment, {
     payment_attempt_id: `attempt_${at}`,
     amount: String(amount),
-    status: captured ? "captured" : "error",
-    error_code: captured ? null : "declined",
+    status: "captured",
+    error_code: null,
     created_at: microseconds(at - 1000),
-    captured_at: captured ? microseconds(at) : null,
+    captured_at: microseconds(at),
   });
 }
 

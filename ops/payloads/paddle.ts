@@ -44,17 +44,16 @@ export interface PriceInput {
   /** null: a one-off item */
   readonly interval?: "day" | "week" | "month" | "year" | null;
   readonly frequency?: number;
-  readonly trialDays?: number;
 }
 
 export function priceData(input: PriceInput): JsonObject {
-  const { id, interval = "month", frequency = 1, trialDays } = input;
+  const { id, interval = "month", frequency = 1 } = input;
   return from(price, {
     id,
     product_id: input.product,
     unit_price: { amount: input.unitAmount.toString(), currency_code: input.currency },
     billing_cycle: interval === null ? null : { interval, frequency },
-    trial_period: trialDays === undefined ? null : { interval: "day", frequency: trialDays },
+    trial_period: null,
   });
 }
 

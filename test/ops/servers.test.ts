@@ -30,10 +30,8 @@ describe("Servers for development", function suite() {
   });
   after(() => folder?.remove());
 
-  const wordsOf = (words: readonly string[]): string[] => [
-    ...[entry, "ops", "servers", ...words],
-    ...["--folder", folder.path],
-  ];
+  const wordsOf = (words: readonly string[]): string[] =>
+    [entry, "ops", "servers", ...words].concat("--folder", folder.path);
 
   /** Of the environment it writes; `use` has the server, which is then told to end. */
   async function withServer(use: (settings: Config) => Promise<void>): Promise<void> {
