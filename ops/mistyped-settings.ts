@@ -27,7 +27,7 @@ function isNear(one: string, other: string): boolean {
   return Math.abs(one.length - other.length) <= slipsMax && slips(one, other) <= slipsMax;
 }
 
-/** Letters to put in, leave out or replace to make one of the other. */
+/** Letters to put in, leave out or replace to make one of the other; counted as far as matters. */
 function slips(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(one).entries()) {
@@ -37,6 +37,7 @@ function slips(one: string, other: string): number {
       next.push(Math.min(replaced, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
     }
     row = next;
+    if (Math.min(...row) > slipsMax) return slipsMax + 1;
   }
   return row.at(-1) ?? 0;
 }
