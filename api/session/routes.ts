@@ -1,5 +1,6 @@
 /** `/v1/session`: who is signed in, the first link, and the sessions somebody has. */
 import { z } from "zod";
+import type { Config } from "../../config.js";
 import { notFound, unauthenticated } from "../../schemas/http/errors.js";
 import {
   invited,
@@ -20,7 +21,6 @@ import { connectRoutes } from "../oauth/connect.js";
 import { newSession, sessionOf, sessionView } from "./answers.js";
 import { type SignIn, call } from "./calls.js";
 import { passkeyRoutes } from "./passkeys.js";
-import { identityProviders } from "./providers.js";
 import { identityRoutes, signInRoutes } from "./sign-in.js";
 import { backchannelRoutes, signOutRoutes } from "./sign-out.js";
 
@@ -104,5 +104,17 @@ export async function openSignIn(service: Service): Promise<SignIn> {
   const { config, postgres, vault } = service;
   const hashSubject = await subjectHasher(postgres, vault);
   const described = clientDocuments(config);
-  return { ...service, identityProviders: identityProviders(config), hashSubject, described };
+  return {
+    ...service,
+    identityProviders: await identityProvidersOf(config),
+    hashSubject,
+    described,
+  };
+}
+
+/** What asks them is loaded only where one is set. */
+async function identityProvidersOf(config: Config): Promise<SignIn["identityProviders"]> {
+  const { GOOGLE_CLIENT_ID: google, GITHUB_CLIENT_ID: github, OIDC_CLIENT_ID: oidc } = config;
+  if ((google ?? github ?? oidc) === undefined) return new Map();
+  return (await import("./providers.js")).identityProviders(config);
 }

@@ -1,7 +1,6 @@
 /** `/auth/<name>`: sign-in by an identity provider, from the first redirect to the session. */
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Context } from "koa";
-import * as openid from "openid-client";
 import { z } from "zod";
 import { setSession } from "../../http/auth.js";
 import { originOf, readCookie, sessionCookie } from "../../http/cookies.js";
@@ -108,8 +107,7 @@ async function begin(
   provider: IdentityProvider,
   given: Pick<Begun, "returnTo" | "invitation" | "member">,
 ): Promise<string> {
-  const verifier = openid.randomPKCECodeVerifier();
-  const checks = { state: drawText(), nonce: drawText(), verifier };
+  const checks = { state: drawText(), nonce: drawText(), verifier: drawText() };
   const url = await provider.begin(redirectUri(api.ctx, provider), checks);
   cookieOf(api).write(api.ctx, { provider: provider.name, ...checks, ...given }, new Date());
   return url.href;

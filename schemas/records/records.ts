@@ -447,7 +447,7 @@ export const rejectCodec = codec(rejectSchema);
  */
 const factWithoutStanding = withoutRecord(factSchema, "Standing");
 const untriedFact = withoutField(factWithoutStanding, "Subscription", "trial");
-const earlierFacts = [
+const earlierFacts = () => [
   readerOf(factCodec, factWithoutStanding),
   readerOf(factCodec, untriedFact),
   readerOf(factCodec, withoutField(untriedFact, "Item", "plan_interval")),
@@ -459,5 +459,7 @@ const receiptsOf = <Of extends Reader<Fact>>(facts: Of) => ({
   ...facts,
   decode: fieldsReader<Fact, "workspace" | "received_at">(facts, "workspace", "received_at"),
 });
-export const factReceipts = selfDescribing(receiptsOf(factCodec), earlierFacts.map(receiptsOf));
+export const factReceipts = selfDescribing(receiptsOf(factCodec), () =>
+  earlierFacts().map(receiptsOf),
+);
 export const incompleteRecords = selfDescribing(codec(incompleteSchema));

@@ -17,20 +17,23 @@ class WrittenByAnotherVersion extends Error {
 
 /**
  * @typeParam Read of what is written, all or some fields
- * @param earlier of schemas that versions before wrote by
+ * @param earlier of schemas that versions before wrote by; called when one of their records comes
  */
 export function selfDescribing<Written, Read>(
   codec: Pick<Codec<Written>, "type" | "encode"> & Pick<Codec<Read>, "decode">,
-  earlier: readonly Reader<Read>[] = [],
+  earlier: () => readonly Reader<Read>[] = () => [],
 ): Pick<Codec<Written>, "encode"> & Pick<Codec<Read>, "decode"> {
   const head = headOf(codec.type);
-  const readers = [codec, ...earlier].map(({ type, decode }) => ({ head: headOf(type), decode }));
+  let older: readonly { readonly head: Buffer; decode(bytes: Buffer): Read }[] | undefined;
   return {
     encode: (value) => Buffer.concat([head, codec.encode(value)]),
     decode(bytes) {
+      const [given, body] = [bytes.subarray(0, headBytes), bytes.subarray(headBytes)];
+      if (given.equals(head)) return codec.decode(body);
+      older ??= earlier().map(({ type, decode }) => ({ head: headOf(type), decode }));
+      const reader = older.find((one) => given.equals(one.head));
+      if (reader !== undefined) return reader.decode(body);
       const isMarked = bytes.length >= headBytes && bytes.compare(marker, 0, 2, 0, 2) === 0;
-      const reader = readers.find((one) => bytes.subarray(0, headBytes).equals(one.head));
-      if (reader !== undefined) return reader.decode(bytes.subarray(headBytes));
       const writer = isMarked
         ? `schema ${nameOf(bytes.readBigUInt64LE(marker.length))}`
         : "no schema";
