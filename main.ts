@@ -151,19 +151,20 @@ async function main(words: readonly string[]): Promise<void> {
   process.stderr.write(welcome(config, roles, started));
 }
 
-/** The command gets what roles do from here, because roles do not know each other. */
+/** Commands get what roles do from here, because roles do not know each other; few load it. */
 async function runCommand(words: readonly string[]): Promise<number> {
   if (words[0] === "servers") {
     const { serversCommand } = await import("./ops/servers/command.js");
     return serversCommand(words.slice(1));
   }
   const { operate } = await import("./ops/operate.js");
-  const { audit } = await import("./processors/audit/audit.js");
-  const { rebuild } = await import("./processors/audit/rebuild.js");
-  const { start: startProcessors } = await import("./processors/role.js");
-  const { writeQueued } = await import("./processors/book/table-writer.js");
-  const steps = { audit, rebuild, startProcessors, writeQueued };
-  return operate(words, process.env, steps);
+  return operate(words, process.env, {
+    audit: async (...given) => (await import("./processors/audit/audit.js")).audit(...given),
+    rebuild: async (...given) => (await import("./processors/audit/rebuild.js")).rebuild(...given),
+    startProcessors: async (service) => (await import("./processors/role.js")).start(service),
+    writeQueued: async (service) =>
+      (await import("./processors/book/table-writer.js")).writeQueued(service),
+  });
 }
 
 /**

@@ -1,14 +1,10 @@
-/** The commands of `npm run ops`, each with the options it takes. */
+/** The commands of `npm run ops` and their options; what knows providers is loaded by what needs it. */
 import { z } from "zod";
 import type { Service } from "../service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import type { AuditFinding } from "../schemas/audit.js";
-import { backfillFile } from "./backfill-file.js";
-import { backfill } from "./backfill.js";
 import { backup, restore } from "./backup.js";
 import { UsageError } from "./command-line.js";
-import { move } from "./move.js";
-import { reports } from "./reports.js";
 import { replay, replayRejected } from "./replay.js";
 import { signInLink } from "./sign-in-link.js";
 import { rotateKey } from "./rotate-key.js";
@@ -91,8 +87,11 @@ export const commands: Readonly<Record<Command, Runnable>> = {
       const { file, apply = false, ids = null } = options;
       if (file !== undefined && ids !== null) throw new UsageError(usage, "--file takes no --ids.");
       const service = await open(config);
-      if (file === undefined)
+      if (file === undefined) {
+        const { backfill } = await import("./backfill.js");
         return backfill(service, { ...asked, ids }, { startProcessors, report });
+      }
+      const { backfillFile } = await import("./backfill-file.js");
       return backfillFile(service, { ...asked, file, apply }, { startProcessors, report });
     },
   },
@@ -100,6 +99,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     options: ["integration", "file", "apply"],
     async run({ config, options, open, report }) {
       const asked = { integration: given("integration", options), file: given("file", options) };
+      const { reports } = await import("./reports.js");
       return reports(await open(config), { ...asked, apply: options.apply ?? false }, report);
     },
   },
@@ -123,6 +123,7 @@ export const commands: Readonly<Record<Command, Runnable>> = {
     options: ["to", "through"],
     async run({ config, options, open, close, report }) {
       const words = { to: given("to", options), through: given("through", options) };
+      const { move } = await import("./move.js");
       await move(config, words, { open, close, report });
       return 0;
     },
