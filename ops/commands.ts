@@ -1,4 +1,4 @@
-/** The commands of `npm run ops` and their options; what knows providers is loaded by what needs it. */
+/** The commands of `npm run ops` and their options; few load what knows providers. */
 import { z } from "zod";
 import type { Service } from "../service.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
