@@ -248,7 +248,7 @@ describe("Payouts of Paddle", function suite() {
     api.reports.becomes = "failed";
     for (const _try of [1, 2]) {
       const answer = await open("1012");
-      expectError(answer, "422 payouts_unreadable");
+      expectError(answer, "422 payout_not_made");
       expect(answer.json.error.message).to.include("could not make");
     }
     // The second was not begun: the first has just failed.
@@ -266,7 +266,7 @@ describe("Payouts of Paddle", function suite() {
     for (const before of [made(3, own), made(50, [])]) {
       api.lists.set("/reports", before);
       const answer = await open("1012");
-      expectError(answer, "422 payouts_unreadable");
+      expectError(answer, "422 payout_not_made");
       expect(answer.json.error.message).to.include("Too many");
       expect(reports()).to.have.lengthOf(before.length);
     }

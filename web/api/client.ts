@@ -55,6 +55,8 @@ const adviceOf: Readonly<Record<string, string>> = {
   invitation_invalid: "Ask whoever sent it for a new one.",
   link_invalid: "Whoever runs this service makes a new one: npm run ops -- sign-in-link",
   payouts_unreadable: "Check the API key of the integration, then open this page again.",
+  payout_not_ready: "This page opens it once it is there.",
+  payout_not_made: "Open this page again later.",
 };
 
 export function urlOf(path: string, params: Params = {}): string {

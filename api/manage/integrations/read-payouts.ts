@@ -56,7 +56,7 @@ export async function reading<T>(
       if (!(error instanceof PayoutUnread)) throw error;
       throw error.isPassing
         ? unavailable("payout_not_ready", error.message, passingSeconds)
-        : unprocessable("payouts_unreadable", error.message);
+        : unprocessable("payout_not_made", error.message);
     }
   });
 }
