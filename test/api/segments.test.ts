@@ -26,7 +26,8 @@ const notApplicable = "422 segment_not_applicable segment";
 const range = "from=2026-01-01&to=2026-04-01";
 
 describe("Segments", function suite() {
-  this.timeout(60_000);
+  // Two shards answer hundreds of calls.
+  this.timeout(240_000);
   let shop: Endpoints;
   let owner: Browser;
   let complete: string;
