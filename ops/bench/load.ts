@@ -1,23 +1,7 @@
-/**
- * Two ways to send: at an even pace independent of the answers, and as fast as the answers arrive.
- */
+/** Calls as fast as the answers arrive; traffic.ts sends at a pace of its own. */
 import assert from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Call, HttpClient } from "./http-client.js";
-
-/** Calls `send` `count` times, evenly (an open loop): a slow server does not slow the senders. */
-export async function sendEvenly(
-  perSecond: number,
-  count: number,
-  send: () => void,
-): Promise<void> {
-  const startedAt = performance.now();
-  for (let sent = 0; sent < count;) {
-    const due = Math.min(count, Math.ceil(((performance.now() - startedAt) * perSecond) / 1_000));
-    for (; sent < due; sent += 1) send();
-    await pause(1);
-  }
-}
 
 /** Who is refused comes again after that. */
 const refusedPauseMs = 100;
