@@ -280,8 +280,8 @@ describe("Around the screens", function () {
 
   it("should have no step of an axis that the currency has not", async () => {
     const yen = await createWorkspace(context, endpoints, "Yen", "JPY");
-    await page.goto(`/mrr?workspace=${yen}`);
-    await seen(page, "No recurring revenue");
+    await page.goto(`/mrr/definitions?workspace=${yen}`);
+    await page.locator(".chart text", { hasText: "¥" }).first().waitFor();
     const labels = await page.locator(".chart text").allTextContents();
     expect(labels.filter((label) => label.startsWith("¥"))).to.include("¥1");
     expect(labels.filter((label) => /¥\d*\.\d/.test(label))).to.deep.equal([]);
