@@ -125,7 +125,7 @@ export default function Retention() {
         <>
           <p class="soft intro">
             <Term of={bases[basis].term} /> of accounts by the {interval} they began in, in percent
-            of what they began with.{" "}
+            of what they began with. Columns count the {interval}s since then.{" "}
             {isOurs ? (
               "A cell opens its accounts."
             ) : (
