@@ -68,7 +68,9 @@ export function BarChart(props: {
           onKeyDown={moveFocus}
           onPointerLeave={() => setActive(null)}
         >
-          <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          {bars.length === 0 ? null : (
+            <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          )}
           <ColumnAxis frame={frame} labels={bars.map(({ tick }) => tick)} x={middle} />
           <NoteMarkers frame={frame} notes={bars.map(({ note }) => note)} x={middle} />
           {bars.map((bar, index) => (

@@ -72,7 +72,10 @@ export function LineChart(props: {
           onKeyDown={moveFocus}
           onPointerLeave={() => setActive(null)}
         >
-          <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          {/* Without values, as while they are on their way, any scale would be made up. */}
+          {points.length === 0 ? null : (
+            <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          )}
           <ColumnAxis frame={frame} labels={points.map(({ tick }) => tick)} x={x} />
           <path class="area" d={area ?? ""} />
           {then === null ? null : <path class="line then" d={then} />}

@@ -52,7 +52,9 @@ export function Waterfall(props: {
           onKeyDown={moveFocus}
           onPointerLeave={() => setActive(null)}
         >
-          <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          {steps.length === 0 ? null : (
+            <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+          )}
           <ColumnAxis frame={frame} labels={steps.map(({ label }) => label)} x={middle} isWhole />
           {spans.map(({ step, low, high, end }, index) => (
             <g key={step.key} onPointerEnter={() => setActive(index)}>
