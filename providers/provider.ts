@@ -115,6 +115,8 @@ export interface KeptObject {
    * report about one thing, in any order.
    */
   readonly merges?: true;
+  /** No event is rejected for want of it: it only corrects what is read without it. */
+  readonly corrects?: true;
 }
 
 /** Whom an event names, in the provider's words; kept sealed and shown to members only. */

@@ -23,7 +23,7 @@ const idLengthMax = 500;
 
 /**
  * An object with a longer id is left out, and an event that names it is rejected.
- * @returns whether they say something that was not known
+ * @returns whether they say something that was not known, for which a reject may wait
  */
 export async function keepObjects(
   postgres: Postgres,
@@ -31,14 +31,14 @@ export async function keepObjects(
   objects: readonly KeptObject[],
 ): Promise<boolean> {
   let news = false;
-  for (const { id: reported, ownId, reportedAt, refers, object, merges } of objects) {
+  for (const { id: reported, ownId, reportedAt, refers, object, merges, corrects } of objects) {
     const id = ownId ? ownName(scope, reported) : reported;
     if (id.length > idLengthMax) continue;
     const row = [...values(scope), id, reportedAt, refers, JSON.stringify(object)];
     const [changed] = await postgres.transaction((sql) =>
       sql.query(merges ? mergeSql : replaceSql, row),
     );
-    news ||= changed !== undefined;
+    news ||= changed !== undefined && !corrects;
   }
   return news;
 }

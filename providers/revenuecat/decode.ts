@@ -6,7 +6,15 @@ import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
-import type { Decoded, NamedCustomer, NeededTypes, ProviderToken } from "../provider.js";
+import {
+  type Decoded,
+  type KeptObject,
+  type Known,
+  type NamedCustomer,
+  type NeededTypes,
+  nothingKnown,
+  type ProviderToken,
+} from "../provider.js";
 import { endStanding, standingOf } from "../standing.js";
 import { monthlyItem, nothingFrom, type SubscriptionFact, trialFrom } from "../worth.js";
 import {
@@ -16,10 +24,12 @@ import {
   type Price,
   priceOf,
   type RevenueCatEvent,
+  subscriptionOf,
 } from "./event.js";
+import { endsTakenBack, isTakenBack, keptOf, neededOf } from "./replaced.js";
 
 type Reported = readonly FactBody[] | Unreported;
-type Reader = (event: RevenueCatEvent) => Reported;
+type Reader = (event: RevenueCatEvent, known: Known) => Reported;
 
 /**
  * `SUBSCRIPTION_PAUSED`, `UNCANCELLATION` and the like announce and change nothing: what they lead
@@ -60,7 +70,7 @@ const dayMs = 24 * 60 * 60 * 1000;
 const envelopeShape = compiled(z.object({ event: z.object({ type: z.string() }) }));
 const bodyShape = compiled(z.object({ event: eventShape }));
 
-export function decode(body: unknown): Decoded {
+export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
   const { type } = envelope.data.event;
@@ -71,7 +81,7 @@ export function decode(body: unknown): Decoded {
   const { event } = parsed.data;
   // Charts of RevenueCat leave them out, too: somebody else paid.
   if (event.is_family_share === true) return ignored("shared in a family: no money and no MRR");
-  const reported = read(event);
+  const reported = read(event, known);
   if ("outcome" in reported) return reported;
   const mirrorOf = storesOfProviders[event.store ?? ""];
   const happenedAt = event.event_timestamp_ms;
@@ -80,6 +90,16 @@ export function decode(body: unknown): Decoded {
     facts: reported.map((fact) => ({ happenedAt, body: fact })),
     ...(mirrorOf === undefined ? {} : { mirrorOf }),
   };
+}
+
+export function keeps(body: unknown): KeptObject[] {
+  const parsed = bodyShape.safeParse(body);
+  return parsed.success ? keptOf(parsed.data.event) : [];
+}
+
+export function needs(body: unknown): string[] {
+  const parsed = bodyShape.safeParse(body);
+  return parsed.success ? neededOf(parsed.data.event) : [];
 }
 
 /**
@@ -105,7 +125,7 @@ export function customers(body: unknown): NamedCustomer[] {
  * A paid period began: a payment, and what the subscription is worth from then on. A trial is worth
  * nothing, even if it has a price; its conversion is a `RENEWAL`.
  */
-function readPeriod(event: RevenueCatEvent): Reported {
+function readPeriod(event: RevenueCatEvent, known: Known): Reported {
   const { purchased_at_ms: at, expiration_at_ms: end } = event;
   const account = accountOf(event);
   if (typeof at !== "number") return noPurchaseTime;
@@ -128,7 +148,12 @@ function readPeriod(event: RevenueCatEvent): Reported {
   const phase = event.type === "INITIAL_PURCHASE" ? "started" : "changed";
   const isTrial = event.period_type === "TRIAL";
   const worth = isTrial ? trialFrom(at) : { currency, steps: [{ at, items }] };
-  return [...paid, stateOf(event, { subscription, account, phase, ...worth })];
+  const state = stateOf(event, { subscription, account, phase, ...worth });
+  const goesOn = endsTakenBack(event, known).map((ended) => {
+    const steps = [{ at: ended, items }];
+    return stateOf(event, { subscription, account, phase: "changed", currency, steps });
+  });
+  return [...paid, state, ...goesOn];
 }
 
 /**
@@ -179,10 +204,10 @@ function readReversal(event: RevenueCatEvent): Reported {
 
 /**
  * In Google Play the new plan may come under another original transaction, at once or with the next
- * period, and nothing ever ends the old one. So it ends with its period, as `started`: a renewal
- * that begins at that moment counts, and one that goes on was not interrupted and keeps its rate.
+ * period, and nothing ever ends the old one. So it ends with its period, as `expired`: a period of
+ * it that begins at that moment counts.
  */
-function readProductChange(event: RevenueCatEvent): Reported {
+function readProductChange(event: RevenueCatEvent, known: Known): Reported {
   const subscription = subscriptionOf(event);
   const { store, expiration_at_ms: end } = event;
   if (store !== "PLAY_STORE" || subscription === null || typeof end !== "number") {
@@ -190,7 +215,8 @@ function readProductChange(event: RevenueCatEvent): Reported {
   }
   const account = accountOf(event);
   if (account === null) return noAccount;
-  return [stateOf(event, { subscription, account, phase: "started", ...nothingFrom(end) })];
+  if (isTakenBack(event, known)) return ignored("a later period of the plan was reported");
+  return [stateOf(event, { subscription, account, phase: "expired", ...nothingFrom(end) })];
 }
 
 /**
@@ -276,10 +302,6 @@ function refunded(event: RevenueCatEvent, amount: bigint, currencies: readonly s
   const { transaction_id: paid, event_timestamp_ms: at } = event;
   if (typeof paid !== "string") return noTransaction;
   return currencies.map((currency) => ({ RefundTotal: { payment: paid, at, amount, currency } }));
-}
-
-function subscriptionOf(event: RevenueCatEvent): string | null {
-  return event.original_transaction_id ?? event.transaction_id ?? null;
 }
 
 function accountOf(event: RevenueCatEvent): string | null {

@@ -106,3 +106,7 @@ function isShare({ digits, scale }: Decimal): boolean {
 function multiplied(one: Decimal, other: Decimal): Decimal {
   return { digits: one.digits * other.digits, scale: one.scale + other.scale };
 }
+
+export function subscriptionOf(event: RevenueCatEvent): string | null {
+  return event.original_transaction_id ?? event.transaction_id ?? null;
+}

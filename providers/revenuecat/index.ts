@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
-import { customers, decode, knownTypes, neededTypes } from "./decode.js";
+import { customers, decode, keeps, knownTypes, needs, neededTypes } from "./decode.js";
 import { revenueCatExport } from "./export.js";
 import { signTimed } from "../signatures.js";
 import { signature, verifyDelivery } from "./signature.js";
@@ -60,6 +60,8 @@ export function createRevenueCat(settings: {
     historyExport: revenueCatExport,
     notReconciled:
       "RevenueCat's API tells no prices of transactions: what is missing is read from its export.",
+    keeps,
+    needs,
     decode,
     customers,
     flatTypes: {

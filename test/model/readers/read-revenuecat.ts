@@ -26,7 +26,7 @@ export function readRevenueCat(body: unknown): readonly BareFact[] {
     case "PRODUCT_CHANGE":
       // Nothing else may end the old plan of Google Play; a renewal at that moment wins.
       return text(event, "store") === "PLAY_STORE"
-        ? [changeOf(event, timeOf(event, "expiration_at_ms"), "started", [])]
+        ? [changeOf(event, timeOf(event, "expiration_at_ms"), "expired", [])]
         : [];
     case "EXPIRATION": {
       const isPause = text(event, "expiration_reason") === "SUBSCRIPTION_PAUSED";

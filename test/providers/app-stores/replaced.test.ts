@@ -13,7 +13,7 @@ import { must } from "../../model/readers/json.js";
 import { timelinesOf, worthAt } from "../../model/mrr.js";
 import { providers } from "../../harness/provider-cases.js";
 
-const day = (number: number) => Date.UTC(2026, 2, number);
+const day = (number: number) => Date.UTC(2026, 2, 1) + (number - 1) * 24 * 60 * 60 * 1000;
 
 /** At a day, of an original transaction: bought or announced for a price, up to a day. */
 type Reported<Type> = readonly [
@@ -56,6 +56,26 @@ const ofRevenueCat: Cases<PurchaseType> = [
       ["RENEWAL", 32, "GPA.old", 999n, 62],
     ],
     "31: 9.99, 32: 9.99, 60: 9.99",
+  ],
+  [
+    "should count the new plan where it is bought under the old one's transaction",
+    [
+      ["INITIAL_PURCHASE", 1, "GPA.old", 999n, 32],
+      ["INITIAL_PURCHASE", 32, "GPA.old", 499n, 62],
+      ["PRODUCT_CHANGE", 10, "GPA.old", 0n, 32],
+    ],
+    "31: 9.99, 32: 4.99, 60: 4.99",
+  ],
+  [
+    "should go on with the old one where its next period begins before that, or a little after",
+    [
+      ["INITIAL_PURCHASE", 1, "GPA.old", 999n, 32],
+      ["PRODUCT_CHANGE", 2, "GPA.old", 0n, 32],
+      ["RENEWAL", 31.5, "GPA.old", 999n, 61],
+      ["PRODUCT_CHANGE", 33, "GPA.old", 0n, 61],
+      ["RENEWAL", 61.01, "GPA.old", 999n, 92],
+    ],
+    "31: 9.99, 32: 9.99, 61: 9.99, 62: 9.99",
   ],
   [
     "should go on where a renewal begins at the very moment of an end",
