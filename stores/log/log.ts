@@ -164,8 +164,8 @@ export interface Log {
   committed(topic: Topic, group: string): Promise<bigint[]>;
   /**
    * By partition: the offset after the last record whose handler has resolved and whose rows are
-   * shown, although something may be left to finish. Where this process does not know it: the
-   * committed one.
+   * shown, although something may be left to finish. Of other processes: what they announced when
+   * it was shown.
    */
   handled(topic: Topic, group: string): Promise<bigint[]>;
   /** Moves a group while none of its members runs, for a replay. */

@@ -46,6 +46,8 @@ export interface GroupOffset {
   offset(): number;
   /** Records before it are shown; it goes back to `offset` when a run of batches fails. */
   handled: number;
+  /** Where other processes read the log: lets them know `handled`, as it is ahead of the offset. */
+  announce?(): void;
   /** Resolves when the new offset is durable. */
   move(offset: number): Promise<void>;
   /** Runs `work` when no other member of the group works on this partition. */
@@ -202,7 +204,10 @@ class Run {
   /** In order. A failure to show is reported by what the batch left to finish. */
   #showAfter(shown: Promise<void> | undefined, offset: number): void {
     const move = (): void => {
-      if (!this.#isOver) this.group.handled = Math.max(this.group.handled, offset);
+      if (this.#isOver || offset <= this.group.handled) return;
+      this.group.handled = offset;
+      // Else the offset follows at once.
+      if (shown !== undefined) this.group.announce?.();
     };
     this.#shown = Promise.all([this.#shown, shown]).then(move);
     this.#shown.catch(() => undefined);

@@ -571,7 +571,7 @@ async function partitionsWithRecords(log: Log): Promise<number[]> {
     .map(([number]) => number);
 }
 
-function gate() {
+export function gate() {
   let open = (): void => {};
   let enterOnce = (): void => {};
   let entries = 0;

@@ -2,7 +2,7 @@
 import type { Topic } from "../../../schemas/records/records.js";
 import type { KafkaSettings } from "./connection.js";
 import { type Fetched, type Follower, type NamedTopic, followPartitions } from "./fetch.js";
-import { type Generation, type Work, beMember } from "./group.js";
+import { type Generation, type GroupPlace, type Work, beMember } from "./group.js";
 import { type GroupOffset, type Source, consumePartition, within } from "../partition-consumer.js";
 import { Arrivals, follow } from "../subscriptions.js";
 import type { ConsumeOptions, LogRecord, Subscription } from "../log.js";
@@ -19,13 +19,13 @@ export class KafkaGroup implements Subscription {
   #recordsMax: number;
   readonly #running: Subscription;
 
-  /** @param committed the group's offsets, by partition */
+  /** @param committed the group's places, by partition */
   constructor(
     private readonly settings: KafkaSettings,
     private readonly named: NamedTopic,
     groupId: string,
     private readonly options: ConsumeOptions,
-    private readonly committed: (partitions: number) => Promise<bigint[]>,
+    private readonly committed: (partitions: number) => Promise<GroupPlace[]>,
     private readonly logger: Logger,
   ) {
     this.#recordsMax = options.batchRecordsMax;
@@ -50,7 +50,7 @@ export class KafkaGroup implements Subscription {
     const places = new Map<number, StoredOffset>();
     const followers: Buffered[] = [];
     const works = generation.partitions.map((partition) => {
-      const offset = Number(committed[partition] ?? 0n);
+      const offset = Number(committed[partition]?.offset ?? 0n);
       const place = new StoredOffset(partition, offset, generation, () => this.#grow());
       places.set(partition, place);
       const arrivals = new Arrivals();
@@ -117,10 +117,19 @@ class StoredOffset implements GroupOffset {
     return this.#offset;
   }
 
+  announce(): void {
+    // Where it fails, whoever has the partition next handles these records and announces them.
+    this.generation.announce(this.partition, this.#placeAt(this.#offset)).catch(() => undefined);
+  }
+
   async move(offset: number): Promise<void> {
-    await this.generation.commit(this.partition, BigInt(offset));
+    await this.generation.commit(this.partition, this.#placeAt(offset));
     this.#offset = offset;
     this.moved();
+  }
+
+  #placeAt(offset: number): GroupPlace {
+    return { offset: BigInt(offset), handled: BigInt(Math.max(offset, this.handled)) };
   }
 
   goBack(offset: number): void {

@@ -26,6 +26,14 @@ const kafkaCommitEveryMs = 25;
 const kafkaSessionMsMax = 10_000;
 const kafkaHeartbeatMs = 500;
 
+/** How far a group is in a partition. */
+export interface GroupPlace {
+  /** From which it would continue after a crash. */
+  readonly offset: bigint;
+  /** As `Log.handled`; not before `offset`. Kafka keeps it as the metadata of the offset. */
+  readonly handled: bigint;
+}
+
 export interface Work {
   /** No further batch begins; resolves when running ones have ended, committed or refused. */
   stop(): Promise<void>;
@@ -122,7 +130,9 @@ export class Generation {
   giveBack = (): void => {};
   /** Resolves when the partitions are to be given back. */
   readonly over = new Promise<void>((resolve) => (this.giveBack = resolve));
-  readonly #offsets = new Map<number, bigint>();
+  /** By partition, the newest of this generation, and those that are to be committed. */
+  readonly #places = new Map<number, GroupPlace>();
+  readonly #uncommitted = new Set<number>();
   #committing: Promise<void> | null = null;
   #committedAt = -Infinity;
   readonly #lost = new AbortController();
@@ -150,14 +160,21 @@ export class Generation {
    * Resolves when the group's offset is durable; commits of several partitions share requests.
    * @throws when the generation is lost first
    */
-  async commit(partition: number, offset: bigint): Promise<void> {
-    this.#offsets.set(partition, offset);
+  async commit(partition: number, place: GroupPlace): Promise<void> {
+    this.#places.set(partition, place);
+    this.#uncommitted.add(partition);
     // A request under way may lack this one; then the next one has it.
-    while (this.#offsets.has(partition)) {
+    while (this.#uncommitted.has(partition)) {
       this.#committing ??= this.#commitAll().finally(() => (this.#committing = null));
       await this.#committing;
     }
     await this.#committing;
+  }
+
+  /** As `commit`, but the offset stays, or moves as far as it was asked to meanwhile. */
+  announce(partition: number, { offset, handled }: GroupPlace): Promise<void> {
+    const asked = this.#places.get(partition)?.offset ?? offset;
+    return this.commit(partition, { offset: asked, handled });
   }
 
   async #commitAll(): Promise<void> {
@@ -165,12 +182,12 @@ export class Generation {
     await rest(this.#committedAt + kafkaCommitEveryMs - performance.now(), this.lost);
     await new Promise(setImmediate);
     this.#committedAt = performance.now();
-    const offsets = new Map(this.#offsets);
-    this.#offsets.clear();
+    const places = [...this.#places].filter(([partition]) => this.#uncommitted.has(partition));
+    this.#uncommitted.clear();
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, pauseMsMax)) {
       if (this.lost.aborted) throw new PartitionLost("the partitions were given to others");
       try {
-        await this.coordinator.commit(this.memberId, this.id, offsets);
+        await this.coordinator.commit(this.memberId, this.id, places);
         return;
       } catch (error) {
         this.#hear(error);
@@ -280,12 +297,13 @@ class Coordinator {
   async commit(
     memberId: string,
     groupGenerationId: number,
-    offsets: ReadonlyMap<number, bigint>,
+    places: readonly (readonly [partition: number, GroupPlace])[],
   ): Promise<void> {
     const { groupId, topic } = this.name;
-    const partitions = Array.from(offsets, ([partition, offset]) => ({
+    const partitions = places.map(([partition, { offset, handled }]) => ({
       partition,
       offset: offset.toString(),
+      metadata: handled.toString(),
     }));
     await this.#ask(limits.kafkaAnswerMsMax, (broker) =>
       broker.offsetCommit({

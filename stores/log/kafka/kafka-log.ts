@@ -10,6 +10,7 @@ import { KafkaAppender, Pending } from "./appender.js";
 import { asAdmin } from "./connection.js";
 import { KafkaGroup } from "./consume.js";
 import type { Bound, NamedTopic } from "./fetch.js";
+import type { GroupPlace } from "./group.js";
 import { partitionWithBulk } from "../bulk.js";
 import { partitionOf } from "./partitioner.js";
 import { groupIdOf } from "./permissions.js";
@@ -56,9 +57,9 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
     return groupIdOf(topicLog(topic).named.name, group);
   }
 
-  function committed(topic: Topic, group: string): Promise<bigint[]> {
+  function places(topic: Topic, group: string): Promise<GroupPlace[]> {
     const log = topicLog(topic);
-    return reader.committed(log.named, groupId(topic, group), log.partitions);
+    return reader.places(log.named, groupId(topic, group), log.partitions);
   }
 
   async function bounds(topic: Topic, bound: Bound): Promise<bigint[]> {
@@ -100,7 +101,7 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
     consume(options) {
       const { named } = topicLog(options.topic);
       const id = groupId(options.topic, options.group);
-      const ask = (count: number): Promise<bigint[]> => reader.committed(named, id, count);
+      const ask = (count: number): Promise<GroupPlace[]> => reader.places(named, id, count);
       const group = new KafkaGroup(settings, named, id, options, ask, logger);
       members.set(group, id);
       return subscriptions.add([group], () => members.delete(group));
@@ -127,18 +128,19 @@ export async function openKafkaLog(given: WantedTopics): Promise<Log> {
 
     earliest: (topic) => bounds(topic, "earliest"),
 
-    committed,
+    async committed(topic, group) {
+      return (await places(topic, group)).map(({ offset }) => offset);
+    },
 
     async handled(topic, group) {
       const id = groupId(topic, group);
-      const own = [...members].filter(([, of]) => of === id);
-      const here = own.map(([member]) => member.handled());
-      const elsewhere = await committed(topic, group);
-      return elsewhere.map((offset, partition) =>
-        here.reduce((most, places) => {
-          const place = places.get(partition) ?? 0n;
+      const here = [...members].flatMap(([member, of]) => (of === id ? [member.handled()] : []));
+      const announced = await places(topic, group);
+      return announced.map(({ handled }, partition) =>
+        here.reduce((most, own) => {
+          const place = own.get(partition) ?? 0n;
           return place > most ? place : most;
-        }, offset),
+        }, handled),
       );
     },
 

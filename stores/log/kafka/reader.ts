@@ -1,6 +1,6 @@
 /** Questions to Kafka: records at a place, where partitions begin and end, where groups stand. */
 import { setTimeout as pause } from "node:timers/promises";
-import type { Cluster } from "kafkajs";
+import type { Cluster, PartitionOffset } from "kafkajs";
 import { limits } from "../../../config.js";
 import {
   type GroupBroker,
@@ -11,6 +11,7 @@ import {
 } from "./connection.js";
 import { denialOf } from "./denied.js";
 import { type Bound, type NamedTopic, boundsOf, fetchFrom, isOutOfRange } from "./fetch.js";
+import type { GroupPlace } from "./group.js";
 import { type LogRecord, LogUnreadable } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 
@@ -62,15 +63,15 @@ export class KafkaReader {
   }
 
   /** 0 for a partition of which the group has committed nothing. */
-  committed(named: NamedTopic, groupId: string, partitions: number): Promise<bigint[]> {
+  places(named: NamedTopic, groupId: string, partitions: number): Promise<GroupPlace[]> {
     return this.#ask({ ...named, groupId }, async (cluster) => {
       const broker = await this.#coordinatorOf(cluster, groupId);
       const asked = numbersTo(partitions).map((partition) => ({ partition, offset: "-1" }));
       const topics = [{ topic: named.name, partitions: asked }];
       const { responses } = await broker.offsetFetch({ groupId, topics });
       const reported = responses.flatMap((response) => response.partitions);
-      const found = new Map(reported.map(({ partition, offset }) => [partition, offset]));
-      return asked.map(({ partition }) => offsetOf(found.get(partition)));
+      const found = new Map(reported.map((one) => [one.partition, one]));
+      return asked.map(({ partition }) => placeOf(found.get(partition)));
     });
   }
 
@@ -162,9 +163,15 @@ function numbersTo(partitions: number): number[] {
   return Array.from({ length: partitions }, (_, number) => number);
 }
 
-/** Negative where nothing is committed. */
-function offsetOf(committed = "-1"): bigint {
-  return committed.startsWith("-") ? 0n : BigInt(committed);
+/** Left out of kafkajs' types: the metadata. */
+type Committed = PartitionOffset & { readonly metadata?: string | null };
+
+/** The offset is negative where nothing is committed; other programs leave any metadata. */
+function placeOf(committed: Committed = { partition: -1, offset: "-1" }): GroupPlace {
+  const offset = committed.offset.startsWith("-") ? 0n : BigInt(committed.offset);
+  const [announced = 0] = /^\d{1,19}$/.exec(committed.metadata ?? "") ?? [];
+  const handled = BigInt(announced);
+  return { offset, handled: handled > offset ? handled : offset };
 }
 
 interface Reported {

@@ -38,7 +38,7 @@ import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { type Topic, topics } from "../../../schemas/records/records.js";
 import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
-import { describeLogContract, readAll, record } from "../log-contract.js";
+import { describeLogContract, gate, readAll, record } from "../log-contract.js";
 import { rejection, until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
 import { makeCertificate } from "../../harness/certificate.js";
@@ -179,6 +179,43 @@ describe("Kafka", function () {
       // Partitions are given back when what ran on them is finished.
       expect([...finished.values()].filter((times) => times > 1)).to.eql([]);
       expect(await producer?.committed(topic, "g")).to.eql(await producer?.ends(topic));
+    });
+
+    it("should let other processes know what is shown before it is finished", async () => {
+      const [log, another] = await open(installKafka(server.url), {}, 2);
+      const [place] = (await log?.append(topic, [record("a"), record("a"), record("a")])) ?? [];
+      const partition = place?.partition ?? 0;
+      const [first, others, shown] = [gate(), gate(), gate()];
+      let given = 0;
+      const subscription = log?.consume({
+        topic,
+        group: "g",
+        batchRecordsMax: 1,
+        async handle() {
+          given += 1;
+          return {
+            finished: (given === 1 ? first : others).enter(),
+            shown: given < 3 ? Promise.resolve() : shown.enter(),
+          };
+        },
+      });
+      const known = async () => [
+        (await another?.handled(topic, "g"))?.[partition],
+        (await another?.committed(topic, "g"))?.[partition],
+      ];
+      const untilKnown = (handled: bigint, committed: bigint) =>
+        until(async () => String(await known()) === String([handled, committed]));
+      await untilKnown(2n, 0n);
+      first.open();
+      await untilKnown(2n, 1n);
+      shown.open();
+      await untilKnown(3n, 1n);
+      others.open();
+      await subscription?.close();
+      expect(await known()).to.eql([3n, 3n]);
+      // A replay says what is handled anew.
+      await another?.seek(topic, "g", new Map([[partition, 1n]]));
+      expect(await known()).to.eql([1n, 1n]);
     });
 
     it("should give a stalled member's work to another, whose offset it cannot move", async () => {
