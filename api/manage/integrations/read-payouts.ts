@@ -98,8 +98,8 @@ async function fileAt(
 }
 
 async function* cellsOf(file: Buffer): AsyncIterable<readonly string[]> {
-  const reading = { delimiter: ",", lineBytesMax: csvLineBytesMax };
-  for await (const { cells } of csvLines(Readable.from(partsOf(file)), reading)) yield cells;
+  const rules = { delimiter: ",", lineBytesMax: csvLineBytesMax };
+  for await (const { cells } of csvLines(Readable.from(partsOf(file)), rules)) yield cells;
 }
 
 /** One after the other, so that a large file does not hold up other calls. */
