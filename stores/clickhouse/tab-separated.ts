@@ -31,8 +31,24 @@ export function* appendsOf(
   }
 }
 
+/** Structures are constants, and reading one takes as long as writing a row. */
+const known = new Map<string, readonly Field[]>();
+
+interface Field {
+  readonly name: string;
+  readonly text: ToText;
+}
+
+function fieldsOf(structure: string): readonly Field[] {
+  const found = known.get(structure);
+  if (found !== undefined) return found;
+  const fields = columnsOf(structure).map(({ name, type }) => ({ name, text: fieldOf(type) }));
+  known.set(structure, fields);
+  return fields;
+}
+
 function* linesOf(structure: string, rows: Iterable<object>): Generator<string> {
-  const columns = columnsOf(structure).map(({ name, type }) => ({ name, text: fieldOf(type) }));
+  const columns = fieldsOf(structure);
   for (const row of rows) {
     yield `${columns.map(({ name, text }) => text(Reflect.get(row, name))).join("\t")}\n`;
   }
