@@ -37,7 +37,7 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
       console.log(`  at rest: ${short(restShare * 100)} % of a core`);
       const figures: Figure[] = [below(restPercentMax, "processor, at rest", restShare * 100, "%")];
       for (const rate of rates) {
-        const run = begin(`r${rate}`, rate, { sold: true, probes: 0 });
+        const run = begin(`r${rate}`, rate, { sold: true, probes: false });
         const used = await usedMs(async () => {
           await run.send(seconds);
           await pause(tailMs);

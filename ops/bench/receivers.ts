@@ -47,7 +47,7 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
               const given = { environment: "Production", url, events };
               ids.push((await manage(service, path, given, webhookEndpoint)).id);
             }
-            const options = { sold: true, probes: 0 };
+            const options = { sold: true, probes: false };
             const run = begin(`${name} ${round}`, webhooksPerSecond, options);
             await run.send(seconds);
             const durations = await run.durations();

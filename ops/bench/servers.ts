@@ -48,6 +48,7 @@ export function servers({ seconds, rate, profileFolder }: Options): Promise<Figu
       return [
         below(null, name("2xx → on the socket, p50"), percentile(reported, 0.5)),
         below(p99MsMax, name("2xx → on the socket, p99"), percentile(reported, 0.99)),
+        below(null, name("2xx → GET /v1/transactions, p50"), percentile(readable, 0.5)),
         below(p99MsMax, name("2xx → GET /v1/transactions, p99"), percentile(readable, 0.99)),
         below(
           recoveryMsMax,

@@ -14,13 +14,13 @@ import { createTenant, type Manager, settled, type Tenant, webhookCall } from ".
 /** From the end of booking until the last message is here. */
 const lastMessageMs = 2_000;
 
-/** One payment in so many seconds is looked for in the list. */
-const secondsPerProbe = 1;
+/** Payments looked for in the list; one answer is of use to all that are looked for then. */
+const probesPerSecond = 3;
 const probePauseMs = 10;
-/** Under way at a time: what looks must not become a load of its own. */
-const probesMax = 1;
 /** A probe that takes longer counts as never. */
 const probeMsMax = 30_000;
+/** Room for the payments of that time. */
+const list = "/v1/transactions?limit=200";
 /**
  * Payments are reported a while after they were made, as Stripe does; a probe's is reported at
  * once, so that it stands on the first page.
@@ -72,7 +72,7 @@ export async function sendSales(
 ): Promise<readonly number[]> {
   const pool = new HttpClient(base);
   const sides = { webhooks: pool, readers: pool, tenant, base, arrivals: new Map() };
-  const run = new Run(sides, perSecond, name, { probes: 0 });
+  const run = new Run(sides, perSecond, name, { probes: false });
   await run.send(count / perSecond);
   const answered = await run.answered();
   pool.close();
@@ -94,8 +94,8 @@ export async function tenantWithSales(service: Manager): Promise<Tenant> {
 interface RunOptions {
   /** The catalogue knows the products already. */
   readonly sold?: boolean;
-  /** How many payments are looked for in the list at a time. */
-  readonly probes?: number;
+  /** False: no payments are looked for in the list, which is a load of its own. */
+  readonly probes?: boolean;
 }
 
 interface Durations {
@@ -109,10 +109,11 @@ class Run {
   readonly #sales: StripeSales;
   readonly #queue: SaleEvent[];
   readonly #answered: Promise<number>[] = [];
-  /** Payments to look for in the list, and how long that took. */
+  /** Payments to look for in the list, the transactions looked for, and how long each took. */
   readonly #probed = new Set<string>();
-  readonly #readable: Promise<number>[] = [];
-  #probing = 0;
+  readonly #sought = new Map<string, number>();
+  readonly #readable: number[] = [];
+  #looking: Promise<void> | null = null;
   /** When the charge of each payment was answered, on the clock of `performance`. */
   readonly #charged = new Map<string, number>();
   #payments = 0;
@@ -158,14 +159,14 @@ class Run {
     const { tenant, base, arrivals } = this.sides;
     await settled({ base }, tenant);
     await pause(lastMessageMs);
-    const readable = await Promise.all(this.#readable);
+    await this.#looking;
     const answered = await this.answered();
     // A message may be here before the answer to its webhook has been read.
     const since = (from: number, to = Number.POSITIVE_INFINITY) => Math.max(0, to - from);
     return {
       answered,
       reported: [...this.#charged].map(([id, at]) => since(at, arrivals.get(id))),
-      readable,
+      readable: this.#readable,
     };
   }
 
@@ -181,20 +182,20 @@ class Run {
     if (event.payment === null) return tookMs;
     const id = transactionId(this.sides.tenant.workspace, "live", "stripe", event.payment);
     this.#charged.set(id, answeredAt);
-    if (this.#probed.has(event.payment) && this.#probing < (this.options.probes ?? probesMax)) {
-      this.#probing += 1;
-      const ended = () => void (this.#probing -= 1);
-      this.#readable.push(this.#probe(id, answeredAt).finally(ended));
+    if (this.#probed.has(event.payment)) {
+      this.#sought.set(id, answeredAt);
+      this.#looking ??= this.#look().finally(() => (this.#looking = null));
     }
     return tookMs;
   }
 
   get #paymentsPerProbe(): number {
-    return Math.ceil((this.perSecond * secondsPerProbe) / eventsPerPayment);
+    return Math.ceil(this.perSecond / eventsPerPayment / probesPerSecond);
   }
 
   #nextSale(): SaleEvent {
-    const isProbed = this.#payments++ % this.#paymentsPerProbe === 0;
+    const { probes = true } = this.options;
+    const isProbed = probes && this.#payments++ % this.#paymentsPerProbe === 0;
     const events = this.#sales.next(Date.now() - (isProbed ? 0 : sentAfterMs));
     if (isProbed) for (const { payment } of events) if (payment) this.#probed.add(payment);
     const [first, ...others] = events;
@@ -203,15 +204,21 @@ class Run {
     return first;
   }
 
-  /** ms from the answer until the first page of the list shows the transaction. */
-  async #probe(id: string, answeredAt: number): Promise<number> {
+  /** Until the list has shown all that are sought: ms from the answer to each. */
+  async #look(): Promise<void> {
     const headers = { authorization: `Bearer ${this.sides.tenant.key}` };
-    while (performance.now() < answeredAt + probeMsMax) {
-      const { body } = await this.sides.readers.send({ path: "/v1/transactions", headers });
-      if (body.includes(id)) return performance.now() - answeredAt;
+    while (this.#sought.size > 0) {
+      const { body } = await this.sides.readers.send({ path: list, headers });
+      const now = performance.now();
+      for (const [id, answeredAt] of this.#sought) {
+        const isShown = body.includes(id);
+        const isNever = now > answeredAt + probeMsMax;
+        if (!isShown && !isNever) continue;
+        this.#sought.delete(id);
+        this.#readable.push(isShown ? now - answeredAt : Number.POSITIVE_INFINITY);
+      }
       await pause(probePauseMs);
     }
-    return Number.POSITIVE_INFINITY;
   }
 }
 
