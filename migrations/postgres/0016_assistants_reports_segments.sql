@@ -87,8 +87,13 @@ CREATE TABLE segment_revisions (
   PRIMARY KEY (segment, revision)
 );
 
--- The part of the figures that a digest is of; null: all.
-ALTER TABLE digests ADD COLUMN segment text;
+-- A workspace's own digests: one for its chat channel, one for its webhooks.
+ALTER TABLE digests
+  -- The part of the figures that a digest is of; null: all.
+  ADD COLUMN segment text,
+  ADD COLUMN to_webhooks boolean NOT NULL DEFAULT false CHECK (NOT to_webhooks OR member IS NULL);
+DROP INDEX digests_of_workspace;
+CREATE UNIQUE INDEX digests_of_workspace ON digests (workspace, to_webhooks) WHERE member IS NULL;
 
 -- When a store's reports are fetched (workspaces/history/report-fetches.ts).
 CREATE TABLE report_fetches (
