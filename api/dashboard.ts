@@ -35,6 +35,9 @@ const clientPaths = [
   "installation",
 ];
 
+/** A pattern, where all other routes are written out: `http/app.ts` counts it as no route. */
+const outsideApi = /^\/(?!(?:v1|auth|mcp|oauth|\.well-known|schemas|subjects|config|mode)(?:\/|$))/;
+
 interface File {
   readonly type: string;
   readonly bytes: Buffer;
@@ -91,6 +94,15 @@ export function dashboardRoutes(
       return send(ctx, file);
     });
   }
+  // A mistyped address in a browser. Programs get the JSON 404.
+  router.get(outsideApi, (ctx, next) => {
+    const isKnown = (ctx.matched?.length ?? 0) > 1;
+    if (isKnown || ctx.accepts("json", "html") !== "html") return next();
+    ctx.status = 404;
+    // The web app would ask anybody else to sign in first.
+    if (readCookie(ctx.req, sessionCookie) !== undefined) return page(ctx);
+    return plainPage(ctx, 404, "There is no such page", ["Nothing is at this address."]);
+  });
 }
 
 /** A page without a session need not ask whose it is, and get a 401. */

@@ -135,7 +135,9 @@ function isReadable(path: string): boolean {
 
 /** Behind the router: the path is unknown, or known with another method. */
 function noRoute(ctx: Context): void {
-  const matched: readonly Layer[] = ctx.matched ?? [];
+  const all: readonly Layer[] = ctx.matched ?? [];
+  // A pattern is the page for unknown paths (api/dashboard.ts).
+  const matched = all.filter(({ path }) => typeof path === "string");
   // A path that is written out wins over one with a placeholder.
   const exact = matched.filter((layer) => !String(layer.path).includes(":"));
   const layers = exact.length > 0 ? exact : matched;
