@@ -139,6 +139,28 @@ describe("Questions", function () {
     }
   });
 
+  it("should lead from those that are added up to all of them", async () => {
+    const countries = ["AT", "BE", "CH", "DE", "DK", "ES", "FI", "FR", "IT", "NL", "US"];
+    const at = new Date(now.getTime() - 1_000).toISOString();
+    const sold = countries.map((country) =>
+      event("subscription.new", `in-${country}`, 10, at, country),
+    );
+    await bookEvents(endpoints, workspace, "Test", sold);
+    const of = "?environment=test&provider=stripe&range=30d";
+    for (const screen of ["/mrr", "/revenue"]) {
+      await open(`${screen}${of}`);
+      await page.getByRole("link", { name: "3 others", exact: true }).click();
+      await page.waitForURL(/provider=stripe&range=30d.*all=country/);
+      await looked.settle();
+      expect(await shares("Countries")).to.have.length(countries.length);
+    }
+    await open(`/what-changed${of}`);
+    await page.getByRole("link", { name: "Others (1)", exact: true }).click();
+    await page.waitForURL(/\/mrr\/movements.*provider=stripe.*from=/);
+    await looked.settle();
+    expect(await page.locator("tbody tr").count()).to.equal(countries.length);
+  });
+
   it("should say in the title of each chart what it shows", async () => {
     const lastMonth = new Date(tenth(1));
     const name = new Intl.DateTimeFormat("en-US", {

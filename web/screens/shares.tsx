@@ -10,7 +10,7 @@ import { Failure, Skeleton } from "../parts/states.js";
 import type { CallError } from "../api/client.js";
 import { filterOf, filterText, toggled } from "../state/filter.js";
 import { dayBefore, dayText } from "../state/ranges.js";
-import { useView } from "../state/view.js";
+import { type View, useView } from "../state/view.js";
 import { type GroupName, groupKey } from "./groups.js";
 
 const groups = [
@@ -21,6 +21,8 @@ const groups = [
 type SharedBy = (typeof groups)[number];
 
 const shownMax = 8;
+/** Where all are asked for; of more, the rest is counted. */
+const allMax = 200;
 
 interface Props {
   /** The screen says already what went wrong. */
@@ -47,6 +49,10 @@ export function RevenueShares({ hasFailed }: Props) {
   );
 }
 
+function groupsOf(view: View, by: GroupName): string {
+  return String(view.get("all") === by ? allMax : shownMax);
+}
+
 function MrrShare({ by, title, hasFailed }: SharedBy & Props) {
   const view = useView();
   const last = [dayBefore(view.range.to), dayText(view.end)].toSorted()[0] ?? view.range.to;
@@ -58,7 +64,7 @@ function MrrShare({ by, title, hasFailed }: SharedBy & Props) {
     ...view.mrrFilters,
     [by]: null,
     group_by: by,
-    groups: String(shownMax),
+    groups: groupsOf(view, by),
   });
   const data = answer?.data;
   return (
@@ -85,7 +91,7 @@ function RevenueShare({ by, title, hasFailed }: SharedBy & Props) {
     ...view.filters,
     [by]: null,
     group_by: by,
-    groups: String(shownMax),
+    groups: groupsOf(view, by),
   });
   const data = answer?.data;
   return (
@@ -119,6 +125,8 @@ function ShareList(props: {
   const view = useView();
   const { by, rows = [], whole, currency, others } = props;
   const filter = filterOf(view.get(by));
+  const isWhole = view.get("all") === by;
+  const othersText = `${count(others)} ${others === 1 ? "other" : "others"}`;
   const shown = rows
     .map(({ row, value }) => ({ ...groupKey(row, by), value }))
     .filter(({ value }) => value !== 0)
@@ -155,7 +163,7 @@ function ShareList(props: {
         })}
         {others === 0 ? null : (
           <li class="soft small share-others">
-            {count(others)} {others === 1 ? "other" : "others"}
+            {isWhole ? othersText : <a href={view.with({ all: by })}>{othersText}</a>}
           </li>
         )}
         {props.rows !== undefined && shown.length === 0 ? (

@@ -97,6 +97,7 @@ function Sides(props: {
   readonly period: Period;
   readonly isStale: boolean;
 }) {
+  const view = useView();
   const { data, by, period } = props;
   const { currency } = data;
   const gains = data.rows.filter(({ difference }) => difference > 0).slice(0, shownMax);
@@ -130,7 +131,15 @@ function Sides(props: {
         <dd class="number">{signedMoney(gained, currency)}</dd>
         <dt>Losses above</dt>
         <dd class="number">{signedMoney(lost, currency)}</dd>
-        <dt>Others ({count(others)})</dt>
+        <dt>
+          {others === 0 ? (
+            "Others (0)"
+          ) : (
+            <a href={view.to("/mrr/movements", { range: null, ...period.days })}>
+              Others ({count(others)})
+            </a>
+          )}
+        </dt>
         <dd class="number">{signedMoney(data.difference - gained - lost, currency)}</dd>
         <dt>
           <strong>{endText(period)}</strong>
