@@ -14,15 +14,31 @@ import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
 import type { Service } from "../../service.js";
 import { openService } from "../../runtime/start/open.js";
+import { startOfMonth } from "../../schemas/months.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
 import { eventId } from "../../schemas/ids.js";
 import { rawEventCodec, topics } from "../../schemas/records/records.js";
 import { accountHasher, type HashAccount, rawKey } from "../../stores/vault/account-hash.js";
+import {
+  beginExport,
+  createBackfill,
+  leaseBackfill,
+  moveBackfill,
+  prepareExport,
+} from "../../workspaces/history/backfills.js";
 import { openIntegrationCalls, takenVerdict } from "../../workspaces/integration-calls.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
 import { createKey } from "../../workspaces/key-records.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import type { Business } from "./business.js";
-import { type Account, type DemoToken, newAccount, ofEach, signed } from "./integrations.js";
+import {
+  type Account,
+  type DemoToken,
+  demoTokens,
+  newAccount,
+  ofEach,
+  signed,
+} from "./integrations.js";
 import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
@@ -75,6 +91,12 @@ export async function recordPast(
       given.onWritten?.(first + chunk.length);
     }
     await calls.close();
+    const readAt = new Date(receipts.at(-1) ?? given.since);
+    for (const token of demoTokens) {
+      const { id: integration } = opened.integrations[token];
+      const named = { workspace: opened.workspace, integration, since: given.since };
+      await readHistory(postgres, providerOf(providers, token), named, readAt);
+    }
     return { key: opened.key, integrations: opened.integrations };
   } finally {
     await releases.release();
@@ -114,6 +136,33 @@ async function makeWorkspace(
   };
   const integrations = await ofEach(connect);
   return { workspace, key, integrations };
+}
+
+/**
+ * As whoever connects a provider reads what was before its first call. Here that is nothing: the
+ * business began that day.
+ */
+async function readHistory(
+  postgres: Postgres,
+  { backfill, historyExport }: Provider,
+  {
+    since,
+    ...of
+  }: { readonly workspace: string; readonly integration: string } & { readonly since: number },
+  at: Date,
+): Promise<void> {
+  const list = backfill?.lists[0]?.name ?? historyExport?.name;
+  if (list === undefined) return;
+  const given = { ...of, from: new Date(startOfMonth(since)), list };
+  if (backfill === undefined) {
+    await beginExport(postgres, await prepareExport(postgres, given, at), at, at);
+  } else {
+    await createBackfill(postgres, given, at);
+  }
+  const begun = await leaseBackfill(postgres, at);
+  if (begun === null) throw new Error(`no history of ${of.integration} to read`);
+  const ended = { ...begun, state: "done", comparison: [], restUntil: at } as const;
+  await moveBackfill(postgres, begun, ended, at);
 }
 
 /** As the endpoint makes it of a call: believed, named and sealed. */

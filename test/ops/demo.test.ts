@@ -1,10 +1,19 @@
 /** The demo's made-up business, at the real endpoint: the service must know what it sold. */
 import type { ChildProcess } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { z } from "zod";
 import { DemoProcess } from "../../api/manage/demo/process.js";
 import { readConfig } from "../../config.js";
 import { type Business, makeBusiness } from "../../ops/demo/business.js";
@@ -28,6 +37,7 @@ import {
   type TransactionsAnswer,
   transactionsAnswer,
 } from "../../schemas/http/transactions.js";
+import { coverage } from "../../schemas/http/manage.js";
 import { majorToMinor } from "../../schemas/money/money.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { openEndpoints } from "../harness/endpoints.js";
@@ -173,6 +183,23 @@ describe("the demo's history", () => {
     const subscribers = monthly.map(([, active]) => active);
     expect(new Set(subscribers).size, subscribers.join()).to.equal(3);
     expect(await readAt(plan.days + 1)).to.deep.equal([0, 0]);
+  });
+
+  it("should be known of every provider from the first day", async () => {
+    const adminToken = readFileSync(join(folder, "admin.token"), "utf8").trim();
+    const manager = { url: `${merchant.url}/v1/manage/workspaces`, key: adminToken };
+    const one = z.object({ id: z.string(), provider: z.string().optional() });
+    const list = z.object({ data: z.array(one) });
+    const answer = z.object({ data: coverage });
+    const [workspace] = (await ask(manager, "", list)).data;
+    const path = `/${workspace?.id}/integrations`;
+    for (const { id, provider } of (await ask(manager, path, list)).data) {
+      if (provider === "custom") continue;
+      const covered = async () => (await ask(manager, `${path}/${id}/coverage`, answer)).data;
+      // The journal, written behind the figures, says when the first call came.
+      await until(async () => (await covered()).months.at(-1)?.known_by !== "none");
+      expect((await covered()).unread_until, provider).to.equal(null);
+    }
   });
 
   it("should go on with live events at the endpoint, and stay on its level", async () => {
