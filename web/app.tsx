@@ -119,11 +119,11 @@ function Page() {
 function NotFound() {
   const view = useView();
   return (
-    <section>
+    <section class="empty">
       <h1>There is no such page</h1>
-      <p>
-        <a href={view.to("/overview")}>Back to the overview</a>
-      </p>
+      <a class="button" href={view.to("/overview")}>
+        Back to the overview
+      </a>
     </section>
   );
 }

@@ -419,6 +419,10 @@ describe("The dashboard", function () {
     const note = page.locator(".attention");
     await note.waitFor();
     expect(await note.getByRole("link").count()).to.equal(0);
+    await page.getByRole("link", { name: "Definitions", exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "Alert", exact: true }).count()).to.equal(0);
+    await page.goto(at("/settings/integrations/new?connect=stripe"));
+    await page.getByRole("heading", { name: "Not for your role" }).waitFor();
     await page.unroute("**/v1/session");
   });
 

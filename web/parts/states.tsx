@@ -41,15 +41,17 @@ export function SkeletonTable({
 export function Empty(props: {
   readonly title: string;
   readonly children?: ComponentChildren;
-  readonly action?: { readonly href: string; readonly label: string };
+  /** Null: none that the reader may take. */
+  readonly action?: { readonly href: string; readonly label: string } | null;
 }) {
+  const { action = null } = props;
   return (
     <div class="empty">
       <h2>{props.title}</h2>
       <p>{props.children}</p>
-      {props.action === undefined ? null : (
-        <a class="button" href={props.action.href}>
-          <span class="cut">{props.action.label}</span>
+      {action === null ? null : (
+        <a class="button" href={action.href}>
+          <span class="cut">{action.label}</span>
         </a>
       )}
     </div>

@@ -16,6 +16,7 @@ import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { ExportMenu } from "../series-exports.js";
 
 const path = "/v1/accounts";
@@ -113,10 +114,7 @@ export default function Accounts() {
         ]}
       >
         {search === null ? (
-          <Empty
-            title="No accounts"
-            action={{ href: view.to("/settings"), label: "Connect a provider" }}
-          >
+          <Empty title="No accounts" action={connectAction(view)}>
             An account appears when a customer first has MRR.
           </Empty>
         ) : null}

@@ -9,8 +9,10 @@ import { Empty, Failure } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { NoteList } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
+import { mayManage, workspaceOf } from "../../state/session.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
 import { dayBefore } from "../../state/ranges.js";
+import { connectAction } from "../connect-action.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import { groupOf, groupsAsked, mrrGroupNames } from "../groups.js";
@@ -57,16 +59,18 @@ export default function Mrr() {
         <a class="button" href={view.to("/what-changed", { ...range, range: null })}>
           What changed
         </a>
-        <a class="button" href={view.to("/settings/alerts", { figure: "mrr" })}>
-          Alert
-        </a>
+        {mayManage(workspaceOf(view.workspace)) ? (
+          <a class="button" href={view.to("/settings/alerts", { figure: "mrr" })}>
+            Alert
+          </a>
+        ) : null}
         <a class="button" href={view.to("/mrr/definitions")}>
           Definitions
         </a>
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
-        <Empty title="No recurring revenue in this time" action={settings(view.to("/settings"))}>
+        <Empty title="No recurring revenue in this time" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
         </Empty>
       ) : (
@@ -193,5 +197,3 @@ export default function Mrr() {
     </>
   );
 }
-
-const settings = (href: string) => ({ href, label: "Connect a provider" });

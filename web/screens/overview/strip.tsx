@@ -6,11 +6,13 @@ import { providerName, words } from "../../format/names.js";
 import { Failure, Skeleton } from "../../parts/states.js";
 import { When } from "../../parts/when.js";
 import { useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 
 const shownMax = 8;
 
 export function Strip() {
   const view = useView();
+  const connect = connectAction(view);
   const { filters } = view;
   const params = { limit: String(shownMax), ...filters };
   const { answer, error } = useAnswer("/v1/transactions", params);
@@ -43,7 +45,7 @@ export function Strip() {
         {answer !== null && rows.length === 0 ? (
           <li>
             <span class="soft">{isAll ? "Nothing yet." : "Nothing of this part."}</span>
-            <a href={view.to("/settings/integrations")}>Connect a provider</a>
+            {connect === null ? null : <a href={connect.href}>{connect.label}</a>}
           </li>
         ) : null}
         {answer === null && error === null

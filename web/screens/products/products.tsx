@@ -14,6 +14,7 @@ import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
 import { dayAfter } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { compareParams } from "../compare-params.js";
 import { ExportMenu } from "../series-exports.js";
 import { ProductDrawer } from "./product-drawer.js";
@@ -205,7 +206,7 @@ export default function Products() {
           action={
             isFiltered
               ? { href: view.with(nothing), label: "Remove all filters" }
-              : { href: view.to("/settings"), label: "Connect a provider" }
+              : connectAction(view)
           }
         >
           {isFiltered

@@ -11,6 +11,7 @@ import { Term } from "../../parts/term.js";
 import { NoteList } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { compareParams } from "../compare-params.js";
 import { SeriesExports } from "../series-exports.js";
 import { Title } from "../titles.js";
@@ -44,10 +45,7 @@ export default function Rates() {
       />
       {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
-        <Empty
-          title="No recurring revenue in these months"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
-        >
+        <Empty title="No recurring revenue in these months" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.
         </Empty>
       ) : (

@@ -16,6 +16,7 @@ import { Term } from "../../parts/term.js";
 import { Bar, comparisons } from "../../shell/bar.js";
 import { workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { compareParams } from "../compare-params.js";
 import { ExportMenu, SeriesExports } from "../series-exports.js";
 import { Curves } from "./curves.js";
@@ -114,10 +115,7 @@ export default function Retention() {
       {error === null ? null : <Failure error={error} />}
       {answer === null && error === null ? <SkeletonTable rows={16} columns={10} /> : null}
       {answer !== null && rows.length === 0 ? (
-        <Empty
-          title="No subscribers yet"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
-        >
+        <Empty title="No subscribers yet" action={connectAction(view)}>
           A row appears for each {interval} in which accounts first had MRR.
         </Empty>
       ) : null}

@@ -16,6 +16,7 @@ import { NoteList, useAnnotations } from "../../shell/annotations.js";
 import { Bar } from "../../shell/bar.js";
 import { useGoals } from "../../shell/goals.js";
 import { filterNames, useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { compareParams } from "../compare-params.js";
 import { GroupMenu } from "../group-menu.js";
 import {
@@ -72,10 +73,7 @@ export default function Revenue() {
       </Bar>
       {error === null ? null : <Failure error={error} />}
       {isEmpty ? (
-        <Empty
-          title="No sales in this time"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
-        >
+        <Empty title="No sales in this time" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider.
         </Empty>
       ) : (

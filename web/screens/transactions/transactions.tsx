@@ -13,6 +13,7 @@ import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
 import { filterNames, useView } from "../../state/view.js";
+import { connectAction } from "../connect-action.js";
 import { ExportMenu } from "../series-exports.js";
 import { Status } from "./status.js";
 import { TransactionDrawer } from "./transaction-drawer.js";
@@ -120,10 +121,7 @@ export default function Transactions() {
           },
         ]}
       >
-        <Empty
-          title="No transactions"
-          action={{ href: view.to("/settings"), label: "Connect a provider" }}
-        >
+        <Empty title="No transactions" action={connectAction(view)}>
           {search === null
             ? "Choose a longer range or fewer filters, or connect a provider."
             : "No provider knows a payment, an invoice or an order by this id."}

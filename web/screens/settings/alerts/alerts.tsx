@@ -24,9 +24,9 @@ import { AlertForm } from "./alert-form.js";
 export function Alerts() {
   const path = useManagePath();
   const isManager = useMayManage();
-  const asked = useView().get("figure");
+  const asked = useView().get("figure") !== null && isManager;
   /** What the form is of: an alert that is there, or a new one. */
-  const [written, write] = useState<AlertView | "new" | null>(asked === null ? null : "new");
+  const [written, write] = useState<AlertView | "new" | null>(asked ? "new" : null);
   const alerts = useList<AlertView>(`${path}/alerts`);
   const firings = useList<AlertFiringView>(`${path}/alerts/firings`);
   const members = useList<Member>(`${path}/members`);

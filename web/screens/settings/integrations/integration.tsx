@@ -125,6 +125,7 @@ export function Integration(props: Props) {
 
 function Arrival({ integration, provider }: Props) {
   const view = useView();
+  const isManager = useMayManage();
   const { health } = integration;
   const inEnvironment = { environment: integration.environment === "Test" ? "test" : null };
   return (
@@ -134,8 +135,10 @@ function Arrival({ integration, provider }: Props) {
       </p>
       {health.state === "waiting" ? (
         <p class="soft">
-          Enter the URL below at {provider.name} and send a test event there. This page changes by
-          itself.
+          {isManager
+            ? `Enter the URL below at ${provider.name} and send a test event there.`
+            : `An administrator enters its webhook URL at ${provider.name}.`}{" "}
+          This page changes by itself.
         </p>
       ) : null}
       {health.state === "receiving" ? (

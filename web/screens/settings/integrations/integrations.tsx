@@ -24,6 +24,13 @@ export function Integrations() {
   if (providers.answer === null || list.isLoading) return <SkeletonTable rows={4} columns={5} />;
   const known = providers.answer.data;
   const [wanted, part] = view.path.split("/").slice(3);
+  if (wanted === "new" && !isManager) {
+    return (
+      <Empty title="Not for your role">
+        Ask an administrator of this workspace to connect a provider.
+      </Empty>
+    );
+  }
   if (wanted === "new") {
     const provider = known.find(({ provider: token }) => token === view.get("connect"));
     return provider === undefined ? (
