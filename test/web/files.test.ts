@@ -115,14 +115,13 @@ describe("The files of the dashboard", () => {
   it("should answer a browser at an unknown address with a page, all others with JSON", () =>
     serve(async (base) => {
       const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
-      const ask = async (path: string, accept: string, more: RequestInit = {}) => {
-        const headers = { accept, ...more.headers };
-        const answer = await fetch(base + path, { ...more, headers });
+      const ask = async (path: string, accept: string, method = "GET", cookie = "") => {
+        const answer = await fetch(base + path, { method, headers: { accept, cookie } });
         return `${answer.status} ${await answer.text()}`;
       };
       const page = await ask("/nothing", browser);
       expect(page).to.match(/^404 <!doctype html>[^]*There is no such page[^]*href="\/"/);
-      const app = await ask("/nothing", browser, { headers: { cookie: "session=one" } });
+      const app = await ask("/nothing", browser, "GET", "session=one");
       expect(app).to.match(/^404 <!doctype html>.*<title>Dashboard/);
       for (const [path, accept, method] of [
         ["/nothing", "*/*", "GET"],
@@ -131,7 +130,7 @@ describe("The files of the dashboard", () => {
         ["/mcp/nothing", browser, "GET"],
         ["/assets/gone-12345678.js", browser, "GET"],
       ] as const) {
-        const text = await ask(path, accept, { method });
+        const text = await ask(path, accept, method);
         expect(text, `${method} ${path}`).to.match(/^404 \{.*"path_unknown"/);
       }
     }));
