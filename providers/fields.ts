@@ -14,6 +14,20 @@ export const anyObject = z.custom<Readonly<Record<string, unknown>>>(
   "Invalid input: expected object",
 );
 
+/** A check of credentials: all of these fields are given, or none of them. */
+export function together<Name extends string>(...names: readonly Name[]) {
+  return (
+    given: Readonly<Partial<Record<Name, unknown>>>,
+    context: Pick<z.core.$RefinementCtx, "addIssue">,
+  ): void => {
+    const missing = names.filter((name) => given[name] === undefined);
+    const [first] = missing;
+    if (first === undefined || missing.length === names.length) return;
+    const message = `${names.join(", ")} come together`;
+    context.addIssue({ code: "custom", path: [first], message });
+  };
+}
+
 /** Minor units as a number of JSON. */
 export const minorUnits = z
   .int()

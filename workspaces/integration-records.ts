@@ -26,13 +26,13 @@ export interface IntegrationRecord {
   /** The last part of the webhook URL. */
   readonly token: string;
   readonly created_at: Date;
-  /** Without them its URL exists, and every call to it is refused. */
-  readonly has_credentials: boolean;
+  /** Names of those entered. Without any its URL exists, and every call to it is refused. */
+  readonly credentials_set: readonly string[];
   /** When the last of its old credentials expires. */
   readonly previous_valid_until: Date | null;
 }
 
-interface Row extends Omit<IntegrationRecord, "token" | "has_credentials"> {
+interface Row extends Omit<IntegrationRecord, "token" | "credentials_set"> {
   readonly token_sealed: Buffer;
   readonly credentials_sealed: Buffer;
 }
@@ -68,8 +68,8 @@ export async function createIntegration(
       created_at: now,
     }),
   );
-  const has_credentials = given.credentials !== null;
-  const made = { id, provider, environment, name, token, has_credentials, created_at: now };
+  const credentials_set = namesOf(given.credentials);
+  const made = { id, provider, environment, name, token, credentials_set, created_at: now };
   return { ...made, previous_valid_until: null };
 }
 
@@ -111,6 +111,9 @@ export async function findIntegrationRecord(
   return row === undefined ? null : recordOf(vault, row);
 }
 
+/** @param current null: none are entered yet */
+type CredentialsChange = (current: unknown) => unknown;
+
 /**
  * New credentials count at once; the old ones for another 24 hours, so that deliveries signed
  * meanwhile still pass, unless `expireOld`. Repeating the call changes nothing.
@@ -122,14 +125,16 @@ export async function changeIntegration(
   id: string,
   change: {
     readonly name?: string | null | undefined;
-    readonly credentials?: unknown;
+    readonly credentials?: CredentialsChange | undefined;
     readonly expireOld: boolean;
   },
   now: Date,
 ): Promise<boolean> {
   return postgres.transaction(async (sql) => {
-    if (change.credentials !== undefined) {
-      const isRotated = await rotate(sql, vault, id, { ...change, now: now.getTime() });
+    const { credentials, expireOld } = change;
+    if (credentials !== undefined) {
+      const how = { credentials, expireOld, now: now.getTime() };
+      const isRotated = await rotate(sql, vault, id, how);
       if (!isRotated) return false;
       // They may allow what the old ones did not; even equal ones may have got more rights.
       await oweReplay(sql, id);
@@ -137,7 +142,7 @@ export async function changeIntegration(
     if (change.name !== undefined) {
       await sql.query("UPDATE integrations SET name = $2 WHERE id = $1", [id, change.name]);
     }
-    if (change.expireOld) {
+    if (expireOld) {
       await sql.query(
         `UPDATE integrations SET previous_credentials_sealed = NULL, previous_valid_until = NULL
          WHERE id = $1`,
@@ -152,7 +157,11 @@ async function rotate(
   sql: Sql,
   vault: Vault,
   id: string,
-  change: { readonly credentials?: unknown; readonly expireOld: boolean; readonly now: number },
+  change: {
+    readonly credentials: CredentialsChange;
+    readonly expireOld: boolean;
+    readonly now: number;
+  },
 ): Promise<boolean> {
   // Locked, because two calls at a time would each replace what the other has not yet written.
   const [row] = await sql.query<SealedPrevious & { readonly credentials_sealed: Buffer }>(
@@ -162,13 +171,12 @@ async function rotate(
   );
   if (row === undefined) return true;
   const current: unknown = JSON.parse(openSecret(vault, id, "credentials", row.credentials_sealed));
-  if (areSameCredentials(current, change.credentials)) return true;
+  const text = JSON.stringify(change.credentials(current));
+  const next: unknown = JSON.parse(text);
+  if (areSameCredentials(current, next)) return true;
   const before = openPrevious(vault, id, row);
   const isFirst = current === null;
-  const old =
-    change.expireOld || isFirst
-      ? []
-      : withReplaced(before, current, change.credentials, change.now);
+  const old = change.expireOld || isFirst ? [] : withReplaced(before, current, next, change.now);
   if (old.length > limits.oldCredentialsMax) return false;
   const previous = sealPrevious(vault, id, old);
   await sql.query(
@@ -176,7 +184,7 @@ async function rotate(
        previous_valid_until = $4 WHERE id = $1`,
     [
       id,
-      sealSecret(vault, id, "credentials", JSON.stringify(change.credentials)),
+      sealSecret(vault, id, "credentials", text),
       previous.previous_credentials_sealed,
       previous.previous_valid_until,
     ],
@@ -200,5 +208,9 @@ function recordOf(vault: Vault, row: Row): IntegrationRecord {
     openSecret(vault, row.id, "credentials", credentials_sealed),
   );
   const token = openSecret(vault, row.id, "token", token_sealed);
-  return { ...record, token, has_credentials: credentials !== null };
+  return { ...record, token, credentials_set: namesOf(credentials) };
+}
+
+function namesOf(credentials: unknown): string[] {
+  return Object.keys(credentials ?? {});
 }

@@ -62,6 +62,7 @@ export function integrationView(row: IntegrationRecord, publicUrl: string): Inte
     webhook_url: `${publicUrl}${path}`,
     webhook_path: path,
     created_at: row.created_at.toISOString(),
+    credentials_set: [...row.credentials_set],
     old_credentials_valid_until: timeOrNull(row.previous_valid_until),
   };
 }

@@ -1,6 +1,7 @@
 /** What an integration with the App Store is given. Webhooks need no secret: Apple signs. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { z } from "zod";
+import { together } from "../fields.js";
 
 const rootsMax = 8;
 
@@ -16,13 +17,6 @@ const keyFile = z
   .max(16_384)
   .transform(withLines)
   .refine(isApiKey, "must be the whole .p8 file: a private key in PEM, over P-256");
-
-const reportFields = [
-  "vendor_number",
-  "reports_issuer_id",
-  "reports_key_id",
-  "reports_private_key",
-] as const;
 
 const credentialFields = z.strictObject({
   bundle_id: z.string().trim().min(1).max(255),
@@ -51,14 +45,10 @@ const credentialFields = z.strictObject({
 });
 
 export const credentials = credentialFields
-  .refine((given) => isAllOrNone(given, ["issuer_id", "key_id", "private_key"]), {
-    path: ["private_key"],
-    message: "issuer_id, key_id and private_key come together",
-  })
-  .refine((given) => isAllOrNone(given, reportFields), {
-    path: ["reports_private_key"],
-    message: `${reportFields.join(", ")} come together`,
-  });
+  .superRefine(together("issuer_id", "key_id", "private_key"))
+  .superRefine(
+    together("vendor_number", "reports_issuer_id", "reports_key_id", "reports_private_key"),
+  );
 export type AppleCredentials = z.output<typeof credentials>;
 
 export const credentialHelp = {
@@ -87,13 +77,6 @@ export const credentialHelp = {
     "there are no financial reports",
   reports_private_key: "Optional: the whole .p8 file of that key. All four come together",
 };
-
-function isAllOrNone<Name extends string>(
-  given: Readonly<Partial<Record<Name, unknown>>>,
-  names: readonly Name[],
-): boolean {
-  return new Set(names.map((name) => given[name] === undefined)).size === 1;
-}
 
 function isAuthority(der: Buffer): boolean {
   try {

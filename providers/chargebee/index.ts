@@ -5,26 +5,29 @@
  */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
+import { together } from "../fields.js";
 import type { Delivery, Provider, ProviderApi, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";
 import { chargebeeBackfill } from "./history/backfill.js";
 import { asks, keeps, needs } from "./questions.js";
 
-const credentials = z.strictObject({
-  username: z
-    .string()
-    .trim()
-    .regex(/^[^:]{1,100}$/, "1 to 100 characters, no colon")
-    .default("chargebee"),
-  password: z.string().trim().min(16, "at least 16 characters"),
-  site: z
-    .string()
-    .trim()
-    .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "the name before .chargebee.com")
-    .optional(),
-  api_key: z.string().trim().min(1).optional(),
-});
+const credentials = z
+  .strictObject({
+    username: z
+      .string()
+      .trim()
+      .regex(/^[^:]{1,100}$/, "1 to 100 characters, no colon")
+      .default("chargebee"),
+    password: z.string().trim().min(16, "at least 16 characters"),
+    site: z
+      .string()
+      .trim()
+      .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "the name before .chargebee.com")
+      .optional(),
+    api_key: z.string().trim().min(1).optional(),
+  })
+  .superRefine(together("site", "api_key"));
 export type ChargebeeCredentials = z.output<typeof credentials>;
 
 const api: ProviderApi<ChargebeeCredentials> = {

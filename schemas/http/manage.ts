@@ -109,7 +109,13 @@ export const newEndpoint = z.strictObject({
     .describe("May make webhook endpoints at the provider; kept as the integration's `api_key`"),
 });
 export const changedIntegration = z.strictObject({
-  credentials: z.record(z.string(), z.unknown()).optional(),
+  credentials: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .describe(
+      "Those given replace, those left out stay. Null removes an optional one. Where a secret " +
+        "can be made, null or an empty object makes a new one",
+    ),
   expire_old: z
     .boolean()
     .optional()
@@ -124,6 +130,7 @@ export const integration = z.object({
   webhook_url: z.string(),
   webhook_path: z.string(),
   created_at: timestamp,
+  credentials_set: z.array(z.string()).describe("Names of the credentials it has; no values"),
   old_credentials_valid_until: timestamp.nullable(),
 });
 export type IntegrationView = z.infer<typeof integration>;

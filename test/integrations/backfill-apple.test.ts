@@ -386,8 +386,8 @@ describe("A backfill of the App Store", function () {
     const { key_id: _name, ...nameless } = store.credentials;
     const body = { provider: "apple", environment: "Production", credentials: nameless };
     const refused = await endpoints.manage("POST", `${endpoints.path}/integrations`, body);
-    expectError(refused, "422 credential_invalid credentials.private_key");
-    expect(refused.text).to.include("come together");
+    expectError(refused, "422 credential_invalid credentials.key_id");
+    expect(refused.text).to.include("wrong: issuer_id, key_id, private_key come together.");
   });
 
   /** Apple lists them as notifications it has attempted to send. */

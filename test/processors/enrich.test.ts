@@ -445,7 +445,8 @@ describe("Events that ask", function suite() {
     await until(async () => (await openRejects()).length === 1);
     api.misbehave = null;
     const { postgres, vault } = endpoints.service;
-    const change = { credentials: { signing_secret: secret, api_key: apiKey }, expireOld: false };
+    const credentials = { signing_secret: secret, api_key: apiKey };
+    const change = { credentials: () => credentials, expireOld: false };
     await changeIntegration(postgres, vault, basename(integration), change, new Date());
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);

@@ -279,7 +279,7 @@ describe("The secrets of integrations", () => {
         postgres,
         old,
         id,
-        { credentials: { secret }, expireOld: false },
+        { credentials: () => ({ secret }), expireOld: false },
         new Date(start + hour * hourMs),
       );
     const counting = async (hour: number, vault = old) => {

@@ -218,6 +218,34 @@ describe("The settings", function () {
     it(`should find nothing wrong with ${path}, in both schemes and widths`, () => look(path));
   }
 
+  it("should take one more credential without the others, and remove it again", async () => {
+    const set = async (): Promise<string[]> => {
+      const { json } = await endpoints.manage("GET", `/workspaces/${workspace}/integrations`);
+      return json.data.find(({ id }: { id: string }) => id === integration).credentials_set;
+    };
+    await page.goto(here(`/settings/integrations/${integration}`));
+    const dialog = page.getByRole("dialog");
+    const rotate = async (enter: () => Promise<void>): Promise<void> => {
+      await button("Rotate credentials").click();
+      await enter();
+      await dialog.getByRole("button", { name: "Rotate" }).click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    const remove = dialog.getByRole("checkbox", { name: "Remove it (API key)" });
+    await rotate(async () => {
+      expect(await remove.count()).to.equal(0);
+      await dialog.getByRole("textbox", { name: /^API key/ }).fill("rk_of_settings");
+    });
+    expect(await set()).to.have.members(["signing_secret", "api_key"]);
+    await rotate(async () => {
+      const key = dialog.getByRole("textbox", { name: "API key (set; leave empty to keep)" });
+      expect(await key.inputValue()).to.equal("");
+      expect(await looked.findings()).to.deep.equal([]);
+      await remove.check();
+    });
+    expect(await set()).to.deep.equal(["signing_secret"]);
+  });
+
   it("should find nothing wrong with an integration", () =>
     look(`/settings/integrations/${integration}`));
 

@@ -3,6 +3,7 @@
  * could not be booked.
  */
 import { type CallsRow, callsOf, takenVerdict } from "../../../workspaces/integration-calls.js";
+import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
 import { type IntegrationRejects, openRejectsOf } from "../../../workspaces/rejects/rejects.js";
 import type { NeededOf } from "../../../workspaces/needed-events.js";
 import type { Service } from "../../../service.js";
@@ -17,7 +18,7 @@ export async function healthOf(
   { postgres, clickhouse }: Pick<Service, "postgres" | "clickhouse">,
   neededOf: NeededOf,
   workspace: string,
-  integrations: readonly { readonly id: string; readonly has_credentials: boolean }[],
+  integrations: readonly Pick<IntegrationRecord, "id" | "credentials_set">[],
   now: number,
 ): Promise<(integration: string) => IntegrationHealth> {
   const ids = integrations.map(({ id }) => id);
@@ -34,7 +35,7 @@ export async function healthOf(
       needed.get(id) ?? [],
       now,
     );
-    const isFinished = integrations.some((one) => one.id === id && one.has_credentials);
+    const isFinished = integrations.some((one) => one.id === id && one.credentials_set.length > 0);
     return isFinished ? found : { ...found, state: "unfinished" };
   };
 }

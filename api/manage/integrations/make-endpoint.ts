@@ -13,13 +13,13 @@ import type { IntegrationRecord } from "../../../workspaces/integration-records.
 export async function endpointMade(
   config: Config,
   { endpoint: maker, token }: Provider,
-  integration: Pick<IntegrationRecord, "environment" | "has_credentials">,
+  integration: Pick<IntegrationRecord, "environment" | "credentials_set">,
   given: { readonly url: string; readonly key: string },
 ): Promise<unknown> {
   if (maker === undefined) {
     throw unprocessable("endpoint_unsupported", `Add the endpoint at ${token} by hand.`);
   }
-  if (integration.has_credentials) {
+  if (integration.credentials_set.length > 0) {
     throw conflict("endpoint_known", "This integration has its credentials already.");
   }
   const { environment } = integration;

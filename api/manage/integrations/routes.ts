@@ -48,7 +48,7 @@ export const integrationRoutes = [
       const { made, credentials } =
         given.credentials === null && mustBeEntered(provider)
           ? { made: {}, credentials: null }
-          : credentialsOf(provider, given.credentials ?? {});
+          : credentialsOf(provider, given.credentials ?? {}, null);
       const created = await createIntegration(
         postgres,
         vault,
@@ -74,7 +74,7 @@ export const integrationRoutes = [
     },
     view: ({ health, ...row }, call) => ({ ...viewFor(call)(row), health }),
   }),
-  ofWorkspace.patch(one, "Rotate credentials, rename", {
+  ofWorkspace.patch(one, "Change credentials one by one, rename", {
     right: "manage",
     action: "integration.changed",
     body: changedIntegration,
@@ -83,9 +83,14 @@ export const integrationRoutes = [
     async run(call) {
       const { postgres, vault, integrations, providers, found, body: given } = call;
       const provider = providerOf(providers, found.provider);
-      const { made = {}, credentials } =
-        given.credentials === undefined ? {} : credentialsOf(provider, given.credentials);
-      const change = { name: given.name, credentials, expireOld: given.expire_old === true };
+      const { credentials, name, expire_old: expireOld = false } = given;
+      let made: Credentials["made"] = {};
+      const merged = (current: unknown): unknown => {
+        const whole = credentialsOf(provider, credentials ?? {}, current);
+        ({ made } = whole);
+        return whole.credentials;
+      };
+      const change = { name, credentials: credentials && merged, expireOld };
       if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
         throw rotatedOften();
       }
@@ -108,7 +113,7 @@ export const integrationRoutes = [
       const shown = viewFor(call);
       const url = shown(found).webhook_url;
       const credentials = await endpointMade(config, provider, found, { url, key });
-      const change = { credentials, expireOld: false };
+      const change = { credentials: () => credentials, expireOld: false };
       if (!(await changeIntegration(postgres, vault, found.id, change, new Date()))) {
         throw rotatedOften();
       }
@@ -172,28 +177,53 @@ interface Credentials {
   readonly credentials: unknown;
 }
 
-/** @throws ApiError 422 naming the field that is missing, and where to find it */
-function credentialsOf(provider: Provider, given: Readonly<Record<string, unknown>>): Credentials {
-  const missing = Object.entries(provider.makes ?? {}).filter(([name]) => !(name in given));
+/**
+ * What is given, over those it has. Null removes one, and so does an empty text, except where a
+ * secret would be made in its place.
+ * @param current null: none yet
+ * @throws ApiError 422 naming the field that is missing, and where to find it
+ */
+function credentialsOf(
+  provider: Provider,
+  given: Readonly<Record<string, unknown>>,
+  current: unknown,
+): Credentials {
+  const { makes = {} } = provider;
+  // Not left out: a name that is not known is refused also where it is to be removed.
+  const changes = Object.entries(given).map(([name, value]) =>
+    value === null || (value === "" && !Object.hasOwn(makes, name))
+      ? ([name, undefined] as const)
+      : ([name, value] as const),
+  );
+  const merged: Record<string, unknown> = Object.fromEntries([
+    ...Object.entries(current ?? {}),
+    ...changes,
+  ]);
+  const missing = Object.entries(makes).filter(
+    ([name]) => changes.length === 0 || merged[name] === undefined,
+  );
   const made = Object.fromEntries(
     missing.map(([name, make]) => [name, make(randomBytes(secretBytes))] as const),
   );
-  const result = provider.credentials.safeParse({ ...given, ...made });
+  const result = provider.credentials.safeParse({ ...merged, ...made });
   if (result.success) return { made, credentials: result.data };
-  const { field, unknown } = wrongField(result.error);
+  const { field, unknown, why } = wrongField(result.error);
   const param = `credentials.${field}`;
   const help = provider.credentialHelp[field];
   if (unknown) throw unprocessable("credential_unknown", `${param} is not known.`, param);
   throw unprocessable(
     "credential_invalid",
-    `${param} is missing or wrong.${help === undefined ? "" : ` ${help}`}`,
+    `${param} is missing or wrong${why}.${help === undefined ? "" : ` ${help}`}`,
     param,
   );
 }
 
-/** Never the value, which may be a secret. */
-function wrongField(error: z.ZodError): { readonly field: string; readonly unknown: boolean } {
+/** Never the value, which may be a secret; an adapter's own check says what it wants. */
+function wrongField(error: z.ZodError) {
   const [issue] = error.issues;
-  if (issue?.code === "unrecognized_keys") return { field: issue.keys[0] ?? "", unknown: true };
-  return { field: issue?.path.join(".") ?? "", unknown: false };
+  if (issue?.code === "unrecognized_keys") {
+    return { field: issue.keys[0] ?? "", unknown: true, why: "" };
+  }
+  const why = issue?.code === "custom" ? `: ${issue.message}` : "";
+  return { field: issue?.path.join(".") ?? "", unknown: false, why };
 }

@@ -7,20 +7,33 @@ type Field = ProviderView["credentials"][number];
 
 export function CredentialFields(props: {
   readonly fields: readonly Field[];
+  /** Names of those that are entered already. */
+  readonly set?: readonly string[];
   /** `credentials.signing_secret`, when the service refused it. */
   readonly wrong: string | null;
 }) {
+  const { fields, set = [], wrong } = props;
   return (
     <>
-      {props.fields.map((field) => {
-        const { name, required, help } = field;
-        const isWrong = props.wrong?.split(".")[1] === name;
+      {fields.map((field) => {
+        const { name, help, made } = field;
+        const isWrong = wrong?.split(".")[1] === name;
+        const isSet = set.includes(name);
+        const required = field.required && !isSet;
+        const note = isSet ? "(set; leave empty to keep)" : "(optional)";
         return (
           <div class="field" key={name}>
             <label for={`credential-${name}`}>
-              {fieldName(name)} {required ? null : <span class="soft">(optional)</span>}
+              {fieldName(name)} {required ? null : <span class="soft">{note}</span>}
             </label>
-            <Input field={field} isWrong={isWrong} />
+            <Input field={{ ...field, required }} isWrong={isWrong} />
+            {isSet && !field.required ? (
+              <label class="check">
+                <input type="checkbox" name={removedName(name)} />{" "}
+                {made ? "Make a new one" : "Remove it"}
+                <span class="unseen"> ({fieldName(name)})</span>
+              </label>
+            ) : null}
             {help === null ? null : (
               <p class={isWrong ? "small loss" : "small soft"} id={`help-${name}`}>
                 {help}
@@ -64,14 +77,22 @@ function Input({ field, isWrong }: { readonly field: Field; readonly isWrong: bo
   );
 }
 
-/** @throws CallError for a field that is not the JSON it should be */
+function removedName(name: string): string {
+  return `remove-${name}`;
+}
+
+/**
+ * Those entered; null for those to remove.
+ * @throws CallError for a field that is not the JSON it should be
+ */
 export function credentialsOf(form: HTMLFormElement, fields: readonly Field[]): object {
   const data = new FormData(form);
   return Object.fromEntries(
     fields.flatMap(({ name, type }) => {
       const given = data.get(name);
       const text = typeof given === "string" ? given.trim() : "";
-      return text === "" ? [] : [[name, valueOf(name, type, text)]];
+      if (text !== "") return [[name, valueOf(name, type, text)]];
+      return data.has(removedName(name)) ? [[name, null]] : [];
     }),
   );
 }

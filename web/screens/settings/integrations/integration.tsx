@@ -235,23 +235,21 @@ function Changes({ integration, provider, path }: Props) {
         </Confirm>
       </p>
       {isRotating ? (
-        <Rotate provider={provider} path={path} onClose={() => setRotating(false)} />
+        <Rotate {...{ integration, provider, path }} onClose={() => setRotating(false)} />
       ) : null}
     </section>
   );
 }
 
-function Rotate(props: {
-  readonly provider: ProviderView;
-  readonly path: string;
-  readonly onClose: () => void;
-}) {
-  const { provider, path, onClose } = props;
+function Rotate(props: Props & { readonly onClose: () => void }) {
+  const { integration, provider, path, onClose } = props;
   const action = useAction();
   const rotate = async (form: HTMLFormElement): Promise<void> => {
+    const credentials = credentialsOf(form, provider.credentials);
     const { data } = await call<One<CreatedIntegration>>("PATCH", path, {
       body: {
-        credentials: credentialsOf(form, provider.credentials),
+        // None at all would make new secrets.
+        ...(Object.keys(credentials).length === 0 ? {} : { credentials }),
         expire_old: new FormData(form).has("expire"),
       },
     });
@@ -262,10 +260,13 @@ function Rotate(props: {
     <Dialog title={`New credentials of ${provider.name}`} onClose={onClose}>
       <ActionForm action={action} class="stack" send={(form) => rotate(form)}>
         <p class="soft">
-          Enter all of them: what is left empty is no longer known. The old ones stay valid for 24
-          hours.
+          What is left empty stays as it is. Old credentials stay valid for 24 hours.
         </p>
-        <CredentialFields fields={provider.credentials} wrong={action.error?.param ?? null} />
+        <CredentialFields
+          fields={provider.credentials}
+          set={integration.credentials_set}
+          wrong={action.error?.param ?? null}
+        />
         <label class="check">
           <input type="checkbox" name="expire" /> End the old ones at once
         </label>
