@@ -46,7 +46,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
           const reading = { isOver: false };
           const ended = readHistory(service, tenant, from).finally(() => (reading.isOver = true));
           while (!reading.isOver) await run.send(1);
-          await ended;
+          const residentMax = await ended;
           const seconds = (performance.now() - startedAt) / 1_000;
           const cpu = (await service.metric(cpuSeconds)) - before;
           const { readable } = await run.durations();
@@ -65,6 +65,7 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
               percentile(readable, 0.99),
             ),
             below(null, "processor time a payment", (cpu * 1_000) / events),
+            below(null, "resident at most", residentMax / 1024 / 1024, "MiB"),
           ];
         });
       },
@@ -75,17 +76,23 @@ export async function backfill({ events, profileFolder }: Options): Promise<Figu
   }
 }
 
-/** Resolves when it is booked and agrees. @throws when it ends otherwise */
+/**
+ * Resolves when it is booked and agrees.
+ * @returns resident bytes at most
+ * @throws when it ends otherwise
+ */
 async function readHistory(
   service: RunningService,
   { integrationPath }: Tenant,
   from: number,
-): Promise<void> {
+): Promise<number> {
   const path = `${integrationPath}/backfill`;
+  let residentMax = 0;
   await manage(service, path, { from: new Date(from).toISOString() }, backfillShape);
   for (;;) {
     const { state, problem } = await manage(service, path, null, backfillShape);
-    if (state === "done") return;
+    residentMax = Math.max(residentMax, await service.metric("process_resident_memory_bytes"));
+    if (state === "done") return residentMax;
     if (state !== "reading" && state !== "comparing") {
       throw new Error(`the backfill ended as ${state}: ${problem}`);
     }
