@@ -365,7 +365,8 @@ describe("A backfill of Paddle", function () {
     api.misbehave = (request, response) => {
       const { pathname, searchParams } = new URL(request.url ?? "", api.url);
       if (pathname !== stopped || !searchParams.has("after")) return false;
-      send(response, 503, {});
+      // After failures such as 503 the API would be left alone for a while.
+      send(response, 429, {});
       return true;
     };
     await startBackfill(of, id, "2026-01-01");
