@@ -94,7 +94,7 @@ export function dashboardRoutes(
       return send(ctx, file);
     });
   }
-  // A mistyped address in a browser. Programs get the JSON 404.
+  // Unknown addresses: a browser gets a page, other clients get the JSON 404.
   router.get(outsideApi, (ctx, next) => {
     const isKnown = (ctx.matched?.length ?? 0) > 1;
     if (isKnown || ctx.accepts("json", "html") !== "html") return next();

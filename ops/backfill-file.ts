@@ -69,7 +69,7 @@ export async function backfillFile(
   return follow(service, given.integration, historyExport.missing, steps);
 }
 
-/** One file, or all files below a folder with this ending: some providers deliver one a day. */
+/** The file itself, or all files with this ending in a folder: some providers deliver one a day. */
 export function filesIn(path: string, ending: RegExp): string[] {
   if (!existsSync(path)) return [];
   if (!statSync(path).isDirectory()) return [path];

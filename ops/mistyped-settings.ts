@@ -27,7 +27,10 @@ function isNear(one: string, other: string): boolean {
   return Math.abs(one.length - other.length) <= slipsMax && slips(one, other) <= slipsMax;
 }
 
-/** Letters to put in, leave out or replace to make one of the other; counted as far as matters. */
+/**
+ * How many letters must be inserted, removed or replaced to turn one into the other (the edit
+ * distance). Stops counting above `slipsMax`.
+ */
 function slips(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
   for (const [index, letter] of Array.from(one).entries()) {

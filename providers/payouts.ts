@@ -44,7 +44,10 @@ export class PayoutUnread extends Error {
 export interface Payouts {
   /** Newest first. @param span what they are dated by stands in `dated` */
   list(span: Span, ask: Ask): AsyncIterable<Payout>;
-  /** Null: there is no such payout. @throws PayoutUnread */
+  /**
+   * @returns null if the provider has no such payout
+   * @throws PayoutUnread where it cannot be opened
+   */
   open(id: string, ask: Ask, making: Making): Promise<OpenedPayout | null>;
   /** Other hosts than the API's, whose files are read by https; none: left out. */
   readonly fileHosts?: readonly string[];

@@ -7,8 +7,8 @@ import { type Call, HttpClient } from "./http-client.js";
 const refusedPauseMs = 100;
 
 /**
- * Each of several senders makes its next call when the answer to its last is there (a closed loop);
- * the calls begin again when they are used up.
+ * A closed loop: each sender makes its next call after the answer to its previous one. When all
+ * calls were made, they are made again from the first.
  *
  * @param options.seconds may be infinite: until this process is ended
  * @returns answers with 200 a second

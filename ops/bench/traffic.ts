@@ -59,9 +59,9 @@ export async function withTraffic<T>(
 }
 
 /**
- * Resolves when `count` webhooks were taken, with ms from sending each to its 2xx; no socket is
- * open.
- * @throws when one is not, or answers do not keep up
+ * Sends `count` webhooks while no socket is open.
+ * @returns how long each call took until its 2xx, in ms
+ * @throws when a call fails, or answers do not keep up
  */
 export async function sendSales(
   base: URL,
@@ -128,7 +128,7 @@ class Run {
     this.#queue = options.sold === true ? [] : this.#sales.products(Date.now() - sentAfterMs);
   }
 
-  /** Evenly (an open loop): a slow server does not slow the senders. */
+  /** An open loop: calls are sent at a fixed rate, however slow the server is. */
   async send(seconds: number): Promise<void> {
     const count = this.perSecond * seconds;
     const startedAt = performance.now();
@@ -145,7 +145,10 @@ class Run {
     }
   }
 
-  /** ms from sending each to its 2xx. @throws what went wrong while sending */
+  /**
+   * @returns how long each call took until its 2xx, in ms
+   * @throws the first error of a call
+   */
   async answered(): Promise<readonly number[]> {
     const ended = await Promise.allSettled(this.#answered);
     return ended.map((one) => {

@@ -1,5 +1,5 @@
 /**
- * Makes pings as Gumroad posts them, for tests and the demo. `sign` in index.ts puts the seller in.
+ * Makes Gumroad's webhook calls (pings) for tests and the demo. `sign` in index.ts adds the seller.
  * Times are ms since 1970; prices are US cents (`bigint`), those of plans in the minor unit of the
  * listing.
  */

@@ -23,7 +23,7 @@ const idLengthMax = 500;
 
 /**
  * An object with a longer id is left out, and an event that names it is rejected.
- * @returns whether they say something that was not known, for which a reject may wait
+ * @returns true if something new was stored that a rejected event may be waiting for
  */
 export async function keepObjects(
   postgres: Postgres,

@@ -26,7 +26,10 @@ export async function readPackedCsv(): Promise<string> {
   return text.slice(text.indexOf("\nDate,") + 1);
 }
 
-/** By edition 1 and what is part of no edition yet. A line is split only for its currencies. */
+/**
+ * The packed history: quotes of edition 1 (`first`), and those that no edition has yet (`later`).
+ * A line of `first` is split only when one of its currencies is used.
+ */
 export async function readPackedHistory(): Promise<{
   readonly first: QuoteHistory;
   readonly later: readonly PublishedQuote[];

@@ -87,7 +87,7 @@ async function fileAt(
     const message = `${provider.token} names a file at ${origin}, which is no host of its own.`;
     throw unprocessable("payouts_unreadable", message);
   }
-  // A line of its own: what serves files is another server, which may fail when the API does not.
+  // Its own rate limit and circuit breaker: the file server may fail while the API works.
   const asker: Asker = {
     provider: { ...provider, api: withoutCredentials(api, origin) },
     integration: integration && { id: `${integration.id} files`, credentials: null },

@@ -189,7 +189,7 @@ function credentialsOf(
   current: unknown,
 ): Credentials {
   const { makes = {} } = provider;
-  // Not left out: a name that is not known is refused also where it is to be removed.
+  // Kept as undefined, not dropped, so that an unknown name is refused even if its value is null.
   const changes = Object.entries(given).map(([name, value]) =>
     value === null || (value === "" && !Object.hasOwn(makes, name))
       ? ([name, undefined] as const)

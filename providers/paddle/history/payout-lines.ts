@@ -1,4 +1,4 @@
-/** The rows of the report `payout_reconciliation` as lines of a payout. */
+/** Turns the rows of Paddle's report `payout_reconciliation` into the lines of a payout. */
 import { knownExponentOf } from "../../../schemas/money/currencies.js";
 import { majorToMinor } from "../../../schemas/money/money.js";
 import type { Payout, PayoutLine } from "../../payouts.js";

@@ -1,7 +1,7 @@
 /**
  * The report `payout_reconciliation` of one payout. Paddle makes one report at a time and a hundred
- * in 24 hours, and keeps each for 14 days: what it lists says what was made, so that none is made
- * that is not needed, whoever asked for the others.
+ * in 24 hours, and keeps each for 14 days. So the list of reports is read first, and a new one is
+ * made only where none of them will do, whoever had them made.
  */
 import { z } from "zod";
 import { type Ask, type Making, type Payout, PayoutUnread } from "../../payouts.js";
