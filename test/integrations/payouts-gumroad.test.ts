@@ -2,9 +2,10 @@
 import { expect } from "chai";
 import { salePing } from "../../ops/payloads/gumroad.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
-import type { OpenedPayoutView, PayoutsView } from "../../schemas/http/payouts.js";
+import type { PayoutsView } from "../../schemas/http/payouts.js";
 import { send } from "../apis/stripe-api.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { kindsOf, openedPayout } from "../harness/opened-payout.js";
 
 const gumroad = createGumroad();
 const day = 24 * 60 * 60 * 1000;
@@ -45,16 +46,7 @@ describe("Payouts of Gumroad", function suite() {
   this.timeout(120_000);
   const endpoints = suiteEndpoints();
   let path = "";
-  const opened = async (id: string): Promise<OpenedPayoutView> => {
-    const answer = await endpoints.manage("GET", `${path}/${encodeURIComponent(id)}`);
-    expect(answer.status, answer.text).to.equal(200);
-    const found: OpenedPayoutView = answer.json.data;
-    const sum = found.sums.reduce((all, { amount_minor: amount }) => all + amount, 0);
-    expect(sum).to.equal(found.amount_minor);
-    return found;
-  };
-  const kindsOf = ({ sums }: OpenedPayoutView): Record<string, number> =>
-    Object.fromEntries(sums.map(({ kind, amount_minor: amount }) => [kind, amount]));
+  const opened = (id: string) => openedPayout(endpoints, path, id);
 
   before(async () => {
     const { accessToken } = endpoints.gumroadApi;

@@ -11,12 +11,13 @@ import {
 import { transactionData } from "../../ops/payloads/paddle-money.js";
 import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
-import type { OpenedPayoutView, PayoutsView } from "../../schemas/http/payouts.js";
+import type { PayoutsView } from "../../schemas/http/payouts.js";
 import { type PaddleApi, paddleKey } from "../apis/paddle-api.js";
 import { reportObject } from "../apis/paddle-reports.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs, hourMs, midnight } from "../harness/days.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { kindsOf, openedPayout } from "../harness/opened-payout.js";
 
 const paddle = createPaddle({ toleranceSeconds: 300 });
 const secret = "pdl_ntfset_of_the_payouts";
@@ -54,17 +55,7 @@ describe("Payouts of Paddle", function suite() {
   let path = "";
   const reports = (): JsonObject[] => api.lists.get("/reports") ?? [];
   const open = (id: string): Promise<Answer> => endpoints.manage("GET", `${path}/${id}`);
-  const opened = async (id: string): Promise<OpenedPayoutView> => {
-    const answer = await open(id);
-    expect(answer.status, answer.text).to.equal(200);
-    const found: OpenedPayoutView = answer.json.data;
-    // To the cent, whatever is in it.
-    const sum = found.sums.reduce((all, { amount_minor: amount }) => all + amount, 0);
-    expect(sum).to.equal(found.amount_minor);
-    return found;
-  };
-  const kindsOf = ({ sums }: OpenedPayoutView): Record<string, number> =>
-    Object.fromEntries(sums.map(({ kind, amount_minor: amount }) => [kind, amount]));
+  const opened = (id: string) => openedPayout(endpoints, path, id);
   /** From now on Paddle has it, with these rows. */
   const put = (
     reference: string,

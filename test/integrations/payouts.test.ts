@@ -3,10 +3,11 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
-import type { OpenedPayoutView, PayoutsView } from "../../schemas/http/payouts.js";
+import type { PayoutsView } from "../../schemas/http/payouts.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
+import { kindsOf, openedPayout } from "../harness/opened-payout.js";
 import { balanceTransaction, payoutObject, putPayout } from "../harness/stripe-payouts.js";
 
 const day = 24 * 60 * 60 * 1000;
@@ -64,19 +65,7 @@ describe("Payouts of Stripe", function suite() {
     expect(answer.status, answer.text).to.equal(200);
     return answer.json.data;
   };
-  const opened = async (id: string): Promise<OpenedPayoutView> => {
-    const answer = await endpoints.manage("GET", `${pathOf(integration)}/${id}`);
-    expect(answer.status, answer.text).to.equal(200);
-    const found: OpenedPayoutView = answer.json.data;
-    // To the cent, whatever is in it.
-    const sum = found.sums.reduce((all, { amount_minor: amount }) => all + amount, 0);
-    expect(sum).to.equal(found.amount_minor);
-    const own = found.lines.filter(({ currency }) => currency === found.currency);
-    expect(own.reduce((all, { net_minor: net }) => all + net, 0)).to.equal(found.amount_minor);
-    return found;
-  };
-  const kindsOf = ({ sums }: OpenedPayoutView): Record<string, number> =>
-    Object.fromEntries(sums.map(({ kind, amount_minor: amount }) => [kind, amount]));
+  const opened = (id: string) => openedPayout(endpoints, pathOf(integration), id);
 
   before(async () => {
     api = endpoints.stripeApi;
