@@ -13,7 +13,7 @@ import { productsRoute } from "./products/route.js";
 import { ratesRoute } from "./rates/route.js";
 import { recordedMovementsRoute } from "./recorded-movements/route.js";
 import { revenueRoute } from "./revenue/route.js";
-import { segmentsRoute } from "./segments/route.js";
+import { segmentsRoute } from "./segments/manage.js";
 import { streamRoute } from "./stream/stream.js";
 import { summaryRoute } from "./summary/route.js";
 import { transactionRoute } from "./transaction/route.js";

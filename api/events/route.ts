@@ -13,7 +13,7 @@ import { transactionId } from "../../schemas/ids.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type FoundEvent, findEvent, sealOf } from "./search.js";
-import { paymentsOf } from "../transaction/payment-facts.js";
+import { factsOfEventQuery, type MoneyFactRow, paymentsOf } from "../transaction/payment-facts.js";
 import { type ExplainedEvent, presentEvent } from "./presenter.js";
 import {
   type ChangeRow,
@@ -21,7 +21,6 @@ import {
   eventChangesQuery,
   eventMovementsQuery,
 } from "./subscriptions-query.js";
-import { type MoneyFactRow, factsOfEventQuery } from "../transaction/facts-query.js";
 import { type EntryRow, eventEntriesQuery } from "../transaction/entries-query.js";
 import { type VersionRow, eventVersionsQuery } from "../transaction/versions-query.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";

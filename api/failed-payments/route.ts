@@ -1,9 +1,11 @@
 /** `GET /v1/metrics/failed-payments`: failed payments by month, recovered, lost and open. */
 import { failedPaymentsTable } from "../exports/tables.js";
-import { startedRoute } from "../started/route.js";
-import { presentFailedPayments } from "./presenter.js";
-import { type FailedPaymentsRow, failedPaymentsQuery } from "./query.js";
-import { type FailedPaymentsOfMonths, failedPaymentsAnswer } from "./schema.js";
+import { presentStarted, startedRoute } from "../started/route.js";
+import { failedPaymentsQuery, type FailedPaymentsRow } from "./query.js";
+import { failedPaymentsAnswer, type FailedPaymentsOfMonths } from "./schema.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
+import { percent, showMrr } from "../reading/amounts.js";
+import type { Started } from "../started/query.js";
 
 export const failedPaymentsRoute = startedRoute<FailedPaymentsRow, FailedPaymentsOfMonths>(
   {
@@ -21,3 +23,42 @@ export const failedPaymentsRoute = startedRoute<FailedPaymentsRow, FailedPayment
     table: failedPaymentsTable,
   },
 );
+
+/** @param rows of `failedPaymentsQuery` */
+export function presentFailedPayments(
+  rows: readonly FailedPaymentsRow[],
+  started: Pick<Started, "months">,
+  currency: string,
+): FailedPaymentsOfMonths {
+  return presentStarted(rows, started, (some) => counted(some, currency));
+}
+
+function counted(rows: readonly FailedPaymentsRow[], currency: string) {
+  const sum = (of: FailedPaymentsRow["what"]) => {
+    const some = rows.filter(({ what }) => what === of);
+    return {
+      count: some.reduce((total, { count }) => total + Number(count), 0),
+      mrr: some.reduce((total, { mrr }) => total + mrrOf(mrr), 0n),
+    };
+  };
+  const shown = (mrr: bigint) => showMrr(mrr, currency);
+  const [recovered, lost, open] = [sum("recovered"), sum("lost"), sum("open")];
+  const [churned, involuntary, voluntary] = [sum("churned"), sum("involuntary"), sum("voluntary")];
+  const settled = recovered.count + lost.count;
+  return {
+    started: settled + open.count,
+    recovered: recovered.count,
+    lost: lost.count,
+    open: open.count,
+    recovery_rate_pct: settled === 0 ? null : percent(BigInt(recovered.count), BigInt(settled), 2),
+    mrr_at_risk: shown(recovered.mrr + lost.mrr + open.mrr),
+    recovered_mrr: shown(recovered.mrr),
+    lost_mrr: shown(lost.mrr),
+    involuntary_churned: involuntary.count,
+    involuntary_churned_mrr: shown(involuntary.mrr),
+    voluntary_churned: voluntary.count,
+    voluntary_churned_mrr: shown(voluntary.mrr),
+    unknown_churned: churned.count - involuntary.count - voluntary.count,
+    unknown_churned_mrr: shown(churned.mrr - involuntary.mrr - voluntary.mrr),
+  };
+}

@@ -8,7 +8,7 @@ import { type CellQuery, cellOf } from "../reading/metric-filters.js";
 import { type PinnedAsOf, keyPosition, readByKey } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
 import { listRoute } from "../reading/routes.js";
-import { readMrr } from "../mrr/reading.js";
+import { readMrr } from "../mrr/query.js";
 import {
   type MrrChangeRow,
   type MrrChangesWanted,

@@ -2,20 +2,22 @@
 import assert from "node:assert";
 import { eachShard } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { AsOf } from "../reading/as-of.js";
-import { isLateInMonth, nextInterval } from "../reading/calendar.js";
+import { growthThen, isLateInMonth, nextInterval } from "../reading/calendar.js";
 import { startOfMonth } from "../../schemas/months.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import {
-  type Query,
   asOfParams,
   atSql,
   fromSql,
   knownAtSql,
   momentSql,
   projectionSettingSql,
+  type Query,
   sumSettingsSql,
   tenantSql,
 } from "../reading/query.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import { rowsOf } from "../reading/reading.js";
 
 export interface MrrRow {
   readonly provider: string;
@@ -159,4 +161,13 @@ function stretchSql(prefix: "" | "previous_"): string {
 
 function daySql(name: string): string {
   return `toDate(${momentSql(name)})`;
+}
+
+export async function readMrr(
+  clickhouse: Pick<ClickHouse, "rows">,
+  asOf: AsOf,
+): Promise<MrrPairRow[]> {
+  const previousAt = Math.max(0, growthThen(asOf.at));
+  const rows = await rowsOf<MrrPartRow>({ clickhouse }, mrrPairQuery(asOf, previousAt));
+  return mrrPairs(rows, asOf.at, previousAt);
 }

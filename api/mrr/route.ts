@@ -2,9 +2,10 @@
 import { mrrRows, tables } from "../exports/tables.js";
 import { figuresRoute } from "../reading/routes.js";
 import { definedMrr, otherThanOurs } from "../mrr-compare/defined.js";
-import { presentMrr } from "./presenter.js";
-import { readMrr } from "./reading.js";
-import { mrrQueryParameters, mrrAnswer } from "./schema.js";
+import { type MrrPairRow, readMrr } from "./query.js";
+import { mrrAnswer, type MrrAnswer, mrrQueryParameters } from "./schema.js";
+import { percent, showMrr } from "../reading/amounts.js";
+import { mrrOf } from "../../schemas/money/monthly.js";
 
 export const mrrRoute = figuresRoute(
   {
@@ -25,3 +26,24 @@ export const mrrRoute = figuresRoute(
     return { data, table: () => [tables.mrr, mrrRows(data)] };
   },
 );
+
+export function presentMrr(rows: readonly MrrPairRow[], currency: string): MrrAnswer["data"] {
+  const current = sum(rows.map((row) => mrrOf(row.mrr)));
+  const previous = sum(rows.map((row) => mrrOf(row.previous)));
+  return {
+    current_mrr: showMrr(current, currency),
+    currency,
+    growth_mom_pct: previous === 0n ? 0 : percent(current - previous, previous, 2),
+    previous_mrr: showMrr(previous, currency),
+    active_subscribers: Number(sum(rows.map((row) => BigInt(row.accounts)))),
+    breakdown_by_provider: Object.fromEntries(
+      rows
+        .filter((row) => mrrOf(row.mrr) > 0n)
+        .map((row) => [row.provider, showMrr(mrrOf(row.mrr), currency)]),
+    ),
+  };
+}
+
+function sum(values: readonly bigint[]): bigint {
+  return values.reduce((total, value) => total + value, 0n);
+}

@@ -2,6 +2,12 @@
 import type { Catalogue, CatalogueProduct, Sku } from "../../workspaces/catalogue/view.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import type { SkuRevenueRow, SkuSubscriptionsRow } from "./query.js";
+import { providerToken } from "../../schemas/http/transactions.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { showMrr } from "../reading/amounts.js";
+import type { Product, ProductsAnswer, ProductSort, ProductThen } from "./schema.js";
+import { z } from "zod";
 
 interface SkuFigures extends Sku {
   /** minor units of base currency, of the period */
@@ -96,4 +102,123 @@ function totalled(group: { product: CatalogueProduct; skus: readonly SkuFigures[
     total.subscriptions += sku.subscriptions;
   }
   return { ...group, ...total };
+}
+
+/** @param figures with each active subscription counted once */
+export function presentProduct(figures: ProductFigures, currency: string): Product {
+  const exponent = knownExponentOf(currency);
+  const { product } = figures;
+  return {
+    id: product.id,
+    name: product.name,
+    slug: product.slug,
+    category: product.category,
+    total_revenue: toJsonNumber(figures.revenue, exponent),
+    total_sales: figures.sales,
+    active_subscriptions: figures.subscriptions,
+    mrr: showMrr(figures.mrr, currency),
+    currency,
+    providers: figures.skus.map((sku) => ({
+      provider: providerToken.parse(sku.provider),
+      external_id: sku.externalId,
+      revenue: toJsonNumber(sku.revenue, exponent),
+      sales_count: sku.sales,
+    })),
+  };
+}
+
+/**
+ * Figures of the time compared with.
+ * @param figures as those of `presentProduct`
+ */
+export function presentThen(figures: ProductFigures, currency: string): ProductThen {
+  return {
+    total_revenue: toJsonNumber(figures.revenue, knownExponentOf(currency)),
+    total_sales: figures.sales,
+    active_subscriptions: figures.subscriptions,
+    mrr: showMrr(figures.mrr, currency),
+  };
+}
+
+export function presentProductTotals(
+  figures: readonly ProductFigures[],
+  currency: string,
+): ProductsAnswer["totals"] {
+  const revenue = figures.reduce((sum, each) => sum + each.revenue, 0n);
+  const mrr = figures.reduce((sum, each) => sum + each.mrr, 0n);
+  return {
+    total_revenue: toJsonNumber(revenue, knownExponentOf(currency)),
+    total_sales: figures.reduce((sum, each) => sum + each.sales, 0),
+    mrr: showMrr(mrr, currency),
+  };
+}
+
+/** Where a page ended; of equal keys products follow by their id. */
+export const productPosition = z.object({
+  /** Digits of an amount or a count, or a name. */
+  key: z.string(),
+  id: z.string(),
+});
+type ProductPosition = z.output<typeof productPosition>;
+
+export function productPositionOf(figures: ProductFigures, sort: ProductSort): ProductPosition {
+  return { key: keyOf(figures, sort), id: figures.product.id };
+}
+
+/**
+ * People may merge and rename between two pages; what moved up in the list is not shown again.
+ * @returns those after `last`, in order
+ */
+export function productsAfter(
+  last: ProductPosition | null,
+  figures: readonly ProductFigures[],
+  sort: ProductSort,
+): ProductFigures[] {
+  return figures
+    .map((each) => ({ each, place: productPositionOf(each, sort) }))
+    .filter(({ place }) => last === null || compare(last, place, sort) < 0)
+    .sort((one, other) => compare(one.place, other.place, sort))
+    .map(({ each }) => each);
+}
+
+function keyOf(figures: ProductFigures, sort: ProductSort): string {
+  const keys = {
+    total_revenue: () => figures.revenue.toString(),
+    mrr: () => figures.mrr.toString(),
+    active_subscriptions: () => String(figures.subscriptions),
+    name: () => figures.product.name,
+  };
+  return keys[columnOf(sort)]();
+}
+
+function compare(one: ProductPosition, other: ProductPosition, sort: ProductSort): number {
+  const order = columnOf(sort) === "name" ? byName(one.key, other.key) : bySize(one.key, other.key);
+  if (order !== 0) return sort.startsWith("-") ? -order : order;
+  return one.id === other.id ? 0 : one.id < other.id ? -1 : 1;
+}
+
+function columnOf(sort: ProductSort) {
+  switch (sort) {
+    case "-total_revenue":
+    case "total_revenue":
+      return "total_revenue";
+    case "-mrr":
+    case "mrr":
+      return "mrr";
+    case "-active_subscriptions":
+    case "active_subscriptions":
+      return "active_subscriptions";
+    case "-name":
+    case "name":
+      return "name";
+    default:
+      return sort satisfies never;
+  }
+}
+
+const { compare: byName } = new Intl.Collator("en", { numeric: true });
+
+function bySize(one: string, other: string): number {
+  const difference = BigInt(one) - BigInt(other);
+  return difference === 0n ? 0 : difference < 0n ? -1 : 1;
 }

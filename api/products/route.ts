@@ -4,23 +4,39 @@ import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
 import { productsTable, withCompared } from "../exports/tables.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
-import { type PinnedAsOf, openWalk } from "../reading/pages.js";
+import { openWalk, type PinnedAsOf } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { readRoute } from "../reading/routes.js";
 import { checkComparison } from "../summary/period.js";
-import { type ProductFigures, hasFigures, hasRepeats, productFigures } from "./figures.js";
-import { productPosition, productPositionOf, productsAfter } from "./order.js";
-import { type ProductsTime, comparedTime, timeOf } from "./period.js";
-import { presentProduct, presentProductTotals, presentThen } from "./presenter.js";
 import {
-  type ProductSubscriptionsRow,
-  type SkuRevenueRow,
-  type SkuSubscriptionsRow,
+  hasFigures,
+  hasRepeats,
+  presentProduct,
+  presentProductTotals,
+  presentThen,
+  type ProductFigures,
+  productFigures,
+  productPosition,
+  productPositionOf,
+  productsAfter,
+} from "./figures.js";
+import {
   productSubscriptionsQuery,
+  type ProductSubscriptionsRow,
   skuRevenueQuery,
+  type SkuRevenueRow,
   skuSubscriptionsQuery,
+  type SkuSubscriptionsRow,
 } from "./query.js";
-import { type Product, productsAnswer, productsQueryParameters as parameters } from "./schema.js";
+import {
+  type Period,
+  type Product,
+  productsAnswer,
+  productsQueryParameters as parameters,
+} from "./schema.js";
+import type { AsOf } from "../reading/as-of.js";
+import { dayMs, monthsBefore, periodStart } from "../reading/calendar.js";
+import type { SummaryCompare } from "../summary/schema.js";
 
 const path = "/v1/products";
 
@@ -145,4 +161,50 @@ function presentTime({ since, asOf }: ProductsTime) {
     since: since === null ? null : new Date(since).toISOString(),
     until: new Date(asOf.at).toISOString(),
   };
+}
+
+interface ProductsTime {
+  readonly asOf: PinnedAsOf;
+  /** 00:00 of the first day, ms since 1970; null: from the beginning */
+  readonly since: number | null;
+}
+
+function timeOf(period: Period, asOf: PinnedAsOf): ProductsTime {
+  return { asOf, since: periodStart(period, asOf.at) };
+}
+
+/**
+ * As far into its last day as the period itself.
+ * @returns null where there is none before it: all time, and before 1970
+ */
+function comparedTime(
+  period: Period,
+  asOf: PinnedAsOf,
+  compare: SummaryCompare,
+  knownAt: number | null,
+): ProductsTime | null {
+  if (compare === "known_then") {
+    return knownAt === null ? null : timeOf(period, { ...asOf, knownAt });
+  }
+  const at = compare === "previous_year" ? monthsBefore(asOf.at, 12) : periodBefore(period, asOf);
+  return at === null || at < 0 ? null : timeOf(period, { ...asOf, at });
+}
+
+function periodBefore(period: Period, { at }: Pick<AsOf, "at">): number | null {
+  switch (period) {
+    case "today":
+      return at - dayMs;
+    case "7d":
+      return at - 7 * dayMs;
+    case "30d":
+      return at - 30 * dayMs;
+    case "3m":
+      return monthsBefore(at, 3);
+    case "12m":
+      return monthsBefore(at, 12);
+    case "lifetime":
+      return null;
+    default:
+      return period satisfies never;
+  }
 }

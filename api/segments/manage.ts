@@ -4,18 +4,19 @@ import { forbidden, unprocessable } from "../../schemas/http/errors.js";
 import {
   changedSegment,
   newSegment,
+  segment,
   segment as segmentShape,
   writtenSegment,
 } from "../../schemas/http/segments.js";
 import type { Environment } from "../../schemas/records/records.js";
 import {
-  type Segment,
-  type SegmentContent,
   changeSegment,
   deleteSegment,
   findSegment,
   insertSegment,
   listSegments,
+  type Segment,
+  type SegmentContent,
 } from "../../workspaces/segments.js";
 import { seesCustomers } from "../customers/names.js";
 import { type Call, named, ofWorkspace } from "../manage/calls.js";
@@ -24,6 +25,13 @@ import { shownEnvironment, storedEnvironment } from "../manage/views.js";
 import { isSegmentUsed } from "../../workspaces/webhooks/endpoints.js";
 import { checkOfEvents } from "./resolve.js";
 import { type CustomerList, listedAccounts, namesIn } from "./customers.js";
+import { z } from "zod";
+import { completeAnswer } from "../../schemas/http/clocks.js";
+import { formatQuery } from "../../schemas/http/formats.js";
+import { sendTable } from "../exports/send.js";
+import { tables } from "../exports/tables.js";
+import { clocksOf, completeText } from "../reading/reading.js";
+import { readRoute } from "../reading/routes.js";
 
 const path = "/segments";
 const one = `${path}/{segment}`;
@@ -113,3 +121,24 @@ function unmatchedOf(list: CustomerList | null) {
 export function shownSegment({ environment, ...segment }: Segment) {
   return { ...segment, environment: shownEnvironment(environment) };
 }
+
+export const segmentsRoute = readRoute(
+  {
+    path: "/v1/segments",
+    summary: "Segments",
+    description: "What the filter `segment` may be given, by name.",
+    query: z.object(formatQuery),
+    answer: completeAnswer("SegmentsAnswer", { data: z.array(segment) }),
+  },
+  async ({ service, ctx, access, format }) => {
+    const clocks = await clocksOf(service, access);
+    const all = { rowsMax: limits.segmentsMax, after: null };
+    const found = await listSegments(service.postgres, access.workspace, all);
+    const data = found
+      .filter(({ environment }) => environment === access.environment)
+      .map((each) => ({ ...shownSegment(each), created_at: each.created_at.toISOString() }));
+    if (format === null) return { data, complete_to: completeText(clocks) };
+    sendTable(ctx, format, tables.segments, data, clocks);
+    return null;
+  },
+);

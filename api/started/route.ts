@@ -1,17 +1,18 @@
 /** Answers to what is counted by the month in which it began. */
-import { monthNumber } from "../../schemas/months.js";
+import { monthNumber, monthText } from "../../schemas/months.js";
 import type { Table } from "../exports/send.js";
-import { type Months, monthRows } from "../exports/tables.js";
+import { monthRows, type Months } from "../exports/tables.js";
 import { monthsBefore } from "../reading/calendar.js";
 import { rowsOf } from "../reading/reading.js";
-import { type ReadApi, figuresRoute } from "../reading/routes.js";
+import { figuresRoute, type ReadApi } from "../reading/routes.js";
 import type { Operation, Route } from "../route.js";
 import type { Query } from "../reading/query.js";
 import type { Series } from "../reading/series.js";
-import { comparedMonths, readMonths } from "../rates/months.js";
+import { comparedMonths, isWhole, readMonths } from "../rates/months.js";
 import { checkComparison } from "../summary/period.js";
 import type { Started, StartedPart } from "./query.js";
 import { startedQueryParameters } from "./schema.js";
+import { utcDay } from "../../schemas/money/rates.js";
 
 interface Figures<Row, OfMonths> {
   readonly query: (started: Started, part: StartedPart) => Query;
@@ -52,4 +53,24 @@ export function startedRoute<Row, OfMonths extends Months>(
 /** As long after the months compared with as `at` is after those asked for. */
 function sameTime(other: Series, months: Series, at: number): number {
   return monthsBefore(at, monthNumber(months.from) - monthNumber(other.from));
+}
+
+/** @param rows of each month, by its first day */
+export function presentStarted<Row extends { readonly start: string }, Figures extends object>(
+  rows: readonly Row[],
+  { months }: Pick<Started, "months">,
+  counted: (rows: readonly Row[]) => Figures,
+) {
+  const untilText = (to: number) => new Date(Math.min(to, months.asOf.at)).toISOString();
+  return {
+    since: new Date(months.from).toISOString(),
+    until: untilText(months.to),
+    ...counted(rows),
+    series: months.parts.map((part) => ({
+      month: monthText(monthNumber(part.start)),
+      until: untilText(part.to),
+      is_whole: isWhole(part, months),
+      ...counted(rows.filter(({ start }) => start === utcDay(part.start))),
+    })),
+  };
 }

@@ -2,7 +2,9 @@
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
-import { type MoneyFactRow, factsUnderKeysQuery } from "./facts-query.js";
+import { providerTokens } from "../../schemas/provider-tokens.js";
+import type { PinnedAsOf } from "../reading/pages.js";
+import { allOf, given, knownAtSql, type Query, tenantSql } from "../reading/query.js";
 
 interface Scope {
   readonly workspace: string;
@@ -59,4 +61,58 @@ async function under(
 
 function byReceipt(one: Fact, other: Fact): number {
   return one.received_at - other.received_at || (one.fact_id < other.fact_id ? -1 : 1);
+}
+
+export interface MoneyFactRow {
+  /** `payment:…` or `purchase:…` */
+  readonly key: string;
+  /** Avro JSON of `schemas/records` Fact */
+  readonly fact: string;
+}
+
+type Tenant = Pick<PinnedAsOf, "workspace" | "environment">;
+
+/** @param asOf with `knownAt`: those known then; without: all */
+function factsUnderKeysQuery(
+  { workspace, environment, knownAt }: Tenant & { readonly knownAt?: number },
+  provider: string,
+  keys: readonly string[],
+): Query {
+  const condition = allOf(
+    tenantSql,
+    "provider = {provider:String} AND key IN {keys:Array(String)}",
+    knownAt !== undefined && knownSql,
+  );
+  return {
+    sql: `SELECT key, fact FROM money_facts WHERE ${condition}
+ORDER BY received_at, fact_id LIMIT 1 BY key, fact_id`,
+    params: given({ workspace, environment, provider, keys, known_at: knownAt }),
+  };
+}
+
+export interface LinkedFactRow extends Pick<MoneyFactRow, "fact"> {
+  readonly provider: string;
+}
+
+/** The facts under the key of a purchase, of any provider. */
+export function factsOfPurchaseQuery(asOf: PinnedAsOf, key: string): Query {
+  const { workspace, environment, knownAt } = asOf;
+  return {
+    sql: `SELECT provider, fact FROM money_facts
+WHERE ${tenantSql} AND provider IN {providers:Array(String)} AND key = {key:String} AND ${knownSql}
+ORDER BY provider, fact_id LIMIT 1 BY provider, fact_id`,
+    params: { workspace, environment, known_at: knownAt, providers: [...providerTokens], key },
+  };
+}
+
+const knownSql = `received_at <= ${knownAtSql}`;
+
+export function factsOfEventQuery(tenant: Tenant, eventId: string, rowsMax: number): Query {
+  const { workspace, environment } = tenant;
+  return {
+    sql: `SELECT key, fact FROM money_facts
+WHERE ${tenantSql} AND event_id = {event_id:String}
+ORDER BY fact_id, key LIMIT 1 BY key, fact_id LIMIT {rows_max:UInt32}`,
+    params: { workspace, environment, event_id: eventId, rows_max: rowsMax },
+  };
 }

@@ -6,7 +6,7 @@ import { providerTokens } from "../../schemas/provider-tokens.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";
-import { type LinkedFactRow, factsOfPurchaseQuery } from "../transaction/facts-query.js";
+import { type LinkedFactRow, factsOfPurchaseQuery } from "../transaction/payment-facts.js";
 
 /**
  * The transactions of the payment with that id, of the payments of a purchase with it (an invoice,

@@ -5,13 +5,28 @@ import { tables } from "../exports/tables.js";
 import { sendTable } from "../exports/send.js";
 import { checkKnownAt } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { sumsOf } from "../reading/movement-sums.js";
+import { balanceOf, type Sums, sumsOf } from "../reading/movement-sums.js";
 import { checkRange, clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { readRoute } from "../reading/routes.js";
 import { type MovementKindRow, movementKindsQuery } from "../summary/movement-kinds.js";
-import { changesOf, presentWhatChanged } from "./presenter.js";
-import { type WhatChangedSum, whatChangedQuery } from "./query.js";
-import { rowsOf as rowsWanted, whatChangedQueryParameters, whatChangedAnswer } from "./schema.js";
+import { whatChangedQuery, type WhatChangedSum } from "./query.js";
+import {
+  rowsOf as rowsWanted,
+  whatChangedAnswer,
+  type WhatChangedAnswer,
+  type WhatChangedGroup,
+  whatChangedQueryParameters,
+  type WhatChangedRow,
+} from "./schema.js";
+import type { Catalogue } from "../../workspaces/catalogue/view.js";
+import { grouped } from "../../runtime/grouped.js";
+import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { powerOfTen } from "../../schemas/money/decimal.js";
+import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
+import { toJsonNumber } from "../../schemas/money/money.js";
+import { movementKinds } from "../../schemas/records/records.js";
+import { apportioned, mrrMinor } from "../reading/amounts.js";
+import { groupKey, memberFields } from "../reading/groups.js";
 
 export const whatChangedRoute = readRoute(
   {
@@ -73,3 +88,94 @@ export const whatChangedRoute = readRoute(
     return null;
   },
 );
+
+interface Change {
+  readonly name: Omit<WhatChangedRow, "difference" | "kinds" | "movements">;
+  /** Millionths, in the order of `movementKinds`. */
+  readonly kinds: readonly bigint[];
+  readonly movements: number;
+}
+
+/** @returns the largest first; SKUs of one product are one */
+function changesOf(
+  rows: readonly WhatChangedSum[],
+  by: WhatChangedGroup,
+  catalogue: Catalogue,
+): Change[] {
+  const named = rows.map((row) => ({ row, name: nameOf(row, by, catalogue) }));
+  const changes = Array.from(
+    grouped(named, ({ name: { account, ...name } }) => account ?? groupKey(name)).values(),
+    (some) => ({
+      name: some[0]?.name ?? {},
+      kinds: movementKinds.map((kind) =>
+        some.reduce((sum, { row }) => sum + mrrOf(row[`${kind}_mrr`]), 0n),
+      ),
+      movements: some.reduce((sum, { row }) => sum + Number(row.movements), 0),
+    }),
+  );
+  return changes.toSorted((one, other) => Number(sizeOf(other) - sizeOf(one)));
+}
+
+function nameOf(row: WhatChangedSum, by: WhatChangedGroup, catalogue: Catalogue): Change["name"] {
+  const { member, provider } = row;
+  if (by !== "account") return memberFields(member, by, catalogue);
+  return { account: member, ...memberFields(provider, "provider", catalogue) };
+}
+
+function sizeOf({ kinds }: Change): bigint {
+  const net = sumOf(kinds);
+  return net < 0n ? -net : net;
+}
+
+function sumOf(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((sum, amount) => sum + amount, 0n);
+}
+
+/**
+ * @param then all movements before `from`, `now` all before `to`
+ * @param changes the shown ones of `groups`
+ */
+function presentWhatChanged(
+  { from, to }: { readonly from: number; readonly to: number },
+  then: Sums,
+  now: Sums,
+  changes: readonly Change[],
+  groups: number,
+  currency: string,
+): WhatChangedAnswer["data"] {
+  const exponent = knownExponentOf(currency);
+  const unit = powerOfTen(mrrPlaces - exponent);
+  const [before, after] = [balanceOf(then).mrr, balanceOf(now).mrr];
+  const total = mrrMinor(after, currency) - mrrMinor(before, currency);
+  const exact = movementKinds.map(
+    (kind) => (now.get(kind)?.mrr ?? 0n) - (then.get(kind)?.mrr ?? 0n),
+  );
+  const nets = changes.map(({ kinds }) => sumOf(kinds));
+  // The rest belongs to the others, whose movements are not read one by one.
+  const shares = apportioned(total, [...nets, after - before - sumOf(nets)], unit);
+  const money = (minor: bigint) => toJsonNumber(minor, exponent);
+  const kindsOf = (net: bigint, parts: readonly bigint[]) => {
+    const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n, back = 0n, switched = 0n] =
+      apportioned(net, parts, unit);
+    return {
+      new_mrr: money(fresh),
+      expansion_mrr: money(expansion),
+      contraction_mrr: money(contraction),
+      churn_mrr: money(churn),
+      reactivation_mrr: money(back),
+      switch_mrr: money(switched),
+    };
+  };
+  return {
+    currency,
+    from: { at: new Date(from).toISOString(), mrr: money(mrrMinor(before, currency)) },
+    to: { at: new Date(to).toISOString(), mrr: money(mrrMinor(after, currency)) },
+    difference: money(total),
+    kinds: kindsOf(total, exact),
+    rows: changes.map(({ name, kinds, movements }, index) => {
+      const net = shares[index] ?? 0n;
+      return { ...name, difference: money(net), kinds: kindsOf(net, kinds), movements };
+    }),
+    others: { count: groups - changes.length, difference: money(shares.at(-1) ?? 0n) },
+  };
+}

@@ -1,7 +1,7 @@
 /** Failed payments by month of start, and why MRR churned: small tables to check by hand. */
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { presentFailedPayments } from "../../api/failed-payments/presenter.js";
+import { presentFailedPayments } from "../../api/failed-payments/route.js";
 import { type FailedPaymentsRow, failedPaymentsQuery } from "../../api/failed-payments/query.js";
 import {
   type FailedPaymentsAnswer,

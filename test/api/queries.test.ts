@@ -3,7 +3,7 @@ import { expect } from "chai";
 import type { AsOf } from "../../api/reading/as-of.js";
 import { growthThen, periodStart } from "../../api/reading/calendar.js";
 import { presentCohorts } from "../../api/cohorts/presenter.js";
-import { presentMrr } from "../../api/mrr/presenter.js";
+import { presentMrr } from "../../api/mrr/route.js";
 import { type CohortRow, cohortsQuery } from "../../api/cohorts/query.js";
 import { movementKindsQuery } from "../../api/summary/movement-kinds.js";
 import {
@@ -14,8 +14,7 @@ import {
 import type { MovementGroup } from "../../api/movement-series/schema.js";
 import { whatChangedQuery } from "../../api/what-changed/query.js";
 import { ratesQuery } from "../../api/rates/query.js";
-import { mrrPairQuery } from "../../api/mrr/query.js";
-import { readMrr } from "../../api/mrr/reading.js";
+import { mrrPairQuery, readMrr } from "../../api/mrr/query.js";
 import type { Query } from "../../api/reading/query.js";
 import { type RevenueSumsRow, revenueQuery, revenueSizesQuery } from "../../api/revenue/query.js";
 import {

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
 import { type TrialsAnswer, trialsAnswer } from "../../api/trials/schema.js";
-import { presentTrials } from "../../api/trials/presenter.js";
+import { presentTrials } from "../../api/trials/route.js";
 import { type TrialsRow, trialsQuery } from "../../api/trials/query.js";
 import { rowsOf as readRows } from "../../api/reading/reading.js";
 import { readMonths } from "../../api/rates/months.js";

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { rowsOf } from "../../api/reading/reading.js";
 import { sumMovementsSql } from "../../api/reading/movements.js";
-import { readMrr } from "../../api/mrr/reading.js";
+import { readMrr } from "../../api/mrr/query.js";
 import { asOfParams } from "../../api/reading/query.js";
 import { areAllRight } from "../../processors/audit/movements.js";
 import { movementCodec, topics, type Fact, type FactBody } from "../../schemas/records/records.js";
