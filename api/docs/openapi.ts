@@ -6,7 +6,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import { needs } from "../../http/auth.js";
 import { version } from "../../runtime/version.js";
-import { errorAnswer } from "../../schemas/http/error.js";
+import { errorAnswer } from "../../schemas/http/errors.js";
 import { formats } from "../exports/formats.js";
 import { operations } from "./operations.js";
 import type { Operation } from "../route.js";

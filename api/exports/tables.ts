@@ -16,7 +16,6 @@ import { recordedMovement } from "../recorded-movements/schema.js";
 import { product } from "../products/schema.js";
 import { monthRates } from "../rates/schema.js";
 import { type RevenueAnswer, revenueRow } from "../revenue/schema.js";
-import type { CellGroup } from "../../schemas/http/series.js";
 import { type SummaryAnswer, summaryFigures } from "../summary/schema.js";
 import { type TransactionAnswer, transactionVersion } from "../transaction/schema.js";
 import { monthTrials } from "../trials/schema.js";
@@ -101,35 +100,37 @@ export function revenueRows({ currency: of, revenue, others }: RevenueAnswer["da
   return [...revenue, ...(others?.rows ?? [])].map((row) => ({ ...row, currency: of }));
 }
 
+const comparable = {
+  products: product.shape,
+  summary: { ...summaryFigures.shape, currency },
+  rates: { ...monthRates.shape, currency },
+  trials: monthTrials.shape,
+  "failed-payments": { ...monthFailedPayments.shape, currency },
+};
+
+export function comparedTable(name: keyof typeof comparable, isCompared: boolean): Table {
+  return { name, columns: columnsWith(isCompared, comparable[name]) };
+}
+
+const groupable = {
+  revenue: { ...revenueRow.shape, currency },
+  "mrr-movements": { ...movementsRow.shape, currency },
+};
+
 /** With the columns of the group that was asked for. */
-export function revenueTable(group: CellGroup | undefined, isCompared: boolean): Table {
-  const columns = columnsWith(isCompared, { ...revenueRow.shape, currency });
-  return groupTable("revenue", columns, group);
-}
-
-export function movementsTable(group: MovementGroup | undefined, isCompared: boolean): Table {
-  const columns = columnsWith(isCompared, { ...movementsRow.shape, currency });
-  return groupTable("mrr-movements", columns, group);
-}
-
-export function productsTable(isCompared: boolean): Table {
-  return { name: "products", columns: columnsWith(isCompared, product.shape) };
-}
-
-export function summaryTable(isCompared: boolean): Table {
-  const columns = columnsWith(isCompared, { ...summaryFigures.shape, currency });
-  return { name: "summary", columns };
+export function groupedTable(
+  name: keyof typeof groupable,
+  group: MovementGroup | undefined,
+  isCompared: boolean,
+): Table {
+  const columns = columnsWith(isCompared, groupable[name]);
+  return { name, columns: columns.filter((column) => isOfGroup(column.name, group)) };
 }
 
 export function summaryRows({ compare, currency: of, ...asked }: SummaryAnswer["data"]) {
   const rowsOf = ({ series, ...whole }: Omit<typeof asked, "currency">) =>
     (series ?? [whole]).map((row) => ({ currency: of, ...row }));
   return withCompared(rowsOf(asked), compare && rowsOf(compare));
-}
-
-export function ratesTable(isCompared: boolean): Table {
-  const columns = columnsWith(isCompared, { ...monthRates.shape, currency });
-  return { name: "rates", columns };
 }
 
 export interface Months {
@@ -148,19 +149,6 @@ export function monthRows({
   const rowsOf = (rows: Months["series"]) =>
     of === undefined ? [...rows] : rows.map((row) => ({ currency: of, ...row }));
   return withCompared(rowsOf(series), compare && rowsOf(compare.series));
-}
-
-export function trialsTable(isCompared: boolean): Table {
-  return { name: "trials", columns: columnsWith(isCompared, monthTrials.shape) };
-}
-
-export function failedPaymentsTable(isCompared: boolean): Table {
-  const columns = columnsWith(isCompared, { ...monthFailedPayments.shape, currency });
-  return { name: "failed-payments", columns };
-}
-
-function groupTable(name: string, columns: readonly Column[], group: string | undefined): Table {
-  return { name, columns: columns.filter((column) => isOfGroup(column.name, group)) };
 }
 
 /**

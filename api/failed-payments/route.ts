@@ -1,5 +1,4 @@
 /** `GET /v1/metrics/failed-payments`: failed payments by month, recovered, lost and open. */
-import { failedPaymentsTable } from "../exports/tables.js";
 import { presentStarted, startedRoute } from "../started/route.js";
 import { failedPaymentsQuery, type FailedPaymentsRow } from "./query.js";
 import { failedPaymentsAnswer, type FailedPaymentsOfMonths } from "./schema.js";
@@ -20,7 +19,7 @@ export const failedPaymentsRoute = startedRoute<FailedPaymentsRow, FailedPayment
     query: failedPaymentsQuery,
     present: presentFailedPayments,
     hasMoney: true,
-    table: failedPaymentsTable,
+    table: "failed-payments",
   },
 );
 

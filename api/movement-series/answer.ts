@@ -3,7 +3,7 @@ import { parsedRows } from "../../stores/clickhouse/rows.js";
 import type { DefinitionName } from "../../schemas/definitions/index.js";
 import { limits } from "../../config.js";
 import type { Presented } from "../exports/send.js";
-import { movementsRows, movementsTable, withCompared } from "../exports/tables.js";
+import { groupedTable, movementsRows, withCompared } from "../exports/tables.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { exactMrr, mrrOf } from "../../schemas/money/monthly.js";
 import {
@@ -52,7 +52,7 @@ export function movementsAnswer(given: {
       ...(then === undefined ? {} : { compare: then && then.totals }),
     },
     table: () => [
-      movementsTable(groups?.by, then !== undefined),
+      groupedTable("mrr-movements", groups?.by, then !== undefined),
       withCompared(movementsRows(data), then && movementsRows(then)),
     ],
   };

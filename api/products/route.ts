@@ -2,7 +2,7 @@
 import type { Service } from "../../service.js";
 import { refusePages } from "../exports/formats.js";
 import { sendTable } from "../exports/send.js";
-import { productsTable, withCompared } from "../exports/tables.js";
+import { comparedTable, withCompared } from "../exports/tables.js";
 import { type Cell, cellOf } from "../reading/metric-filters.js";
 import { openWalk, type PinnedAsOf } from "../reading/pages.js";
 import { clocksOf, completeText, rowsOf } from "../reading/reading.js";
@@ -101,7 +101,7 @@ export const productsRoute = readRoute(
     if (format !== null) {
       const compared = beside?.shown.map((figures) => presentProduct(figures, currency)) ?? null;
       const rows = withCompared(products, compare && compared);
-      sendTable(ctx, format, productsTable(compare !== undefined), rows, clocks);
+      sendTable(ctx, format, comparedTable("products", compare !== undefined), rows, clocks);
       return null;
     }
     return {

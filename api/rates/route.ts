@@ -1,6 +1,6 @@
 /** `GET /v1/metrics/rates`: monthly churn, LTV, ARPA and quick ratio. */
 import { beforeAll, type MovementSeriesRow } from "../movement-series/query.js";
-import { monthRows, ratesTable } from "../exports/tables.js";
+import { comparedTable, monthRows } from "../exports/tables.js";
 import { cellOf } from "../reading/metric-filters.js";
 import { firstRowOf, rowsOf } from "../reading/reading.js";
 import { figuresRoute } from "../reading/routes.js";
@@ -56,7 +56,7 @@ export const ratesRoute = figuresRoute(
       ...rates,
       ...(compare === undefined ? {} : { compare: compared }),
     };
-    return { data, table: () => [ratesTable(compare !== undefined), monthRows(data)] };
+    return { data, table: () => [comparedTable("rates", compare !== undefined), monthRows(data)] };
   },
 );
 

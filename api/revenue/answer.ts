@@ -3,7 +3,7 @@ import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import type { CellGroup, GroupFields } from "../../schemas/http/series.js";
 import type { Presented } from "../exports/send.js";
-import { revenueRows, revenueTable, withCompared } from "../exports/tables.js";
+import { groupedTable, revenueRows, withCompared } from "../exports/tables.js";
 import { type Groups, placeOfOthers } from "../reading/groups.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
 import type { ReportedRow, RevenueCell, RevenueSumsRow } from "./query.js";
@@ -38,7 +38,7 @@ export function revenueAnswer(given: {
   return {
     data: { ...data, ...(then === undefined ? {} : { compare: then && then.totals }) },
     table: () => [
-      revenueTable(group, then !== undefined),
+      groupedTable("revenue", group, then !== undefined),
       withCompared(revenueRows(data), then && revenueRows(then)),
     ],
   };

@@ -1,7 +1,6 @@
 /** Answers to what is counted by the month in which it began. */
 import { monthNumber, monthText } from "../../schemas/months.js";
-import type { Table } from "../exports/send.js";
-import { monthRows, type Months } from "../exports/tables.js";
+import { comparedTable, monthRows, type Months } from "../exports/tables.js";
 import { monthsBefore } from "../reading/calendar.js";
 import { rowsOf } from "../reading/reading.js";
 import { figuresRoute, type ReadApi } from "../reading/routes.js";
@@ -19,7 +18,7 @@ interface Figures<Row, OfMonths> {
   readonly present: (rows: readonly Row[], started: Started, currency: string) => OfMonths;
   /** Whether any of it is money. */
   readonly hasMoney: boolean;
-  readonly table: (isCompared: boolean) => Table;
+  readonly table: "trials" | "failed-payments";
 }
 
 export function startedRoute<Row, OfMonths extends Months>(
@@ -46,7 +45,7 @@ export function startedRoute<Row, OfMonths extends Months>(
       ...figures,
       ...(compare === undefined ? {} : { compare: compared }),
     };
-    return { data, table: () => [table(compare !== undefined), monthRows(data)] };
+    return { data, table: () => [comparedTable(table, compare !== undefined), monthRows(data)] };
   });
 }
 

@@ -2,7 +2,7 @@
 import { parsedRows } from "../../stores/clickhouse/rows.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Presented } from "../exports/send.js";
-import { summaryRows, summaryTable } from "../exports/tables.js";
+import { comparedTable, summaryRows } from "../exports/tables.js";
 import { beforeAll, type MovementSeriesRow } from "../movement-series/query.js";
 import { balanceOf, plus, type Sums, sumsByStart, sumsOf } from "../reading/movement-sums.js";
 import type { MovementKindRow } from "./movement-kinds.js";
@@ -33,7 +33,10 @@ export function summaryAnswer(given: {
     ...present(asked),
     ...(compared === undefined ? {} : { compare: compared && present(compared) }),
   };
-  return { data, table: () => [summaryTable(compared !== undefined), summaryRows(data)] };
+  return {
+    data,
+    table: () => [comparedTable("summary", compared !== undefined), summaryRows(data)],
+  };
 }
 
 function presentTime(

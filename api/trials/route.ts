@@ -1,5 +1,4 @@
 /** `GET /v1/metrics/trials`: free trials by month of their start, and how many came to be paid. */
-import { trialsTable } from "../exports/tables.js";
 import { presentStarted, startedRoute } from "../started/route.js";
 import { trialsQuery, type TrialsRow } from "./query.js";
 import { trialsAnswer, type TrialsOfMonths } from "./schema.js";
@@ -15,7 +14,7 @@ export const trialsRoute = startedRoute<TrialsRow, TrialsOfMonths>(
       "trial has no product, no currency and no country.",
     answer: trialsAnswer,
   },
-  { query: trialsQuery, present: presentTrials, hasMoney: false, table: trialsTable },
+  { query: trialsQuery, present: presentTrials, hasMoney: false, table: "trials" },
 );
 
 /** @param rows of `trialsQuery` */

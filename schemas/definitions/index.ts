@@ -1,18 +1,24 @@
-/** Definitions of MRR that ours can be held beside. Another one is a file and a line here. */
-import { chartmogul } from "./chartmogul.js";
+/**
+ * Definitions of MRR that ours can be held beside; `docs/definitions` has a page for each. Another
+ * one is an entry and a page.
+ */
 import type { Definition } from "./definition.js";
-import { profitwell } from "./profitwell.js";
-import { revenuecat } from "./revenuecat.js";
-import { stripe } from "./stripe.js";
-
-const ours: Definition = { label: "This service", rules: [] };
+import {
+  finiteDiscounts,
+  firstMonthLeavers,
+  monthsOfFourWeeks,
+  pausedCounts,
+  rateOfRenewal,
+  rateOfTheDay,
+  refundEnds,
+} from "./rules.js";
 
 export const definitions = {
-  ours,
-  stripe,
-  chartmogul,
-  profitwell,
-  revenuecat,
+  ours: { label: "This service", rules: [] },
+  stripe: { label: "Stripe Billing", rules: [finiteDiscounts, rateOfTheDay] },
+  chartmogul: { label: "ChartMogul", rules: [pausedCounts("stripe"), rateOfRenewal] },
+  profitwell: { label: "ProfitWell Metrics", rules: [firstMonthLeavers] },
+  revenuecat: { label: "RevenueCat", rules: [refundEnds, rateOfRenewal, monthsOfFourWeeks] },
 } as const satisfies Readonly<Record<string, Definition>>;
 
 export type DefinitionName = keyof typeof definitions;

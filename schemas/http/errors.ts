@@ -3,15 +3,31 @@
  * (`definitions.md`, Errors). Handlers throw these; app.ts turns them into the answer. `code` is
  * stable and for programs, `message` is for people, and neither ever holds a secret.
  */
-export type ErrorType =
-  | "invalid_request"
-  | "authentication"
-  | "permission"
-  | "not_found"
-  | "conflict"
-  | "rate_limited"
-  | "unavailable"
-  | "internal";
+import { z } from "zod";
+
+export const errorAnswer = z
+  .object({
+    status: z.literal("error"),
+    error: z.object({
+      type: z.enum([
+        "invalid_request",
+        "authentication",
+        "permission",
+        "not_found",
+        "conflict",
+        "rate_limited",
+        "unavailable",
+        "internal",
+      ]),
+      code: z.string().describe("Stable, for programs."),
+      message: z.string().describe("For people."),
+      param: z.string().exactOptional().describe("The field or parameter that is wrong."),
+      request_id: z.string(),
+    }),
+  })
+  .meta({ id: "Error" });
+export type ErrorEnvelope = z.output<typeof errorAnswer>;
+export type ErrorType = ErrorEnvelope["error"]["type"];
 
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -35,17 +51,6 @@ export class ApiError extends Error {
     this.param = more.param;
     this.headers = more.headers ?? {};
   }
-}
-
-export interface ErrorEnvelope {
-  readonly status: "error";
-  readonly error: {
-    readonly type: ErrorType;
-    readonly code: string;
-    readonly message: string;
-    readonly param?: string;
-    readonly request_id: string;
-  };
 }
 
 export function errorEnvelope(error: ApiError, requestId: string): ErrorEnvelope {

@@ -1,6 +1,6 @@
 /** What the two endpoints answer (`spec.md` 4.5, `definitions.md`, Ingest and Webhooks). */
 import { z } from "zod";
-import { errorAnswer } from "./error.js";
+import { errorAnswer } from "./errors.js";
 import { providerTokens } from "../provider-tokens.js";
 
 export const webhookAnswer = z.object({
