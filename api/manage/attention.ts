@@ -17,7 +17,7 @@ import type { NeededOf } from "../../workspaces/needed-events.js";
 import type { Provider } from "../../providers/provider.js";
 import { type Manage, ofWorkspace } from "./calls.js";
 import { callHealth } from "./integrations/health.js";
-import { storedEnvironment } from "./views.js";
+import { storedEnvironment } from "./environments.js";
 
 const keptMs = 5_000;
 const keptMax = 1_000;

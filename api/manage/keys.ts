@@ -1,8 +1,14 @@
 import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
 import { createdKey, key as keyShape, newKey, rolledKey } from "../../schemas/http/manage.js";
-import { createKey, listKeys, revokeKey, rollKey } from "../../workspaces/key-records.js";
+import {
+  type KeyRecord,
+  createKey,
+  listKeys,
+  revokeKey,
+  rollKey,
+} from "../../workspaces/key-records.js";
 import { ofWorkspace } from "./calls.js";
-import { keyView, storedEnvironment } from "./views.js";
+import { shownEnvironment, storedEnvironment } from "./environments.js";
 
 const path = "/keys";
 /** An offset can move a date of four digits beyond them, which no store can hold. */
@@ -71,3 +77,7 @@ export const keyRoutes = [
     },
   }),
 ];
+
+function keyView(row: KeyRecord) {
+  return { ...row, environment: shownEnvironment(row.environment) };
+}

@@ -1,8 +1,15 @@
-import { changeProduct, findProduct, listProducts } from "../../workspaces/catalogue/edits.js";
+import {
+  type ProductRecord,
+  changeProduct,
+  findProduct,
+  listProducts,
+} from "../../workspaces/catalogue/edits.js";
+import { shownSlug } from "../../workspaces/catalogue/view.js";
 import { mergeProducts, undoMerge } from "../../workspaces/catalogue/merges.js";
 import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
 import { newActivityId } from "../../workspaces/members/activity.js";
 import {
+  type ManagedProduct,
   changedProduct,
   managedProduct,
   mergedProduct,
@@ -11,7 +18,7 @@ import {
 } from "../../schemas/http/manage.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { filteredBy, named, ofWorkspace } from "./calls.js";
-import { productView, storedEnvironment } from "./views.js";
+import { shownEnvironment, storedEnvironment } from "./environments.js";
 
 const path = "/products";
 const one = `${path}/{product}`;
@@ -97,4 +104,17 @@ function unknownProduct() {
 
 function isEnvironment(text: string | undefined): text is Environment {
   return text === "live" || text === "test";
+}
+
+function productView(row: ProductRecord): ManagedProduct {
+  const { id, name, category, skus } = row;
+  return {
+    id,
+    name,
+    slug: shownSlug(row),
+    category,
+    environment: shownEnvironment(row.environment),
+    skus: [...skus],
+    created_at: row.created_at.toISOString(),
+  };
 }

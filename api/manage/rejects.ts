@@ -1,8 +1,13 @@
 import { unprocessable } from "../../schemas/http/errors.js";
-import { listRejects, unknownRejects } from "../../workspaces/rejects/rejects.js";
+import {
+  type RejectListRow,
+  listRejects,
+  unknownRejects,
+} from "../../workspaces/rejects/rejects.js";
 import { replayRejects } from "../../workspaces/rejects/replay.js";
 import type { Service } from "../../service.js";
 import {
+  type RejectView,
   reject,
   rejectStates,
   rejectsQuery,
@@ -10,7 +15,7 @@ import {
   replayRequest,
 } from "../../schemas/http/manage.js";
 import { filteredBy, ofWorkspace } from "./calls.js";
-import { rejectView } from "./views.js";
+import { shownEnvironment } from "./environments.js";
 
 const path = "/rejects";
 
@@ -68,3 +73,18 @@ async function refuseUnknown(
 }
 
 const shownMax = 10;
+
+function rejectView(row: RejectListRow): RejectView {
+  const { provider, native_type, step, reason, detail, state } = row;
+  return {
+    id: row.event_id,
+    provider,
+    environment: shownEnvironment(row.environment),
+    native_type,
+    received_at: `${row.received_at.replace(" ", "T")}Z`,
+    step,
+    reason,
+    detail,
+    state,
+  };
+}

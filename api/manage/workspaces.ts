@@ -1,6 +1,11 @@
 import { memberOf } from "../../http/state.js";
 import { setCustomerDetails } from "../../workspaces/customers/setting.js";
-import { createWorkspace, listWorkspaces, renameWorkspace } from "../../workspaces/workspaces.js";
+import {
+  type Workspace,
+  createWorkspace,
+  listWorkspaces,
+  renameWorkspace,
+} from "../../workspaces/workspaces.js";
 import {
   changedWorkspace,
   newWorkspace,
@@ -9,7 +14,6 @@ import {
   workspaceWithSettings,
 } from "../../schemas/http/manage.js";
 import { ofInstallation, ofWorkspace } from "./calls.js";
-import { viewWithSettings, workspaceView } from "./views.js";
 
 export const workspaceRoutes = [
   ofInstallation.post("/workspaces", "Make a workspace", {
@@ -52,7 +56,11 @@ export const workspaceRoutes = [
       }
       // Sessions hold the name, and whether the member sees customers.
       sessions.forget();
-      return viewWithSettings({ ...of, name, customer_details });
+      return { ...of, name, customer_details };
     },
   }),
 ];
+
+function workspaceView({ customer_details: _settings, ...shown }: Workspace) {
+  return shown;
+}

@@ -4,7 +4,6 @@ import { originOf } from "../../http/cookies.js";
 import { notFound, unprocessable } from "../../schemas/http/errors.js";
 import {
   type NewProof,
-  type ProofView,
   monthsByDefault,
   newProof,
   proof as proofShape,
@@ -168,16 +167,6 @@ function checkFit(asked: NewProof, now: number): void {
   }
 }
 
-function shown(row: Proof, issuer: string): ProofView {
-  const { workspace: _workspace, origin: _origin, ...rest } = row;
-  const { at, known_at, expires_at, revoked_at, created_at } = row;
-  return {
-    ...rest,
-    url: `${issuer}/proofs/${row.id}`,
-    at: at?.toISOString() ?? null,
-    known_at: known_at?.toISOString() ?? null,
-    expires_at: expires_at?.toISOString() ?? null,
-    revoked_at: revoked_at?.toISOString() ?? null,
-    created_at: created_at.toISOString(),
-  };
+function shown({ workspace: _workspace, origin: _origin, ...shownToAll }: Proof, issuer: string) {
+  return { ...shownToAll, url: `${issuer}/proofs/${shownToAll.id}` };
 }

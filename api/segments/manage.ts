@@ -21,7 +21,7 @@ import {
 import { seesCustomers } from "../customers/names.js";
 import { type Call, named, ofWorkspace } from "../manage/calls.js";
 import { requireRoom } from "../manage/room.js";
-import { shownEnvironment, storedEnvironment } from "../manage/views.js";
+import { shownEnvironment, storedEnvironment } from "../manage/environments.js";
 import { isSegmentUsed } from "../../workspaces/webhooks/endpoints.js";
 import { checkOfEvents } from "./resolve.js";
 import { type CustomerList, listedAccounts, namesIn } from "./customers.js";

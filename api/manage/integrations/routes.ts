@@ -14,6 +14,7 @@ import { callerOf } from "../../../http/state.js";
 import { limits } from "../../../config.js";
 import type { Provider } from "../../../providers/provider.js";
 import {
+  type IntegrationView,
   changedIntegration,
   createdIntegration,
   integration,
@@ -24,7 +25,7 @@ import {
 import { endpointMade } from "./make-endpoint.js";
 import { healthOf } from "./health.js";
 import { type Call, type Manage, named, ofWorkspace } from "../calls.js";
-import { integrationView, storedEnvironment } from "../views.js";
+import { shownEnvironment, storedEnvironment } from "../environments.js";
 
 const path = "/integrations";
 const one = `${path}/{integration}`;
@@ -143,6 +144,23 @@ function viewFor({ config: { PUBLIC_URL }, ctx, of }: Call) {
   const isShown = mayGrant(callerOf(ctx), of.id, "admin");
   return (row: IntegrationRecord) =>
     integrationView(isShown ? row : { ...row, token: "…" }, publicUrl);
+}
+
+/** @param publicUrl the beginning of webhook URLs */
+function integrationView(row: IntegrationRecord, publicUrl: string): IntegrationView {
+  const { id, provider, name, token } = row;
+  const path = `/v1/webhooks/${token}`;
+  return {
+    id,
+    provider,
+    environment: shownEnvironment(row.environment),
+    name,
+    webhook_url: `${publicUrl}${path}`,
+    webhook_path: path,
+    created_at: row.created_at.toISOString(),
+    credentials_set: [...row.credentials_set],
+    old_credentials_valid_until: row.previous_valid_until?.toISOString() ?? null,
+  };
 }
 
 /** Whether there is a secret that only the provider can show. */

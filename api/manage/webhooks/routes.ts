@@ -41,7 +41,7 @@ import { type Call, filteredBy, named, ofWorkspace } from "../calls.js";
 import { overlapMs } from "../keys.js";
 import { segmentOfEvents } from "../../segments/resolve.js";
 import { requireRoom } from "../room.js";
-import { storedEnvironment } from "../views.js";
+import { storedEnvironment } from "../environments.js";
 import { deliveryView, endpointView } from "./views.js";
 
 const right = "manage";

@@ -5,7 +5,7 @@ import type {
 } from "../../../schemas/http/outbound/webhooks.js";
 import type { Delivery } from "../../../workspaces/webhooks/deliveries.js";
 import type { ListedEndpoint } from "../../../workspaces/webhooks/endpoints.js";
-import { shownEnvironment } from "../views.js";
+import { shownEnvironment } from "../environments.js";
 
 export function endpointView(row: ListedEndpoint, now = new Date()): WebhookEndpointView {
   const { id, url, name, filters, pending, problem, disabled_by } = row;
