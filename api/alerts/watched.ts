@@ -3,11 +3,10 @@ import type { AlertCondition, AlertRule, FigureRule } from "../../schemas/http/o
 import { summaryNames } from "../../schemas/http/outbound/alerts.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
-import type { Access } from "../../workspaces/keys.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
 import { proofOf } from "../reading/proof-links.js";
 import { dayMs, intervalStart, nextInterval } from "../reading/calendar.js";
-import { type Reads, askInProcess } from "../reading/in-process.js";
+import { type Reads, askInProcess, ownAccess } from "../reading/in-process.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 import { revenueAnswer } from "../revenue/schema.js";
 import { pinnedText } from "../segments/resolve.js";
@@ -106,10 +105,7 @@ async function figureOf(
   const known_at = completeText({ completeTo });
   const ofSummary = isSummary(figure);
   const asked = { ...given(filters), interval, known_at };
-  const points = await (ofSummary ? summaryPoints : revenuePoints)(reading, rule, {
-    ...asked,
-    from: utcDay(from),
-  });
+  const points = await pointsOf(reading, rule, { ...asked, from: utcDay(from) });
   const isWaited = needsWhole({ isBalance, grows }, condition);
   const isReady = ({ isOver, at }: Point) => !isWaited || !isOver || at + waitMs <= completeTo;
   const nextEnd = nextInterval(interval, intervalStart(interval, completeTo - waitMs));
@@ -130,39 +126,21 @@ async function figureOf(
   }
 }
 
-async function summaryPoints(
-  reading: Reading,
+async function pointsOf(
+  { reads, workspace }: Reading,
   { figure, interval }: FigureRule,
   query: Readonly<Record<string, string>>,
 ): Promise<Point[]> {
-  if (!isSummary(figure)) return [];
-  const answer = await askInProcess(
-    reading.reads,
-    accessTo(reading.workspace),
-    "/v1/metrics/summary",
-    query,
-  );
-  const { data } = summaryAnswer.parse(answer);
-  return (data.series ?? []).map((row) => {
-    const [start, until] = [Date.parse(row.since), Date.parse(row.until)];
-    const isOver = until === nextInterval(interval, start);
-    return { start, at: until, value: row[figure], isOver };
-  });
-}
-
-async function revenuePoints(
-  reading: Reading,
-  { figure, interval }: FigureRule,
-  query: Readonly<Record<string, string>>,
-): Promise<Point[]> {
-  if (isSummary(figure)) return [];
-  const answer = await askInProcess(
-    reading.reads,
-    accessTo(reading.workspace),
-    "/v1/metrics/revenue",
-    query,
-  );
-  const { data, at } = revenueAnswer.parse(answer);
+  const ask = (path: string) => askInProcess(reads, ownAccess("alerts", workspace), path, query);
+  if (isSummary(figure)) {
+    const { data } = summaryAnswer.parse(await ask("/v1/metrics/summary"));
+    return (data.series ?? []).map((row) => {
+      const [start, until] = [Date.parse(row.since), Date.parse(row.until)];
+      const isOver = until === nextInterval(interval, start);
+      return { start, at: until, value: row[figure], isOver };
+    });
+  }
+  const { data, at } = revenueAnswer.parse(await ask("/v1/metrics/revenue"));
   const asOf = Date.parse(at);
   return data.revenue.map((row) => {
     const start = Date.parse(row.from);
@@ -174,16 +152,6 @@ async function revenuePoints(
 
 function isSummary(figure: FigureRule["figure"]): figure is (typeof summaryNames)[number] {
   return summaryNames.some((name) => name === figure);
-}
-
-function accessTo({ id: workspace, base_currency: baseCurrency }: Workspace): Access {
-  return {
-    workspace,
-    environment,
-    keyId: `alerts of ${workspace}`,
-    scope: "Read-only",
-    baseCurrency,
-  };
 }
 
 function given(filters: FigureRule["filters"] = {}): Record<string, string> {

@@ -10,7 +10,7 @@ import type { Workspace } from "../../workspaces/workspaces.js";
 import { proofOf } from "../reading/proof-links.js";
 import { movementsAnswer } from "../movement-series/schema.js";
 import { dayMs } from "../reading/calendar.js";
-import { type Reads, askInProcess } from "../reading/in-process.js";
+import { type Reads, askInProcess, ownAccess } from "../reading/in-process.js";
 import { clocksOf, completeText } from "../reading/reading.js";
 import { revenueAnswer } from "../revenue/schema.js";
 import { pinnedText } from "../segments/resolve.js";
@@ -46,12 +46,11 @@ export class PeriodIncomplete extends Error {
 export async function readFigures(
   service: Pick<Service, "clickhouse" | "postgres" | "watermark">,
   reads: Reads,
-  { id: workspace, name, base_currency: baseCurrency }: Workspace,
+  of: Workspace,
   { frequency, end, origin, segment }: Period,
 ): Promise<FrozenFigures> {
-  const environment = "live";
-  const keyId = `digests of ${workspace}`;
-  const access = { workspace, environment, keyId, scope: "Read-only", baseCurrency } as const;
+  const access = ownAccess("digests", of);
+  const { workspace, environment } = access;
   const clocks = await clocksOf(service, access);
   if (clocks.completeTo < end) throw new PeriodIncomplete();
   const known_at = completeText(clocks);
@@ -74,7 +73,7 @@ export async function readFigures(
   const drawn = { from: utcDay(end - limits.digestDaysDrawn * dayMs), to, interval: "day" };
   const daily = await ask("/v1/metrics/mrr/movements", "/mrr", drawn);
   return {
-    workspace: name,
+    workspace: of.name,
     frequency,
     days: { first: from, last: utcDay(end - 1) },
     at,

@@ -12,6 +12,7 @@ import type { Cell } from "../reading/metric-filters.js";
 import {
   type Balance,
   type Sums,
+  amountsByKind,
   balanceAfter,
   balanceOf,
   sumsByStart,
@@ -173,18 +174,11 @@ function figuresOf(start: Balance, moved: Sums, currency: string, hasAccounts: b
   const [startMinor, endMinor] = [mrrMinor(start.mrr, currency), mrrMinor(end.mrr, currency)];
   const exact = movementKinds.map((kind) => moved.get(kind)?.mrr ?? 0n);
   const shown = apportioned(endMinor - startMinor, exact, powerOfTen(mrrPlaces - exponent));
-  const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n] = shown;
-  const [reactivation = 0n, switched = 0n] = shown.slice(4);
   const accounts = (kind: MovementKind) => moved.get(kind)?.accounts ?? 0;
   return {
     mrr: {
       start_mrr: startMinor,
-      new_mrr: fresh,
-      expansion_mrr: expansion,
-      contraction_mrr: contraction,
-      churn_mrr: churn,
-      reactivation_mrr: reactivation,
-      switch_mrr: switched,
+      ...amountsByKind(shown, (amount) => amount),
       end_mrr: endMinor,
     },
     accounts: hasAccounts

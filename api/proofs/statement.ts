@@ -9,7 +9,7 @@ import type { Service } from "../../service.js";
 import type { Proof } from "../../workspaces/proofs.js";
 import { contentOf } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";
-import { type Reads, askInProcess } from "../reading/in-process.js";
+import { type Reads, askInProcess, ownAccess } from "../reading/in-process.js";
 import { figures, periodOf } from "./figures.js";
 import type { KnownByOf } from "./known.js";
 import { shownFigures } from "./shown.js";
@@ -29,21 +29,15 @@ interface Sources {
  */
 export async function claimsOf(
   { config, postgres, reads, knownByOf }: Sources,
-  { id: workspace, base_currency: baseCurrency }: Workspace,
+  of: Workspace,
   showing: Showing,
   now: number,
 ): Promise<ProofClaims> {
   const { figure: chosen, filters, shown_as: as } = showing;
   const figure = figures[chosen];
   const period = periodOf(figure, showing.months, showing.at?.getTime() ?? now);
-  const keyId = `proofs of ${workspace}`;
-  const access = {
-    workspace,
-    environment: "live",
-    keyId,
-    scope: "Read-only",
-    baseCurrency,
-  } as const;
+  const access = ownAccess("proofs", of);
+  const { workspace, baseCurrency } = access;
   const answer = await askInProcess(reads, access, figure.path, {
     ...Object.fromEntries(
       Object.entries(filters).flatMap(([name, value]) => (value ? [[name, value]] : [])),

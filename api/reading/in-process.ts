@@ -6,9 +6,19 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import Koa, { type Context } from "koa";
 import type { Access } from "../../workspaces/keys.js";
+import type { Workspace } from "../../workspaces/workspaces.js";
 
 /** Of each path what answers it, behind the check of who calls. */
 export type Reads = Map<string, (ctx: Context) => Promise<void>>;
+
+/** Of the service itself, for what it sends or shows to people. */
+export function ownAccess(
+  who: "alerts" | "digests" | "proofs",
+  { id: workspace, base_currency: baseCurrency }: Workspace,
+) {
+  const keyId = `${who} of ${workspace}`;
+  return { workspace, environment: "live", keyId, scope: "Read-only", baseCurrency } as const;
+}
 
 const app = new Koa();
 

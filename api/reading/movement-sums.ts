@@ -56,6 +56,23 @@ export function kindOf({ kind }: Pick<Row, "kind">): MovementKind {
   return known;
 }
 
+/** Amounts of each kind under the names of fields, from values in the order of `movementKinds`. */
+export function amountsByKind<Amount>(
+  amounts: readonly bigint[],
+  shown: (amount: bigint) => Amount,
+): Record<`${MovementKind}_mrr`, Amount> {
+  const [fresh, expansion, contraction, churn, reactivation, switched] = amounts;
+  const of = (amount = 0n) => shown(amount);
+  return {
+    new_mrr: of(fresh),
+    expansion_mrr: of(expansion),
+    contraction_mrr: of(contraction),
+    churn_mrr: of(churn),
+    reactivation_mrr: of(reactivation),
+    switch_mrr: of(switched),
+  };
+}
+
 const nothing: Balance = { mrr: 0n, accounts: 0 };
 
 function added(one: Balance = nothing, other: Balance = nothing): Balance {

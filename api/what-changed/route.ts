@@ -5,7 +5,7 @@ import { tables } from "../exports/tables.js";
 import { sendTable } from "../exports/send.js";
 import { checkKnownAt } from "../reading/as-of.js";
 import { cellOf } from "../reading/metric-filters.js";
-import { balanceOf, type Sums, sumsOf } from "../reading/movement-sums.js";
+import { amountsByKind, balanceOf, type Sums, sumsOf } from "../reading/movement-sums.js";
 import { checkRange, clocksOf, completeText, rowsOf } from "../reading/reading.js";
 import { readRoute } from "../reading/routes.js";
 import { type MovementKindRow, movementKindsQuery } from "../summary/movement-kinds.js";
@@ -154,18 +154,8 @@ function presentWhatChanged(
   // The rest belongs to the others, whose movements are not read one by one.
   const shares = apportioned(total, [...nets, after - before - sumOf(nets)], unit);
   const money = (minor: bigint) => toJsonNumber(minor, exponent);
-  const kindsOf = (net: bigint, parts: readonly bigint[]) => {
-    const [fresh = 0n, expansion = 0n, contraction = 0n, churn = 0n, back = 0n, switched = 0n] =
-      apportioned(net, parts, unit);
-    return {
-      new_mrr: money(fresh),
-      expansion_mrr: money(expansion),
-      contraction_mrr: money(contraction),
-      churn_mrr: money(churn),
-      reactivation_mrr: money(back),
-      switch_mrr: money(switched),
-    };
-  };
+  const kindsOf = (net: bigint, parts: readonly bigint[]) =>
+    amountsByKind(apportioned(net, parts, unit), money);
   return {
     currency,
     from: { at: new Date(from).toISOString(), mrr: money(mrrMinor(before, currency)) },
