@@ -10,7 +10,7 @@ import {
   withCompared,
 } from "../exports/tables.js";
 import {
-  presentAccountAverage,
+  type CohortsRead,
   presentAccountCohorts,
   presentAverage,
   presentCohorts,
@@ -24,11 +24,6 @@ export interface CohortsTexts {
   readonly changes: string;
   readonly gross: string | null;
   readonly vintages: Vintages;
-}
-
-interface CohortsRead extends Pick<CohortsTexts, "vintages"> {
-  readonly rows: readonly CohortRow[];
-  readonly gross: readonly CohortRow[] | null;
 }
 
 function read({ changes, gross, vintages }: CohortsTexts): CohortsRead {
@@ -49,13 +44,9 @@ export function cohortsAnswer(given: {
   /** Null: ours. */
   readonly definition: DefinitionName | null;
 }): Presented {
-  const { asked, compared, at, interval, currency } = given;
-  const isOfAccounts = given.basis === "accounts";
+  const { asked, compared, basis } = given;
   const wanted = read(asked);
-  const averageOf = ({ rows, gross, vintages }: CohortsRead) =>
-    isOfAccounts
-      ? presentAccountAverage(rows, at, interval, vintages)
-      : presentAverage(rows, at, currency, interval, gross, vintages);
+  const averageOf = (some: CohortsRead) => presentAverage(some, given, basis);
   const then = compared && read(compared);
   const isCompared = then !== undefined;
   const beside = {
@@ -63,9 +54,8 @@ export function cohortsAnswer(given: {
     ...(then === undefined ? {} : { compare: then && averageOf(then) }),
     ...(given.definition === null ? {} : { definition: given.definition }),
   };
-  if (isOfAccounts) {
-    const present = ({ rows, vintages }: CohortsRead) =>
-      presentAccountCohorts(rows, at, interval, vintages);
+  if (basis === "accounts") {
+    const present = (some: CohortsRead) => presentAccountCohorts(some, given);
     const cohorts = present(wanted);
     return {
       data: { cohorts, ...beside },
@@ -75,10 +65,9 @@ export function cohortsAnswer(given: {
       ],
     };
   }
-  const present = ({ rows, gross, vintages }: CohortsRead) =>
-    presentCohorts(rows, at, currency, interval, gross, vintages);
+  const present = (some: CohortsRead) => presentCohorts(some, given);
   const cohorts = present(wanted);
-  const rowsOf = (some: typeof cohorts) => cohortsRows(some, currency);
+  const rowsOf = (some: typeof cohorts) => cohortsRows(some, given.currency);
   return {
     data: { cohorts, ...beside },
     table: () => [

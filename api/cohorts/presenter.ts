@@ -10,28 +10,37 @@ import type {
 import { intervalMonths } from "../reading/calendar.js";
 import { monthText } from "../../schemas/months.js";
 import type { CohortRow } from "./query.js";
-import { type Vintages, allVintages, intervalNumber } from "./vintages.js";
+import { type Vintages, intervalNumber } from "./vintages.js";
 import { percent, showMrr } from "../reading/amounts.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 
+/** The wanted vintages, and the changes of what is retained. */
+export interface CohortsRead {
+  readonly rows: readonly CohortRow[];
+  /** The same as far as accounts began with them; null: not asked for. */
+  readonly gross: readonly CohortRow[] | null;
+  readonly vintages: Vintages;
+}
+
+interface Shown {
+  /** ms since 1970; the curves run to its month (quarter, year). */
+  readonly at: number;
+  readonly currency: string;
+  readonly interval?: CohortInterval | undefined;
+}
+
 /**
- * @param at ms since 1970; the curves run to its month (quarter, year)
- * @param gross the same changes as far as accounts began with them; null: not asked for
  * @returns oldest vintage first, without those that began with nothing because their accounts were
  *   corrected
  */
 export function presentCohorts(
-  rows: readonly CohortRow[],
-  at: number,
-  currency: string,
-  interval: CohortInterval = "month",
-  gross: readonly CohortRow[] | null = null,
-  among: Vintages = allVintages,
+  { rows, gross, vintages }: CohortsRead,
+  { at, currency, interval = "month" }: Shown,
 ): Cohort[] {
   const kept = new Map(
-    curvesOf(gross ?? [], at, interval, among).map((each) => [each.vintage, each]),
+    curvesOf(gross ?? [], at, interval, vintages).map((each) => [each.vintage, each]),
   );
-  return curvesOf(rows, at, interval, among).map(({ vintage, starting, curve }) => {
+  return curvesOf(rows, at, interval, vintages).map(({ vintage, starting, curve }) => {
     const keptCurve = kept.get(vintage)?.curve ?? [];
     return {
       vintage: vintageText(vintage, interval),
@@ -46,12 +55,10 @@ export function presentCohorts(
 }
 
 export function presentAccountCohorts(
-  rows: readonly CohortRow[],
-  at: number,
-  interval: CohortInterval = "month",
-  among: Vintages = allVintages,
+  { rows, vintages }: CohortsRead,
+  { at, interval = "month" }: Shown,
 ): AccountCohort[] {
-  return curvesOf(rows, at, interval, among).map(({ vintage, starting, curve }) => ({
+  return curvesOf(rows, at, interval, vintages).map(({ vintage, starting, curve }) => ({
     vintage: vintageText(vintage, interval),
     starting_accounts: Number(starting / wholeOne),
     retention_percentage: curve.at(-1) ?? 100,
@@ -61,37 +68,22 @@ export function presentAccountCohorts(
 
 /** Weighted by what each vintage began with. */
 export function presentAverage(
-  rows: readonly CohortRow[],
-  at: number,
-  currency: string,
-  interval: CohortInterval = "month",
-  gross: readonly CohortRow[] | null = null,
-  among: Vintages = allVintages,
-): CohortAverage {
-  const curves = curvesOf(rows, at, interval, among);
+  { rows, gross, vintages }: CohortsRead,
+  { at, currency, interval = "month" }: Shown,
+  basis: "accounts" | "mrr",
+): CohortAverage | AccountCohortAverage {
+  const averageOf = (curves: readonly Curve[]) => averageCurve(curves, at, interval);
+  const curves = curvesOf(rows, at, interval, vintages);
+  const starting = startOf(curves);
   return {
     vintages: curves.length,
-    starting_mrr: showMrr(startOf(curves), currency),
-    retention_curve: averageCurve(curves, at, interval),
+    ...(basis === "accounts"
+      ? { starting_accounts: Number(starting / wholeOne) }
+      : { starting_mrr: showMrr(starting, currency) }),
+    retention_curve: averageOf(curves),
     ...(gross === null
       ? {}
-      : {
-          gross_retention_curve: averageCurve(curvesOf(gross, at, interval, among), at, interval),
-        }),
-  };
-}
-
-export function presentAccountAverage(
-  rows: readonly CohortRow[],
-  at: number,
-  interval: CohortInterval = "month",
-  among: Vintages = allVintages,
-): AccountCohortAverage {
-  const curves = curvesOf(rows, at, interval, among);
-  return {
-    vintages: curves.length,
-    starting_accounts: Number(startOf(curves) / wholeOne),
-    retention_curve: averageCurve(curves, at, interval),
+      : { gross_retention_curve: averageOf(curvesOf(gross, at, interval, vintages)) }),
   };
 }
 

@@ -10,8 +10,6 @@ export interface Vintages {
   readonly end: number;
 }
 
-export const allVintages: Vintages = { first: -Infinity, end: Infinity };
-
 /**
  * Those that begin in the given days; where none does, the one in which they end.
  * @param range ms since 1970

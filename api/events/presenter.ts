@@ -13,6 +13,7 @@ import type { FoundEvent } from "./search.js";
 import type { ChangeRow, EventMovementRow } from "./subscriptions-query.js";
 import type { EntryRow } from "../transaction/entries-query.js";
 import type { VersionRow } from "../transaction/versions-query.js";
+import { presentMovementPlace } from "../mrr-changes/presenter.js";
 import { showMrr } from "../reading/amounts.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 import { presentEntry, presentFact, timeText } from "./evidence.js";
@@ -152,17 +153,10 @@ function presentMovement(
   catalogue: Catalogue,
   currency: string,
 ): View["movements"][number] {
-  const product = catalogue.productOf({ provider: row.provider, externalId: row.external_id });
+  const { provider: _sameAsTheEvent, ...place } = presentMovementPlace(row, catalogue);
   return {
     account: row.account,
-    subscription: row.subscription,
-    product_id: product.id,
-    product_name: product.name,
-    external_id: row.external_id,
-    currency: row.currency,
-    country: row.country,
-    kind: row.kind,
-    vintage: row.vintage,
+    ...place,
     at: timeText(row.at_ms),
     mrr: showMrr(mrrOf(row.mrr), currency),
     recorded_at: timeText(row.recorded_at_ms),

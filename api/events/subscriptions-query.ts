@@ -1,4 +1,5 @@
 /** The subscription changes of one raw event, and the movements recorded under it. */
+import type { MrrChangeRow } from "../mrr-changes/query.js";
 import type { AsOf } from "../reading/as-of.js";
 import { type Query, tenantSql } from "../reading/query.js";
 
@@ -35,19 +36,7 @@ ORDER BY recorded_at, change_id, revision LIMIT {rows_max:UInt32}`,
   };
 }
 
-export interface EventMovementRow {
-  readonly account: string;
-  readonly provider: string;
-  readonly subscription: string;
-  readonly external_id: string;
-  readonly currency: string;
-  readonly country: string;
-  readonly kind: string;
-  /** `YYYY-MM` */
-  readonly vintage: string;
-  readonly at_ms: string;
-  readonly mrr: string;
-  readonly recorded_at_ms: string;
+export interface EventMovementRow extends Omit<MrrChangeRow, "event_id" | "accounts"> {
   readonly booked_at_ms: string;
 }
 
