@@ -12,7 +12,6 @@ import { RecordTooLarge } from "../stores/log/record-size.js";
 import { PostgresUnavailable } from "../stores/postgres/postgres.js";
 import type { Service } from "../service.js";
 import { LogThrottle } from "../runtime/log-throttle.js";
-import { crossOrigin } from "./cross-origin.js";
 import { addressOf, pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
 import {
   ApiError,
@@ -196,4 +195,21 @@ const methods = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIO
 
 function knownMethod(method: string): string {
   return methods.has(method) ? method : "other";
+}
+
+const openPaths = /^\/(?:mcp|oauth\/\w+|\.well-known\/oauth-[\w/-]+)$/;
+const preflightSeconds = 24 * 60 * 60;
+
+/** CORS, for programs in browsers: they call with a token of their own, never with a cookie. */
+async function crossOrigin(ctx: Context, next: Next): Promise<void> {
+  if (!openPaths.test(ctx.path)) return next();
+  // "*" keeps browsers from sending a session, so a page can do no more here than any program.
+  ctx.set("Access-Control-Allow-Origin", "*");
+  ctx.set("Access-Control-Expose-Headers", "WWW-Authenticate, Retry-After, X-Request-Id");
+  if (ctx.method !== "OPTIONS" || ctx.get("Access-Control-Request-Method") === "") return next();
+  ctx.set("Access-Control-Allow-Methods", "GET, POST");
+  // New versions of the protocol add headers.
+  ctx.set("Access-Control-Allow-Headers", ctx.get("Access-Control-Request-Headers"));
+  ctx.set("Access-Control-Max-Age", String(preflightSeconds));
+  ctx.status = 204;
 }

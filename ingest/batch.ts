@@ -9,9 +9,8 @@ import type { Access } from "../workspaces/keys.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Claimed } from "./idempotency.js";
 import { limits } from "../config.js";
-import { splitLines } from "./batch-lines.js";
+import { type Line, type Source, splitLines } from "./lines.js";
 import { type PlannedEvent, type ReadEvent, claimOf, identityConflict, resume } from "./event.js";
-import type { Line, Source } from "./lines.js";
 import { type IngestEndpoint, appendSealed } from "./append-sealed.js";
 
 /** @throws ApiError when the whole is beyond the limits, before anything is taken */

@@ -8,9 +8,9 @@ import { grouped } from "../../runtime/grouped.js";
 import type { Service } from "../../service.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import {
-  type DueMessage,
   channelOf,
   claimMessages,
+  type DueMessage,
   dueMessages,
   holdMessages,
   noteFailed,
@@ -20,14 +20,14 @@ import {
 import { chatUrlOf } from "../../workspaces/channels/chat-channels.js";
 import { sendChat } from "../../workspaces/channels/chat.js";
 import { sendEmail } from "../../workspaces/channels/email.js";
-import { NotDelivered } from "../../workspaces/channels/message.js";
+import { type Message, NotDelivered } from "../../workspaces/channels/message.js";
 import { recordActivity } from "../../workspaces/members/activity.js";
 import { findMember } from "../../workspaces/members/memberships.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import type { Unsubscribing } from "../digests/unsubscribe.js";
 import { dayMs, startOfDay } from "../reading/calendar.js";
-import { alertMessage } from "./message.js";
 import { quietUntil } from "./quiet.js";
+import { escapeHtml } from "../plain-page.js";
 
 interface Delivering extends Pick<Service, "config" | "logger" | "metrics" | "postgres" | "vault"> {
   readonly unsubscribing: Unsubscribing;
@@ -122,4 +122,55 @@ async function send(
   if (member.email === null) throw new NotDelivered("The member's e-mail address is not known.");
   const unsubscribeUrl = unsubscribing.alertsUrlOf(workspace, to.member, origin);
   await sendEmail(config, member.email, alertMessage({ ...about, unsubscribeUrl }));
+}
+
+interface About {
+  readonly workspace: string;
+  readonly firings: readonly Pick<DueMessage, "sentence" | "link">[];
+  readonly settings: string;
+  /** The last one of the day: later firings are held until the next day. */
+  readonly isLast: boolean;
+  readonly unsubscribeUrl?: string;
+}
+
+/** Several firings at a time are one message. */
+function alertMessage(about: About): Message {
+  const { workspace, firings, settings, isLast, unsubscribeUrl } = about;
+  const name = workspace.replaceAll(/\s+/g, " ");
+  const [first] = firings;
+  const subject =
+    firings.length === 1 && first !== undefined
+      ? `${name}: ${first.sentence}`
+      : `${name}: ${firings.length} alerts`;
+  const shown = firings.slice(0, limits.alertFiringsListedMax);
+  const more = firings.length - shown.length;
+  const notes = [
+    ...(more === 0 ? [] : [`And ${more} more.`]),
+    ...(isLast
+      ? [
+          `This is message ${limits.alertMessagesPerDayMax} today: ` +
+            "what fires from now on comes in one tomorrow.",
+        ]
+      : []),
+  ];
+  const text = [
+    ...shown.map(({ sentence, link }) => `${sentence}\n${link}\n`),
+    ...notes.map((note) => `${note}\n`),
+    `All alerts: ${settings}`,
+    ...(unsubscribeUrl === undefined ? [] : ["", `No more of these: ${unsubscribeUrl}`]),
+    "",
+  ];
+  const rows = shown.map(
+    ({ sentence, link }) => `<li><a href="${escapeHtml(link)}">${escapeHtml(sentence)}</a></li>`,
+  );
+  const html = [
+    `<ul>${rows.join("")}</ul>`,
+    ...notes.map((note) => `<p>${note}</p>`),
+    `<p><a href="${escapeHtml(settings)}">All alerts</a></p>`,
+    ...(unsubscribeUrl === undefined
+      ? []
+      : [`<p><a href="${escapeHtml(unsubscribeUrl)}">No more of these</a></p>`]),
+  ];
+  const message = { subject, text: text.join("\n"), html: html.join("\n") };
+  return unsubscribeUrl === undefined ? message : { ...message, unsubscribeUrl };
 }

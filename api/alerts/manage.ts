@@ -2,11 +2,12 @@
 import { limits } from "../../config.js";
 import { originOf } from "../../http/cookies.js";
 import {
-  type AlertChannel,
-  type AlertRule,
   alert as alertShape,
+  type AlertChannel,
   alertFiring,
+  type AlertRule,
   alertTest,
+  type AlertTest,
   changedAlert,
   newAlert,
   testedAlert,
@@ -22,20 +23,21 @@ import {
   listAlerts,
 } from "../../workspaces/alerts/alerts.js";
 import {
-  type FiringRecord,
-  type MessageRecord,
   channelOf,
+  type FiringRecord,
   listFirings,
   messageProblems,
+  type MessageRecord,
   messagesOf,
 } from "../../workspaces/alerts/firings.js";
 import { findMember } from "../../workspaces/members/memberships.js";
-import { testOnHistory } from "./history.js";
 import { namingOf } from "./run.js";
-import { type Naming, titleOf } from "./sentences.js";
+import { type Naming, sentenceOf, titleOf } from "./sentences.js";
 import { type Call, named, ofWorkspace } from "../manage/calls.js";
 import { requireChat, requireMail } from "./receivers.js";
 import { requireRoom } from "../manage/room.js";
+import { watch } from "./conditions.js";
+import { type Reading, readWatched } from "./watched.js";
 
 const path = "/alerts";
 const one = `${path}/{alert}`;
@@ -193,4 +195,35 @@ function firingView(
 
 function idOf({ id }: { readonly id: string }): string {
   return id;
+}
+
+/**
+ * What a rule would have done over the history, by the function that watches.
+ * @param now ms since 1970
+ * @throws ApiError as the calls about figures do
+ */
+async function testOnHistory(
+  reading: Reading,
+  rule: AlertRule,
+  naming: Naming,
+  now: number,
+): Promise<AlertTest> {
+  const from = now - limits.alertHistoryMs;
+  const { series, condition } = await readWatched(reading, rule, from);
+  // Before the first value there was nothing to watch.
+  const begun = series.points.find(({ value }) => value !== null && value !== 0)?.start ?? from;
+  const before = { isMet: false, firedAt: null, judgedTo: Math.max(from, begun) };
+  const { after, firings } = watch(series, condition, before, limits.alertRestMs);
+  return {
+    title: titleOf(rule, naming),
+    from: new Date(from).toISOString(),
+    to: new Date(now).toISOString(),
+    fired: firings.length,
+    firings: firings.slice(-limits.alertFiringsListedMax).map((firing) => ({
+      at: new Date(firing.point.at).toISOString(),
+      value: firing.value,
+      sentence: sentenceOf(rule, firing, naming),
+    })),
+    is_true_now: after.isMet,
+  };
 }

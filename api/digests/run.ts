@@ -10,8 +10,8 @@ import { sendChat } from "../../workspaces/channels/chat.js";
 import { sendEmail } from "../../workspaces/channels/email.js";
 import { NotDelivered } from "../../workspaces/channels/message.js";
 import {
-  type Digest,
   claimDigest,
+  type Digest,
   digestNews,
   dueDigests,
   noteFailed,
@@ -20,10 +20,12 @@ import {
 import { findMember } from "../../workspaces/members/memberships.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import type { Reads } from "../reading/in-process.js";
-import { PeriodIncomplete, readFigures } from "./figures.js";
-import { digestMessage } from "./message.js";
+import { type FrozenFigures, PeriodIncomplete, readFigures } from "./figures.js";
+import { digestMessage, pictureUrl } from "./message.js";
 import type { Unsubscribing } from "./unsubscribe.js";
-import { announceDigest } from "./to-webhooks.js";
+import { utcDay } from "../../schemas/money/rates.js";
+import { announce } from "../../workspaces/webhooks/announce.js";
+import { whyNobodyTakes } from "../../workspaces/webhooks/endpoints.js";
 
 interface Sending extends Service {
   readonly reads: Reads;
@@ -92,4 +94,44 @@ function problemOf(error: unknown): string {
   if (error instanceof ApiError) return error.message;
   if (error instanceof PeriodIncomplete) return "Not everything of the period is booked yet.";
   return "The figures could not be read; the log of the service has the reason.";
+}
+
+const type = "digest.ready";
+
+/** Sent again, the period has the same id, and nobody gets it twice. */
+async function announceDigest(
+  service: Pick<Service, "config" | "logger" | "postgres" | "vault">,
+  { id: digest, workspace, frequency, segment, period_end: end }: Digest,
+  figures: FrozenFigures,
+): Promise<void> {
+  const problem = await whyNobodyTakes(service.postgres, workspace, type);
+  if (problem !== null) throw new NotDelivered(problem);
+  const { mrr, whatChanged, revenue, links, days, at, knownAt } = figures;
+  const { subject: title, text, picture } = digestMessage(figures);
+  const { totals, compare } = revenue;
+  await announce(service, {
+    workspace,
+    environment: "live",
+    type,
+    id: `${digest} ${end.getTime()}`,
+    subject: {},
+    at: new Date(),
+    data: {
+      digest,
+      frequency,
+      segment,
+      from: days.first,
+      to: utcDay(end.getTime()),
+      at,
+      known_at: knownAt,
+      title,
+      text,
+      picture: pictureUrl(picture),
+      currency: mrr.currency,
+      mrr: { before: whatChanged.from.mrr, now: mrr.mrr },
+      revenue: { before: compare?.revenue ?? null, now: totals.revenue },
+      sales: { before: compare?.sales ?? null, now: totals.sales },
+      links: { mrr: links.mrr, what_changed: links.whatChanged, revenue: links.revenue },
+    },
+  });
 }

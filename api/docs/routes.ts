@@ -3,7 +3,7 @@
  * everybody, since they hold no data. All of it comes from here, under a policy that lets a browser
  * load, run and request nothing else.
  */
-import { readFileSync, readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -11,9 +11,9 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { notFound } from "../../schemas/http/errors.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { openApiDocument } from "./openapi.js";
-import { pageStyle, readPages } from "./pages.js";
-import { referencePage, referenceScript } from "./reference.js";
+import { openApiDocument, type OpenApiDocument } from "./openapi.js";
+import { type Pages, pageStyle, readPages, shell } from "./pages.js";
+import { escapeHtml } from "../plain-page.js";
 
 export function docsRoutes(router: Router): void {
   const pages = readPages();
@@ -87,4 +87,37 @@ function sendPage(ctx: Context, html: string): void {
   ctx.set({ "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer" });
   ctx.type = "text/html; charset=utf-8";
   ctx.body = html;
+}
+
+/** A file of its own: the policy allows no script within a page. */
+const referenceScript = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#reference",
+  deepLinking: true,
+  docExpansion: "none",
+  // A key stays in the memory of this page.
+  persistAuthorization: false,
+  // Nothing is sent to others for validation.
+  validatorUrl: null,
+});
+`;
+
+function referencePage({ info }: OpenApiDocument, pages: Pages): string {
+  const links = Array.from(pages, ([path, { title }]) => ({ path, title }))
+    // The reasons behind choices are linked where they matter.
+    .filter(({ path }) => !path.startsWith("decisions/"))
+    .map(({ path, title }) => `<li><a href="/docs/${path}">${escapeHtml(title)}</a></li>`);
+  return shell(
+    info.title,
+    `<h1>${escapeHtml(info.title)}</h1>
+<details><summary>Documentation</summary>
+<ul class="pages">${links.join("\n")}</ul>
+</details>
+<p>To try a call, enter a key under <em>Authorize</em>. As a machine reads it:
+<a href="/openapi.json">openapi.json</a>.</p>
+<div id="reference"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/reference.js"></script>`,
+    ["/docs/swagger-ui.css"],
+  );
 }

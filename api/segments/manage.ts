@@ -4,7 +4,6 @@ import { forbidden, unprocessable } from "../../schemas/http/errors.js";
 import {
   changedSegment,
   newSegment,
-  segment,
   segment as segmentShape,
   writtenSegment,
 } from "../../schemas/http/segments.js";
@@ -128,7 +127,7 @@ export const segmentsRoute = readRoute(
     summary: "Segments",
     description: "What the filter `segment` may be given, by name.",
     query: z.object(formatQuery),
-    answer: completeAnswer("SegmentsAnswer", { data: z.array(segment) }),
+    answer: completeAnswer("SegmentsAnswer", { data: z.array(segmentShape) }),
   },
   async ({ service, ctx, access, format }) => {
     const clocks = await clocksOf(service, access);

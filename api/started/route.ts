@@ -13,7 +13,7 @@ import type { Started, StartedPart } from "./query.js";
 import { startedQueryParameters } from "./schema.js";
 import { utcDay } from "../../schemas/money/rates.js";
 
-interface Figures<Row, OfMonths> {
+interface Report<Row, OfMonths> {
   readonly query: (started: Started, part: StartedPart) => Query;
   readonly present: (rows: readonly Row[], started: Started, currency: string) => OfMonths;
   /** Whether any of it is money. */
@@ -23,7 +23,7 @@ interface Figures<Row, OfMonths> {
 
 export function startedRoute<Row, OfMonths extends Months>(
   declared: Pick<Operation, "path" | "summary" | "description" | "answer">,
-  { query: queryOf, present, hasMoney, table }: Figures<Row, OfMonths>,
+  { query: queryOf, present, hasMoney, table }: Report<Row, OfMonths>,
 ): Route<ReadApi> {
   return figuresRoute({ ...declared, query: startedQueryParameters }, async (asked) => {
     const { service, access, query, asOf, clocks } = asked;

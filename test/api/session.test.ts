@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { limits } from "../../config.js";
-import { Sample } from "../../api/stream/sample.js";
+import { Sample } from "../../api/stream/subscriber.js";
 import { drawLink } from "../../workspaces/members/one-time-tokens.js";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { manageRoutes } from "../../api/manage/routes.js";

@@ -1,7 +1,7 @@
 /** How a batch is cut into lines, and that others get their turn meanwhile. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { inTurns, splitLines } from "../../ingest/batch-lines.js";
+import { inTurns, splitLines } from "../../ingest/lines.js";
 
 describe("The lines of a batch", () => {
   const cases: readonly (readonly [title: string, body: string, lines: readonly string[]])[] = [

@@ -1,6 +1,6 @@
 /** How a proof shows a figure: rounding that never says more, and an index without amounts. */
 import { expect } from "chai";
-import { chartOf } from "../../api/proofs/chart.js";
+import { chartOf } from "../../api/proofs/page.js";
 import { rounded, shownFigures } from "../../api/proofs/shown.js";
 
 describe("A figure as a proof shows it", () => {

@@ -149,14 +149,14 @@ function viewFor({ config: { PUBLIC_URL }, ctx, of }: Call) {
 /** @param publicUrl the beginning of webhook URLs */
 function integrationView(row: IntegrationRecord, publicUrl: string): IntegrationView {
   const { id, provider, name, token } = row;
-  const path = `/v1/webhooks/${token}`;
+  const webhook_path = `/v1/webhooks/${token}`;
   return {
     id,
     provider,
     environment: shownEnvironment(row.environment),
     name,
-    webhook_url: `${publicUrl}${path}`,
-    webhook_path: path,
+    webhook_url: `${publicUrl}${webhook_path}`,
+    webhook_path,
     created_at: row.created_at.toISOString(),
     credentials_set: [...row.credentials_set],
     old_credentials_valid_until: row.previous_valid_until?.toISOString() ?? null,

@@ -12,27 +12,30 @@ import {
   replayedDeliveries,
   testType,
   webhookDelivery,
+  type WebhookDeliveryView,
   webhookEndpoint,
+  type WebhookEndpointView,
   webhookEndpointWithSecret,
 } from "../../../schemas/http/outbound/webhooks.js";
 import { randomBase62 } from "../../../stores/vault/random.js";
 import { addressProblem } from "../../../workspaces/channels/outbound.js";
 import {
-  type NewDelivery,
   addDeliveries,
+  type Delivery,
   findDelivery,
   listDeliveries,
   messageBody,
+  type NewDelivery,
   replayDeliveries,
 } from "../../../workspaces/webhooks/deliveries.js";
 import {
-  type ListedEndpoint,
   changeEndpoint,
   createEndpoint,
   deleteEndpoint,
   disableEndpoint,
   enableEndpoint,
   findEndpoint,
+  type ListedEndpoint,
   listEndpoints,
   rollSecret,
 } from "../../../workspaces/webhooks/endpoints.js";
@@ -41,8 +44,7 @@ import { type Call, filteredBy, named, ofWorkspace } from "../calls.js";
 import { overlapMs } from "../keys.js";
 import { segmentOfEvents } from "../../segments/resolve.js";
 import { requireRoom } from "../room.js";
-import { storedEnvironment } from "../environments.js";
-import { deliveryView, endpointView } from "./views.js";
+import { shownEnvironment, storedEnvironment } from "../environments.js";
 
 const right = "manage";
 const path = "/webhooks";
@@ -222,3 +224,43 @@ function definedOf<Of extends object>(given: Of): Defined<Of> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only undefined was taken out
   return Object.fromEntries(entries) as Defined<Of>;
 }
+
+function endpointView(row: ListedEndpoint, now = new Date()): WebhookEndpointView {
+  const { id, url, name, filters, pending, problem, disabled_by } = row;
+  const oldUntil = row.previous_valid_until;
+  return {
+    id,
+    environment: shownEnvironment(row.environment),
+    url,
+    name,
+    events: [...row.events],
+    filters,
+    pending,
+    failing_since: textOf(row.failing_since),
+    next_try_at: textOf(row.wait_until),
+    problem,
+    disabled_at: textOf(row.disabled_at),
+    disabled_by,
+    old_secret_until: oldUntil !== null && oldUntil > now ? textOf(oldUntil) : null,
+    created_at: row.created_at.toISOString(),
+  };
+}
+
+function deliveryView(row: Delivery): WebhookDeliveryView {
+  const { id, message, type, state, tries, status, problem, body } = row;
+  return {
+    id,
+    message,
+    type,
+    state,
+    attempts: tries,
+    response_status: status,
+    problem,
+    next_try_at: state === "pending" ? textOf(row.due_at) : null,
+    delivered_at: textOf(row.delivered_at),
+    created_at: row.created_at.toISOString(),
+    payload: body,
+  };
+}
+
+const textOf = (at: Date | null): string | null => at?.toISOString() ?? null;
