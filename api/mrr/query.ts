@@ -32,7 +32,7 @@ export interface MrrPairRow extends MrrRow {
 }
 
 /** What both moments consist of; see `mrrPairs`. */
-export interface MrrPartRow extends MrrRow {
+interface MrrPartRow extends MrrRow {
   readonly part: number;
 }
 
@@ -85,7 +85,7 @@ ${sumSettingsSql}, optimize_move_to_prewhere = 0`,
 }
 
 /** @returns by provider, in order */
-export function mrrPairs(
+function mrrPairs(
   rows: readonly MrrPartRow[],
   at: number,
   previousAt: number,

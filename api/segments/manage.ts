@@ -117,7 +117,7 @@ function unmatchedOf(list: CustomerList | null) {
   return list === null ? {} : { unmatched: list.unmatched };
 }
 
-export function shownSegment({ environment, ...segment }: Segment) {
+function shownSegment({ environment, ...segment }: Segment) {
   return { ...segment, environment: shownEnvironment(environment) };
 }
 

@@ -51,7 +51,6 @@ export const workspaceSettings = z.object({ customer_details: customerDetails })
 /** Where it was changed. */
 export const workspaceWithSettings = workspace.extend(workspaceSettings.shape);
 export type WorkspaceSettings = z.infer<typeof workspaceSettings>;
-export type WorkspaceWithSettings = z.infer<typeof workspaceWithSettings>;
 
 export const changedWorkspace = z.strictObject({
   name: name.optional(),
