@@ -1,7 +1,16 @@
 /** What an example is read to, in words: what it does to money, to MRR, and what else. */
-import type { DecodedFact } from "../../providers/provider.js";
+import type { Decoded, DecodedFact, Heading } from "../../providers/provider.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import type { ReadFixture } from "./fixtures.js";
+
+export interface ReadFixture {
+  /** Its file's, without the ending. */
+  readonly name: string;
+  /** Null: no event of this provider. */
+  readonly heading: Heading | null;
+  readonly decoded: Decoded;
+  /** Whether answers of the provider's API lie beside it. */
+  readonly isAnswered: boolean;
+}
 
 export interface Effect {
   readonly money: string;

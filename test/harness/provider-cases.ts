@@ -1,5 +1,6 @@
 /** What each provider is tried with: credentials of its integrations, and its folder's examples. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { projectFile } from "../../runtime/project-root.js";
 import { readConfig } from "../../config.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
@@ -102,28 +103,42 @@ export interface Fixture {
   readonly expected: { readonly outcome: string };
 }
 
+const bodyFile = /(?<!\.facts|\.answers|\.kept)\.(json|form)$/;
+
+/** All of a provider, in the order of their files' names. */
+export function fixturesOf(token: ProviderToken): Fixture[] {
+  return readdirSync(folderOf(token))
+    .filter((file) => bodyFile.test(file))
+    .sort()
+    .map((file) => readFixture(token, file));
+}
+
+export function fixtureOf(token: ProviderToken, name: string): Fixture {
+  const isForm = existsSync(join(folderOf(token), `${name}.form`));
+  return readFixture(token, `${name}.${isForm ? "form" : "json"}`);
+}
+
 /**
  * Beside `<name>.json` (or `.form`) may lie `<name>.answers.json`, the API's answers by path, and
  * `<name>.kept.json`, kept objects by id.
  */
-export function fixturesOf(token: ProviderToken): Fixture[] {
-  const folder = projectFile("providers", token, "fixtures");
-  return readdirSync(folder)
-    .filter((file) => /(?<!\.facts|\.answers|\.kept)\.(json|form)$/.test(file))
-    .map((file) => {
-      const name = file.slice(0, file.lastIndexOf("."));
-      const answers = `${folder}/${name}.answers.json`;
-      const kept = `${folder}/${name}.kept.json`;
-      return {
-        name,
-        body: readFileSync(`${folder}/${file}`),
-        known: {
-          kept: new Map(existsSync(kept) ? Object.entries(readJson(kept)) : []),
-          answers: new Map(existsSync(answers) ? Object.entries(readJson(answers)) : []),
-        },
-        expected: readJson(`${folder}/${name}.facts.json`),
-      };
-    });
+function readFixture(token: ProviderToken, file: string): Fixture {
+  const folder = folderOf(token);
+  const name = file.replace(bodyFile, "");
+  const besides = (what: "answers" | "kept"): Map<string, unknown> => {
+    const path = join(folder, `${name}.${what}.json`);
+    return new Map(existsSync(path) ? Object.entries(readJson(path)) : []);
+  };
+  return {
+    name,
+    body: readFileSync(join(folder, file)),
+    known: { kept: besides("kept"), answers: besides("answers") },
+    expected: readJson(join(folder, `${name}.facts.json`)),
+  };
+}
+
+function folderOf(token: ProviderToken): string {
+  return projectFile("providers", token, "fixtures");
 }
 
 function readJson(file: string): { outcome: string } {

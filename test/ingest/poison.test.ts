@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { transactionId } from "../../schemas/ids.js";
 import { topics } from "../../schemas/records/records.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
-import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
+import { cases, fixtureOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
 
 const long = "x".repeat(66_000);
@@ -72,10 +72,7 @@ describe("An event that nothing can be made of", function suite() {
   });
 
   function tooLongCharge(): Record<string, unknown> {
-    const example = must(
-      fixturesOf("stripe").find(({ name }) => name === "charge.succeeded.dinar.new"),
-      "an example",
-    );
+    const example = fixtureOf("stripe", "charge.succeeded.dinar.new");
     const event = JSON.parse(example.body.toString());
     event.livemode = true;
     event.data.object.payment_intent = long;
@@ -91,10 +88,7 @@ describe("An event that nothing can be made of", function suite() {
     const apple = must(providers.get("apple"), "an adapter");
     const { current, signers } = must(cases.apple, "credentials");
     const { webhook_path: webhook } = await endpoints.integrate("apple", Object(current));
-    const example = must(
-      fixturesOf("apple").find(({ name }) => name === "SUBSCRIBED.INITIAL_BUY"),
-      "an example",
-    );
+    const example = fixtureOf("apple", "SUBSCRIBED.INITIAL_BUY");
     const body = JSON.parse(example.body.toString());
     body.data.signedTransactionInfo.productId = "pro\u0000";
     const signed = apple.sign(Buffer.from(JSON.stringify(body)), signers?.[0], Date.now());

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { type ProviderToken, providerTokens } from "../../schemas/provider-tokens.js";
 import { parseBody } from "../../http/webhook-body.js";
-import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
+import { cases, fixtureOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
 import { cell, rowsOf } from "../model/tables/table.js";
 
@@ -103,8 +103,7 @@ describe("An event that contradicts itself", () => {
 /** @param ofOrder of each order among the answers */
 function decoded(token: ProviderToken, name: string, changes: Changes, ofOrder: Changes = {}) {
   const provider = must(providers.get(token), "an adapter");
-  const found = fixturesOf(token).find((fixture) => fixture.name === name);
-  const { body, known } = must(found, `an example ${name}`);
+  const { body, known } = fixtureOf(token, name);
   const parsed = parseBody(provider, body);
   if (!parsed.ok) throw new Error(parsed.message);
   for (const [path, value] of Object.entries(changes)) set(parsed.value, path, value);

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { parseBody } from "../../http/webhook-body.js";
 import type { Known, ProviderToken } from "../../providers/provider.js";
 import { bodiesOf } from "../harness/decoded.js";
-import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
+import { cases, fixtureOf, providers } from "../harness/provider-cases.js";
 import { cell, rowsOf } from "../model/tables/table.js";
 
 /** As JSON or a form; what JSON knows is sent so; `-` as its value: the field is left out. */
@@ -38,8 +38,8 @@ const received = Date.UTC(2026, 10, 20);
 /** `failing`, or `ended_unpaid`; `paid before`: with when the period began that was paid last. */
 function saidBy(token: ProviderToken, name: string, path: string, value: string): string {
   const provider = providers.get(token);
-  const fixture = fixturesOf(token).find((one) => one.name === name);
-  if (provider === undefined || fixture === undefined) throw new Error(`no ${token} ${name}`);
+  if (provider === undefined) throw new Error(`no provider ${token}`);
+  const fixture = fixtureOf(token, name);
   const isAnswer = path.startsWith("answer.");
   const text = fixture.body.toString();
   const isChanged = path !== "" && !isAnswer;
