@@ -28,7 +28,7 @@ import { KnownBooks } from "./known-books.js";
 import { bookMoney } from "./money/book-money.js";
 import { Publisher, readMessages, writeMessages } from "./publisher.js";
 import { repairTables } from "./repair-tables.js";
-import { KeptLists, Lists } from "./state/lists.js";
+import { KeptLists, Lists } from "./lists.js";
 import { bookSubscriptions } from "./subscriptions/book-subscriptions.js";
 import { type RowsText, TableWriter, writeRows } from "./table-writer.js";
 

@@ -14,8 +14,16 @@ import { type Fact, factCodec, topics } from "../../schemas/records/records.js";
 import type { OwnedPartition } from "../../stores/state/state.js";
 import { nameOf } from "../normalize/facts.js";
 import { movementDimensions, type RecordedRow } from "./account/recorded.js";
-import { accounts, moneyFacts, pools, subscriptionAccounts } from "./state/kinds.js";
-import { KeptLists, keyOf, type Kind, Lists } from "./state/lists.js";
+import {
+  accounts,
+  moneyFacts,
+  pools,
+  subscriptionAccounts,
+  KeptLists,
+  keyOf,
+  type Kind,
+  Lists,
+} from "./lists.js";
 import { nameOfAccount } from "./subscriptions/accounts.js";
 import { changesOf } from "./subscriptions/changes.js";
 import type { Side } from "./subscriptions/pairing.js";

@@ -12,7 +12,7 @@ import { mapInTurns } from "../../../runtime/in-turns.js";
 import { type Booked, type Message, publishedEvent } from "../booked.js";
 import { skusOf } from "../fact-batch.js";
 import { newVersions, paymentVersions } from "../payment/payment-versions.js";
-import type { Lists } from "../state/lists.js";
+import type { Lists } from "../lists.js";
 import { addFacts, isSameDelivery } from "./known-facts.js";
 import {
   factRows,

@@ -7,8 +7,7 @@ import type { Fact } from "../../../schemas/records/records.js";
 import { nameOf, subjects } from "../../normalize/facts.js";
 import { withPurchases } from "../payment/invoice-allocation.js";
 import { byReceipt } from "../payment/readings.js";
-import { moneyFacts } from "../state/kinds.js";
-import type { Lists } from "../state/lists.js";
+import { moneyFacts, type Lists } from "../lists.js";
 import type { KnownPayment } from "./money-tables.js";
 
 export interface KnownFacts {

@@ -7,9 +7,16 @@ import { divideRounded } from "../../../schemas/money/decimal.js";
 import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
 import type { Line, Quote } from "../../../schemas/records/records.js";
 import type { Withdrawn } from "./disputes.js";
-import { returnedTaxes, type Span } from "./refund-taxes.js";
+import {
+  returnedTaxes,
+  type Span,
+  type Measure,
+  type Named,
+  NamedLines,
+  partsBy,
+  SoldLines,
+} from "./refund-allocation.js";
 import type { RefundStep } from "./refunds.js";
-import { type Measure, type Named, NamedLines, partsBy, SoldLines } from "./refund-allocation.js";
 import { bySku } from "./invoice-allocation.js";
 
 /**

@@ -8,9 +8,8 @@ import { isInt64 } from "../../../schemas/fact-bounds.js";
 import type { Fact, Line } from "../../../schemas/records/records.js";
 import { entriesOf, type Entry, type Move, movesMoney, type Returned } from "./entries.js";
 import { type Document, stateOf } from "./payment.js";
-import { Prefix } from "./prefix.js";
-import type { Span } from "./refund-taxes.js";
-import type { Named, Parts } from "./refund-allocation.js";
+import { Prefix } from "./invoice-allocation.js";
+import type { Span, Named, Parts } from "./refund-allocation.js";
 
 export interface Version {
   readonly document: Document;

@@ -7,11 +7,9 @@ import { refundedOf } from "../../../schemas/money/refunded.js";
 import { disputesOf, isOpen } from "./disputes.js";
 import { unknownCountry } from "../../../schemas/countries.js";
 import { inBase, largestLine, type Move, movesOf, type Sale } from "./entries.js";
-import { Prefix } from "./prefix.js";
+import { Prefix, addedUp, bySku, type PurchaseBody, sharedOut } from "./invoice-allocation.js";
 import { byNewest, paymentsNewestFirst } from "./readings.js";
-import { withOwnRefunds } from "./purchase-refunds.js";
-import { refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
-import { addedUp, bySku, type PurchaseBody, sharedOut } from "./invoice-allocation.js";
+import { withOwnRefunds, refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */
 export interface Document {

@@ -1,8 +1,7 @@
 /** The accounts that a batch changes, with the room that is left in each. */
 import { limits } from "../../../config.js";
 import type { KnownAccount } from "../account/recorded.js";
-import { type AccountItem, accounts } from "../state/kinds.js";
-import type { Lists } from "../state/lists.js";
+import { type AccountItem, accounts, type Lists } from "../lists.js";
 import {
   type Change,
   countingItems,

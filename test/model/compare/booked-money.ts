@@ -6,7 +6,7 @@ import {
   type PaymentVersions,
   paymentVersions,
 } from "../../../processors/book/payment/payment-versions.js";
-import { KeptLists, Lists } from "../../../processors/book/state/lists.js";
+import { KeptLists, Lists } from "../../../processors/book/lists.js";
 import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { metaOf } from "../../harness/facts.js";
 import type { DecodedEvent } from "./adapter-facts.js";
