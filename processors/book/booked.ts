@@ -1,12 +1,14 @@
 /** What a batch makes: rows of the tables, and messages on the public topics. */
-import type { NewRecord } from "../../stores/log/log.js";
-import type { Fact, Topic } from "../../schemas/records/records.js";
+import type { NewRecord, LogRecord } from "../../stores/log/log.js";
+import { type Fact, type Topic, factRecords } from "../../schemas/records/records.js";
 import { bookedAtColumn } from "../../schemas/booked-at.js";
 import { rejectColumns } from "../../workspaces/rejects/rejects.js";
 import { factColumns, ledgerColumns, versionColumns } from "./money/money-tables.js";
 import { changeColumns } from "./subscriptions/changes.js";
 import { movementColumns } from "./subscriptions/movements.js";
 import { sideColumns } from "./subscriptions/pools.js";
+import type { SkuName } from "../../workspaces/catalogue/skus.js";
+import { mapInTurns } from "../../runtime/in-turns.js";
 
 /**
  * The columns of the tables that booking writes, in the order in which a batch is written: a repair
@@ -39,7 +41,7 @@ export interface Message extends NewRecord {
   readonly about?: PublishedEvent;
 }
 
-export interface PublishedEvent extends Pick<
+interface PublishedEvent extends Pick<
   Fact,
   | "event_id"
   | "workspace"
@@ -64,4 +66,22 @@ export interface Booked {
   readonly messages: readonly Message[];
   /** Facts known by the same receipt: their raw events are replayed, not delivered again. */
   readonly again: readonly Fact[];
+}
+
+/** In log order. A fact that was published twice is included once, as first reported. */
+export async function readFacts(records: readonly LogRecord[]): Promise<Fact[]> {
+  const facts = new Map<string, Fact>();
+  for (const fact of await mapInTurns(records, ({ value }) => factRecords.decode(value))) {
+    if (!facts.has(fact.fact_id)) facts.set(fact.fact_id, fact);
+  }
+  return [...facts.values()];
+}
+
+export function skusOf(
+  { workspace, environment, provider }: Omit<SkuName, "externalId">,
+  sold: readonly { readonly external_id: string }[],
+): SkuName[] {
+  return [...new Set(sold.map(({ external_id }) => external_id))]
+    .filter((externalId) => externalId !== "")
+    .map((externalId) => ({ workspace, environment, provider, externalId }));
 }

@@ -22,8 +22,14 @@ import type { NamedSku, Skus } from "../../workspaces/catalogue/skus.js";
 import type { Left } from "../batch-coalescer.js";
 import { isBookKey, matterOf } from "../normalize/facts.js";
 import { mapInTurns } from "../../runtime/in-turns.js";
-import { type BookedRows, bookedTableNames, bookedTables, type Message } from "./booked.js";
-import { readFacts } from "./fact-batch.js";
+import {
+  type Booked,
+  type BookedRows,
+  bookedTableNames,
+  bookedTables,
+  type Message,
+  readFacts,
+} from "./booked.js";
 import { KnownBooks } from "./known-books.js";
 import { bookMoney } from "./money/book-money.js";
 import { Publisher, readMessages, writeMessages } from "./publisher.js";
@@ -204,10 +210,11 @@ class PartitionBooks {
     const lists = new Lists(this.owned, this.#kept);
     const now = Date.now();
     const [money, subscriptions] = [about(batch, "money"), about(batch, "subscriptions")];
-    const parts = [
-      await bookMoney(lists, skus, money, now),
-      await bookSubscriptions(lists, skus, subscriptions, now),
-    ];
+    const parts: Booked[] = [];
+    if (money.length > 0) parts.push(await bookMoney(lists, skus, money, now));
+    if (subscriptions.length > 0) {
+      parts.push(await bookSubscriptions(lists, skus, subscriptions, now));
+    }
     const again = parts.flatMap((part) => part.again);
     const { values, keep } = lists.changes();
     for (const [key, value] of found) values.set(key, value);

@@ -246,8 +246,6 @@ function withItems<Item>(
   return { items, parts, last: end() };
 }
 
-/** The kinds of lists that booking keeps, and their items. */
-
 /**
  * By the key of a payment or purchase (`schemas/money-keys.ts`): its facts, in order of arrival.
  */

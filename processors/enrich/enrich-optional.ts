@@ -15,7 +15,7 @@ import { enrichedFactId } from "../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
 import { ask, type EnrichingService, rawRecords } from "./enrich-required.js";
 import { type Answered, parsedAnswers, answeredForAll } from "./questions.js";
-import { publishFacts, publishRejects } from "../normalize/publish-facts.js";
+import { publishFacts, publishRejects } from "../normalize/normalize.js";
 import { conclude, openRaw } from "../normalize/read-raw.js";
 import type { Opened, Rejected } from "../normalize/outcome.js";
 

@@ -11,13 +11,15 @@ import type { LogRecord } from "../../stores/log/log.js";
 import { TryLater } from "../../stores/store-away.js";
 import { groupsAsCompleted } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
-import { keepCustomers } from "../normalize/keep-customers.js";
-import { publishOutcomes } from "../normalize/publish-facts.js";
-import { recheckRejects } from "../rejects/recheck.js";
-import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
+import { publishOutcomes } from "../normalize/normalize.js";
+import {
+  insertRawEvents,
+  rawEventRow,
+  type NormalizingService,
+  type Opened,
+  type Outcome,
+} from "../normalize/outcome.js";
 import { conclude, openRaw } from "../normalize/read-raw.js";
-import type { NormalizingService } from "../normalize/normalizing-service.js";
-import type { Opened, Outcome } from "../normalize/outcome.js";
 
 const enrichmentMsMax = 30_000;
 
@@ -36,10 +38,8 @@ export async function completeEvents(
   // events.
   const raws = rawRecords(records, "complete");
   for await (const outcomes of groupsAsCompleted(completions(service, raws))) {
-    // 2. Keep the customers and publish, as normalizing does.
-    await keepCustomers(service, outcomes);
+    // 2. Publish, as normalizing does.
     await publishOutcomes(service, outcomes);
-    await recheckRejects(service, outcomes);
 
     // 3. Record the outcomes; the journal has left these events out.
     const rows = outcomes.map(rawEventRow).filter((row) => row !== null);

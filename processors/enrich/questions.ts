@@ -1,18 +1,18 @@
 /**
- * Asks the provider's API what an adapter needs, round by round until no question is open
- * (`providers/provider.ts`, asks).
+ * What an adapter needs beside the event (`providers/provider.ts`): answers of the provider's API,
+ * asked round by round until no question is open, and objects that the event, or an answer, names
+ * without their content, because other events reported them whole.
  */
 import { parseJsonText } from "../../schemas/json.js";
 import { absentFreshMsMax } from "../../providers/api/fresh-answers.js";
 import type { Asker } from "../../providers/api/provider-api.js";
 import { limits } from "../../config.js";
-import type { Known, Provider, Question } from "../../providers/provider.js";
+import type { Known, Provider, Question, KeptObject } from "../../providers/provider.js";
 import type { Environment, RawEventMeta } from "../../schemas/records/records.js";
-import { withNamed } from "../normalize/named-objects.js";
-import type { NormalizingService } from "../normalize/normalizing-service.js";
-import type { Opened } from "../normalize/outcome.js";
+import type { NormalizingService, Opened } from "../normalize/outcome.js";
+import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
 
-export type Importance = Question["importance"];
+type Importance = Question["importance"];
 
 export interface Answered {
   /** JSON text by path; null: the API has no such thing. */
@@ -130,4 +130,60 @@ function questionsOf(
   const all: Known = { ...known, answers };
   const asked = provider.asks(body, all).filter((question) => question.importance === importance);
   return [...new Map(asked.map((question) => [question.path, question])).values()];
+}
+
+/**
+ * Objects that an event, or an answer of its provider's API, names without their content, because
+ * other events reported them whole (`providers/provider.ts`, KeptObject).
+ */
+type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
+
+/** Reads them from what earlier events reported. */
+export async function keptFor(
+  service: KeepingService,
+  provider: Provider | null,
+  event: RawEventMeta,
+  body: unknown,
+): Promise<ReadonlyMap<string, unknown>> {
+  await keep(service, event, provider?.keeps?.(body) ?? []);
+  const needed = provider?.needs?.(body) ?? [];
+  return needed.length === 0 ? new Map() : recallObjects(service.postgres, event, needed);
+}
+
+/** Adds the kept objects that only the answers name. */
+export async function withNamed(
+  { postgres }: Pick<KeepingService, "postgres">,
+  opened: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<Opened> {
+  const { provider, event, body, known } = opened;
+  if (answers.size === 0 || provider?.needs === undefined) return opened;
+  const ids = provider.needs(body, { ...known, answers }).filter((id) => !known.kept.has(id));
+  if (ids.length === 0) return opened;
+  const more = await recallObjects(postgres, event, ids);
+  return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
+}
+
+/** Keeps what later events need of the answers. */
+export async function keepAnswered(
+  service: KeepingService,
+  { provider, event, body, known }: Opened,
+  answers: ReadonlyMap<string, unknown>,
+): Promise<void> {
+  await keep(service, event, provider?.keepsAnswered?.(body, { ...known, answers }) ?? []);
+}
+
+/** After a failure some may be kept without notice, so news of them is reported anyway. */
+async function keep(
+  { postgres, keptNews }: KeepingService,
+  event: RawEventMeta,
+  reported: readonly KeptObject[],
+): Promise<void> {
+  if (reported.length === 0) return;
+  let isNews = true;
+  try {
+    isNews = await keepObjects(postgres, event, reported);
+  } finally {
+    if (isNews) keptNews(event.workspace);
+  }
 }

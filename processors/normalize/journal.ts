@@ -6,9 +6,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { LogRecord } from "../../stores/log/log.js";
 import { topics } from "../../schemas/records/records.js";
 import { groups } from "../../stores/watermark/watermark.js";
-import { insertRawEvents, type RawEventRow, rawEventRow } from "./raw-events.js";
+import {
+  insertRawEvents,
+  type RawEventRow,
+  rawEventRow,
+  type NormalizingService,
+} from "./outcome.js";
 import { readRaw } from "./read-raw.js";
-import type { NormalizingService } from "./normalizing-service.js";
 
 export async function keepJournal(
   service: NormalizingService,

@@ -11,11 +11,16 @@ import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, NamedCustomer, Provider } from "../../providers/provider.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
-import { hasNewQuestions, asksNeeded, mayBeAnswered } from "../enrich/questions.js";
+import {
+  hasNewQuestions,
+  asksNeeded,
+  mayBeAnswered,
+  keepAnswered,
+  keptFor,
+  withNamed,
+} from "../enrich/questions.js";
 import { completeFacts } from "./facts.js";
-import { keepAnswered, keptFor, withNamed } from "./named-objects.js";
-import type { NormalizingService } from "./normalizing-service.js";
-import type { Rejected, Outcome, Opened } from "./outcome.js";
+import type { NormalizingService, Rejected, Outcome, Opened } from "./outcome.js";
 
 /** @throws when a store is unavailable: the whole batch is tried again */
 export async function readRaw(service: NormalizingService, record: LogRecord): Promise<Outcome> {

@@ -10,11 +10,14 @@ import { readRawEvent } from "../../stores/log/raw-event.js";
 import type { Service } from "../../service.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import { groups } from "../../stores/watermark/watermark.js";
-import { insertRawEvents, rawEventRow } from "../normalize/raw-events.js";
+import {
+  insertRawEvents,
+  rawEventRow,
+  type NormalizingService,
+  type Rejected,
+} from "../normalize/outcome.js";
 import { unreadable } from "../normalize/read-raw.js";
 import { recordRejects, type RejectedEvent } from "./record-reject.js";
-import type { NormalizingService } from "../normalize/normalizing-service.js";
-import type { Rejected } from "../normalize/outcome.js";
 
 type PassingService = Pick<Service, "clickhouse" | "log" | "logger" | "metrics"> &
   Pick<NormalizingService, "recent">;

@@ -16,7 +16,7 @@ import {
 import type { EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { RecentlyPublished } from "../../processors/enrich/recently-published.js";
 import { createProviders } from "../../providers/index.js";
-import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
+import { RecentOutcomes } from "../../processors/normalize/outcome.js";
 
 type Stores = "clickhouse" | "integrations" | "log" | "postgres" | "rates" | "vault";
 

@@ -7,8 +7,8 @@ import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgr
 import { listRejects } from "../../workspaces/rejects/rejects.js";
 import { Releases } from "../../runtime/releases.js";
 import { limits } from "../../config.js";
-import { recheckRejects } from "../../processors/rejects/recheck.js";
-import { keptFor } from "../../processors/normalize/named-objects.js";
+import { recheckRejects } from "../../processors/normalize/normalize.js";
+import { keptFor } from "../../processors/enrich/questions.js";
 import { conclude, openRaw } from "../../processors/normalize/read-raw.js";
 import { startRejectRetries } from "../../processors/rejects/retries.js";
 import { decode, keeps, needs } from "../../providers/stripe/decode.js";
@@ -142,6 +142,7 @@ describe("What Stripe reports once and later only names", () => {
       if (opened.kind === "rejected") throw new Error(opened.detail);
       // Its integration has no key for the API, so that nothing was answered.
       const outcome = await conclude(normalizing, opened, new Map());
+      if (outcome.kind !== "rejected") throw new Error("the event is no reject any more");
       await recheckRejects(normalizing, [outcome]);
       expect(news, "nothing was reported yet").to.eql([]);
       await keep("between");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { LogRecord } from "../../stores/log/log.js";
-import { ConcurrencyWindow } from "../../processors/concurrency-window.js";
+import { ConcurrencyWindow } from "../../processors/consumers.js";
 import { topics } from "../../schemas/records/records.js";
 
 function recordsOf(...sizes: readonly number[]): LogRecord[] {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { ConsumerHealth } from "../../processors/consumer-health.js";
+import { ConsumerHealth } from "../../processors/consumers.js";
 import { rejection } from "../harness/promises.js";
 
 describe("health of a consumer", () => {

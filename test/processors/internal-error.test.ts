@@ -7,7 +7,7 @@ import { factOf, inClear, metaOf } from "../harness/facts.js";
 import { payment, quoteOf } from "../harness/fact-bodies.js";
 import { passOver } from "../../processors/rejects/pass-over.js";
 import { groups } from "../../stores/watermark/watermark.js";
-import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
+import { RecentOutcomes } from "../../processors/normalize/outcome.js";
 
 /** Beyond every calendar: an assertion of booking fails on it. */
 const beyondTime = 9e15;

@@ -7,7 +7,7 @@ import { topics } from "../../schemas/records/records.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { metaOf } from "../harness/facts.js";
-import { RecentOutcomes } from "../../processors/normalize/recent-outcomes.js";
+import { RecentOutcomes } from "../../processors/normalize/outcome.js";
 
 describe("The journal", () => {
   const endpoints = suiteEndpoints();

@@ -1,7 +1,7 @@
 /** Who has the process to itself while callers crowd at the endpoints. */
 import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
-import { Slices, yieldToCallers } from "../../processors/yield-to-event-loop.js";
+import { Slices, yieldToCallers } from "../../processors/consumers.js";
 
 describe("booking beside the endpoints", () => {
   it("should take turns one by one while few call", async () => {

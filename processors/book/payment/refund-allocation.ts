@@ -201,12 +201,6 @@ function added(sums: Named, more: Named, sign: 1n | -1n): Named {
   return all;
 }
 
-/**
- * The tax inside what was refunded of a sale: as the provider reports it, else the same share of
- * the tax that is left as of the money that is left. So a full refund returns the sale's tax, and
- * later refunds change no earlier ones (docs/decisions/refunds-and-disputes.md). Pure.
- */
-
 /** Of the sale; minor units of its currency and of base. */
 interface TaxedSale {
   readonly amount: bigint;
@@ -230,6 +224,10 @@ export interface Span {
 }
 
 /**
+ * The tax inside what was refunded of a sale: as the provider reports it, else the same share of
+ * the tax that is left as of the money that is left. So a full refund returns the sale's tax, and
+ * later refunds change no earlier ones (docs/decisions/refunds-and-disputes.md).
+ *
  * @param steps in the sale's currency, in order of time
  * @returns for each the running total of returned tax, in minor units of base
  */

@@ -2,7 +2,7 @@
  * What was refunded of a payment, as steps in time. Single refunds (which may fail) and cumulative
  * readings of the charge both report it; the greater of the two counts, so that nothing is missed
  * or counted twice. Money that came back another way than the charge was paid (`Refund.purchase`)
- * is in no reading and is added.
+ * is in no reading and is added. Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
@@ -178,10 +178,9 @@ function everyTotal(facts: readonly Fact[]): ReportedRefund[] {
 /**
  * Refunds that name what was bought but not the payment: money returned outside Stripe for an
  * invoice. They cover the purchase one after another, as its payments do, and each payment gives
- * back what of its own part is covered (docs/decisions/refunds-and-disputes.md). Pure.
+ * back what of its own part is covered (docs/decisions/refunds-and-disputes.md).
+ * @returns the facts, with such refunds reduced to what this payment gives back
  */
-
-/** The facts, with such refunds reduced to what this payment gives back. */
 export function withOwnRefunds(
   payment: string,
   facts: readonly Fact[],

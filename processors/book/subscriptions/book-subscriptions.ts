@@ -11,8 +11,7 @@ import { type Fact, movementCodec, topics } from "../../../schemas/records/recor
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
 import { inTurns, mapInTurns } from "../../../runtime/in-turns.js";
 import { newRows, recordedRows, type RecordedRow } from "../account/recorded.js";
-import { type Booked, type Message, publishedEvent } from "../booked.js";
-import { skusOf } from "../fact-batch.js";
+import { type Booked, type Message, publishedEvent, skusOf } from "../booked.js";
 import { accounts, pools, subscriptionAccounts, type Lists } from "../lists.js";
 import { type AccountName, Accounts, nameOfAccount } from "./accounts.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
