@@ -7,8 +7,12 @@ import type { Layer } from "@koa/router";
 import Koa, { type Context, type Next } from "koa";
 import { isNotAllowed } from "../stores/clickhouse/errors.js";
 import { StoreBusy, StoreUnavailable } from "../stores/clickhouse/clickhouse.js";
-import { AppendUncertain, LogUnavailable, LogUnreadable } from "../stores/log/log.js";
-import { RecordTooLarge } from "../stores/log/record-size.js";
+import {
+  AppendUncertain,
+  LogUnavailable,
+  LogUnreadable,
+  RecordTooLarge,
+} from "../stores/log/log.js";
 import { PostgresUnavailable } from "../stores/postgres/postgres.js";
 import type { Service } from "../service.js";
 import { LogThrottle } from "../runtime/log-throttle.js";

@@ -1,5 +1,5 @@
 /** Makes calls durable: seals what was verified and appends it to the raw topic. */
-import { bulkKey } from "../stores/log/bulk.js";
+import { bulkKey } from "../stores/log/log.js";
 import { sealRawEvent } from "../stores/log/raw-event.js";
 import { mapInTurns } from "../runtime/in-turns.js";
 import type { Provider } from "../providers/provider.js";

@@ -6,7 +6,7 @@ import { accountHasher } from "../stores/vault/account-hash.js";
 import { lackingEventsGauge, lagGauge, rejectsGauge } from "../http/gauges.js";
 import { answersOf, forgetOldAnswers } from "../providers/api/stored-answers.js";
 import type { ConsumeOptions, LogRecord, LogUse } from "../stores/log/log.js";
-import { shareOf } from "../stores/postgres/connection-share.js";
+import { shareOf } from "../stores/postgres/postgres.js";
 import { Pace, type PaceOptions } from "../runtime/pace.js";
 import type { Service } from "../service.js";
 import { openSkus } from "../workspaces/catalogue/skus.js";

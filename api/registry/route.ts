@@ -5,7 +5,7 @@
  */
 import type { Context } from "koa";
 import { z } from "zod";
-import type { PublicSchema } from "../../stores/log/registry/schema-ids.js";
+import type { PublicSchema } from "../../stores/log/registry/public-schemas.js";
 import type { Service } from "../../service.js";
 import {
   compatibility,

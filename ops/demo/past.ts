@@ -6,7 +6,7 @@
  */
 import { readConfig } from "../../config.js";
 import { parseBody } from "../../http/webhook-body.js";
-import { bulkKey } from "../../stores/log/bulk.js";
+import { bulkKey } from "../../stores/log/log.js";
 import { sealRawEvent } from "../../stores/log/raw-event.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider } from "../../providers/provider.js";

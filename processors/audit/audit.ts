@@ -20,11 +20,10 @@ import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";
-import { auditLedger } from "./ledger.js";
+import { auditLedger, auditVersions } from "./ledger.js";
 import { paymentSlices, paymentsIn } from "./money.js";
 import { compareWithState, type HeldFinding, type StateService } from "./state.js";
 import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
-import { auditVersions } from "./versions.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import { paymentVersions } from "../book/payment/payment-versions.js";
 

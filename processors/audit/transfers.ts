@@ -15,7 +15,7 @@ import {
 } from "../book/subscriptions/transfer-rules.js";
 import { isoTime } from "./money.js";
 import type { Change } from "../../schemas/subscriptions/change.js";
-import { inAccounts } from "../book/subscriptions/change.js";
+import { inAccounts } from "../book/subscriptions/changes.js";
 
 /** An audit holds two hashes of each subscription: 40 bytes. */
 const auditHashedRows = 10_000_000;

@@ -1,6 +1,6 @@
 /** Makes the events of a backfill durable, as the ingest endpoints do. */
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
-import { bulkKey } from "../../stores/log/bulk.js";
+import { bulkKey } from "../../stores/log/log.js";
 import { sealRawEvent } from "../../stores/log/raw-event.js";
 import type { Backfill } from "../../workspaces/history/backfills.js";
 import type { Integration } from "../../workspaces/integrations.js";

@@ -18,7 +18,7 @@ import type { Unread } from "../../providers/api/ask-json.js";
 import type { Service } from "../../service.js";
 import { recordsBehind } from "../../stores/watermark/backlog.js";
 import { groups } from "../../stores/watermark/watermark.js";
-import { RecordTooLarge } from "../../stores/log/record-size.js";
+import { RecordTooLarge } from "../../stores/log/log.js";
 import { Lookout } from "../../runtime/lookout.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import {
@@ -30,12 +30,10 @@ import {
 import type { Provider } from "../../providers/provider.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import { topics } from "../../schemas/records/records.js";
-import { comparePage, isSame } from "./compare.js";
+import { comparePage, isSame, KnownIds } from "./compare.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import { takeHistory, WrongMode } from "./append-sealed.js";
-import { KnownIds } from "./known-ids.js";
-import { type ExportList, exportList, readLines } from "./read-lines.js";
-import { readPage } from "./read-page.js";
+import { type ExportList, exportList, readLines, readPage } from "./read-page.js";
 
 /** Records that may wait at each step when a turn begins. */
 const backfillAheadRecordsMax = 300;

@@ -13,8 +13,7 @@ import { insertFacts, insertLedger, insertVersions } from "./money/money-tables.
 import { paymentVersions } from "./payment/payment-versions.js";
 import { pools, type Lists } from "./lists.js";
 import { type AccountName, Accounts, nameOfAccount } from "./subscriptions/accounts.js";
-import { insertChanges, subscriptionChange } from "./subscriptions/changes.js";
-import { countryChange } from "./subscriptions/countries.js";
+import { insertChanges, subscriptionChange, countryChange } from "./subscriptions/changes.js";
 import { recordMovements } from "./subscriptions/movements.js";
 import { insertSides, nameOfPool, sideOf } from "./subscriptions/pools.js";
 import { mapInTurns } from "../../runtime/in-turns.js";

@@ -12,7 +12,7 @@ import { grouped } from "../../runtime/grouped.js";
 import { rejectNews } from "../../workspaces/rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import type { Log } from "../../stores/log/log.js";
-import { columnNames } from "../../stores/clickhouse/structure.js";
+import { columnNames } from "../../stores/clickhouse/sql-text.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import type { Logger } from "../../runtime/logger.js";
 import {

@@ -9,7 +9,6 @@ import { incompleteRecords, topics } from "../../schemas/records/records.js";
 import { keepAnswers, recallAnswers } from "../../providers/api/stored-answers.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { TryLater } from "../../stores/store-away.js";
-import { groupsAsCompleted } from "../groups-as-completed.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
 import { publishOutcomes } from "../normalize/normalize.js";
 import {
@@ -129,4 +128,37 @@ export async function ask(
   const isAnswered = answered.trouble === null && answered.answers.size > given.size;
   if (isAnswered) service.answered(event.workspace, event.provider);
   return answered;
+}
+
+/**
+ * Yields results of concurrent work in groups as it ends, so that none waits for the slowest.
+ * @throws the first failure, once all have ended and what succeeded was taken
+ */
+export async function* groupsAsCompleted<T>(
+  works: readonly Promise<T>[],
+): AsyncGenerator<readonly T[]> {
+  const ended: PromiseSettledResult<T>[] = [];
+  let wake = (): void => undefined;
+  const watch = async (work: Promise<T>): Promise<void> => {
+    ended.push(...(await Promise.allSettled([work])));
+    wake();
+  };
+  for (const work of works) void watch(work);
+  const failures: unknown[] = [];
+  for (let taken = 0; taken < works.length;) {
+    if (ended.length === 0) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    const group = ended.splice(0);
+    taken += group.length;
+    const values: T[] = [];
+    for (const result of group) {
+      if (result.status === "fulfilled") values.push(result.value);
+      else failures.push(result.reason);
+    }
+    if (values.length > 0) yield values;
+  }
+  if (failures.length > 0) throw failures[0];
 }

@@ -3,8 +3,7 @@
  * repeated at any time.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { bulkPartition } from "../../stores/log/bulk.js";
-import type { LogRecord } from "../../stores/log/log.js";
+import { bulkPartition, type LogRecord } from "../../stores/log/log.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import {
   topics,

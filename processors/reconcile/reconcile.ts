@@ -15,11 +15,10 @@ import type { Compared } from "../../workspaces/history/reconciliations.js";
 import type { BackfillingService } from "../backfill/backfill.js";
 import { readPage } from "../backfill/read-page.js";
 import { besideMonthMs, bookedAround, eventsOf, unbookedOf } from "./booked.js";
-import { bookedDisputes, transactionsOf } from "./booked-disputes.js";
+import { bookedDisputes, transactionsOf, disputePairsOf } from "./disputes.js";
 import { comparedCosts, withTaxes } from "./compare-costs.js";
 import { agrees, monthReport, type Pair, pairsOf } from "./compare-month.js";
 import { ownFigures } from "./own-figures.js";
-import { disputePairsOf } from "./pair-disputes.js";
 
 /** How long it waits until all is booked that was received while the list was read. */
 const bookedMsMax = 60_000;

@@ -31,7 +31,7 @@ import { migrateClickHouse, migratePostgres } from "../../stores/migrations.js";
 import { learnPreviousKeys } from "../../stores/vault/own-secrets.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { PublicSchemas } from "../../stores/log/registry/public-schemas.js";
+import { PublicSchemas, withWireFormat } from "../../stores/log/registry/public-schemas.js";
 import { openRates } from "../../workspaces/rates/rates.js";
 import { openStateOnServers } from "./open-state.js";
 import { openingStore, replayAll, restoreAll } from "./opening-store.js";
@@ -46,7 +46,6 @@ import { PersistedWatermark } from "../../stores/watermark/persisted-watermark.j
 import { embeddedTopicOptions, topicOptions } from "../../stores/log/topic-options.js";
 import { openVault } from "../../stores/vault/vault.js";
 import { Watermark } from "../../stores/watermark/watermark.js";
-import { withWireFormat } from "../../stores/log/registry/wire-format.js";
 import { fenceBackends } from "./fenced-backends.js";
 
 export interface OpenedService {

@@ -10,8 +10,15 @@
 import assert from "node:assert";
 import type { RowsBatch } from "./clickhouse.js";
 import type { Reader, Writer } from "./connections.js";
-import { asItIs, dataMark, literal, statementLengthMax } from "./sql-text.js";
-import { columnNames, columnsOf, typeParts } from "./structure.js";
+import {
+  asItIs,
+  dataMark,
+  literal,
+  statementLengthMax,
+  columnNames,
+  columnsOf,
+  typeParts,
+} from "./sql-text.js";
 
 /** The part of a batch that goes to one engine. */
 export interface Share {

@@ -4,7 +4,6 @@
  */
 import assert from "node:assert";
 import { chunksBySize } from "../../runtime/chunk.js";
-import { columnNames } from "./structure.js";
 
 /** Characters of one statement, nearly all of them rows; below `max_query_size`. */
 export const statementLengthMax = 64 * 1024 * 1024;
@@ -27,7 +26,7 @@ export function jsonRows(structure: string, rows: readonly object[]): string {
   return jsonTable(structure, [...textsOf(structure, rows)]);
 }
 
-export interface RowsPart<Row extends object> {
+interface RowsPart<Row extends object> {
   readonly rows: readonly Row[];
   readonly table: string;
 }
@@ -164,3 +163,42 @@ function plain(value: QueryParam): string {
 
 /** A value for a `{name:Type}` placeholder; decimals and 64-bit integers as text. */
 export type QueryParam = string | number | boolean | readonly (string | number)[];
+
+/** What columns rows have, as text: `name Type, …` as in CREATE TABLE. */
+interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** `a String, b Array(Tuple(c Int8, d Int8))` has the columns a and b. */
+export function columnsOf(structure: string): readonly Column[] {
+  return splitAtCommas(structure).map((column) => {
+    const [name = "", ...type] = column.split(/\s+/);
+    return { name, type: type.join(" ") };
+  });
+}
+
+export function columnNames(structure: string): readonly string[] {
+  return columnsOf(structure).map(({ name }) => name);
+}
+
+/** `Array(Tuple(a Int8))` is an Array of `Tuple(a Int8)`. */
+export function typeParts(type: string): readonly [outer: string, inner: string] {
+  const [, outer = type, inner = ""] = /^(\w+)\((.*)\)$/s.exec(type) ?? [];
+  return [outer, inner];
+}
+
+/** Splits at commas outside of brackets. */
+function splitAtCommas(text: string): readonly string[] {
+  const found: string[] = [];
+  let [depth, from] = [0, 0];
+  for (const { 0: mark, index } of text.matchAll(/[(),]/g)) {
+    if (mark === "(") depth += 1;
+    else if (mark === ")") depth -= 1;
+    else if (depth === 0) {
+      found.push(text.slice(from, index).trim());
+      from = index + 1;
+    }
+  }
+  return [...found, text.slice(from).trim()];
+}

@@ -2,8 +2,7 @@
 import assert from "node:assert";
 import { chunksBySize } from "../../runtime/chunk.js";
 import { clickhouseTime } from "./rows.js";
-import { dataMark, partLengthMax } from "./sql-text.js";
-import { columnNames, columnsOf, typeParts } from "./structure.js";
+import { dataMark, partLengthMax, columnNames, columnsOf, typeParts } from "./sql-text.js";
 
 /**
  * A row a line. `structure` is `name Type, …` as in CREATE TABLE; a row is an object by column

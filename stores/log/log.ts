@@ -23,7 +23,7 @@
  *   records; `earliest` says where a partition begins now.
  */
 import type { Pace } from "../../runtime/pace.js";
-import type { Topic } from "../../schemas/records/records.js";
+import { type Topic, topics } from "../../schemas/records/records.js";
 
 export interface NewRecord {
   readonly key: string;
@@ -191,4 +191,59 @@ export interface Log {
     records: readonly NewRecord[],
   ): Promise<void>;
   close(): Promise<void>;
+}
+
+/**
+ * Bulk: raw events that come thousands at a time, in a large batch or from a provider's history.
+ * They have a partition of their own, the last one of the raw topic, so that nobody's webhook waits
+ * behind them.
+ */
+
+const bulkPrefix = "bulk:";
+
+export function bulkKey(key: string): string {
+  return `${bulkPrefix}${key}`;
+}
+
+/** @param spread which of so many partitions a key belongs to */
+export function partitionWithBulk(
+  topic: Topic,
+  key: string,
+  partitions: number,
+  spread: (key: string, partitions: number) => number,
+): number {
+  if (topic !== topics.raw || partitions === 1) return spread(key, partitions);
+  const last = partitions - 1;
+  return key.startsWith(bulkPrefix) ? last : spread(key, last);
+}
+
+/** Null where the topic has only one partition: bulk lies among all else. */
+export function bulkPartition(log: Pick<Log, "partitionOf">): number | null {
+  const bulk = log.partitionOf(topics.raw, bulkPrefix);
+  return bulk === log.partitionOf(topics.raw, "") ? null : bulk;
+}
+
+/** The size of one record, on every log. */
+
+/** One batch on Kafka, with its frame: `max.message.bytes` of the topics. */
+export const kafkaMessageBytesMax = 8 * 1024 * 1024;
+const frameBytesMax = 64 * 1024;
+
+/** One record, which may be a batch of its own. */
+export const logRecordBytesMax = kafkaMessageBytesMax - frameBytesMax;
+
+/** No log accepts this record, however often it is sent: the event is to blame, not a store. */
+export class RecordTooLarge extends Error {
+  override readonly name = "RecordTooLarge";
+}
+
+/** @throws RecordTooLarge before any of them is appended */
+export function refuseTooLarge(records: readonly NewRecord[]): void {
+  for (const { key, value } of records) {
+    const bytes = Buffer.byteLength(key) + value.length;
+    if (bytes <= logRecordBytesMax) continue;
+    throw new RecordTooLarge(
+      `a record of ${bytes} bytes is larger than the log takes (${logRecordBytesMax})`,
+    );
+  }
 }

@@ -1,3 +1,5 @@
+import { bulkhead } from "cockatiel";
+
 /**
  * The metadata store port: workspaces, keys, integrations, catalogue, rates. PGlite or Postgres.
  *
@@ -42,3 +44,18 @@ export const columns = {
   /** `\x` and hexadecimal digits. */
   bytea: (text: string): Buffer => Buffer.from(text.slice(2), "hex"),
 } as const;
+
+/** A share of Postgres' connections, for work that comes in crowds. */
+
+/**
+ * At most `connectionsMax` at a time. Further calls wait here, however long, and neither block
+ * others in the pool nor fail after `limits.postgresConnectMsMax`.
+ */
+export function shareOf(postgres: Postgres, connectionsMax: number): Postgres {
+  const turns = bulkhead(connectionsMax, Number.POSITIVE_INFINITY);
+  return {
+    ...postgres,
+    query: (sql, values) => turns.execute(() => postgres.query(sql, values)),
+    transaction: (run, options) => turns.execute(() => postgres.transaction(run, options)),
+  };
+}

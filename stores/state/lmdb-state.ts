@@ -5,10 +5,12 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Database, RootDatabase } from "lmdb";
-import type { Writer } from "../log/lmdb/writer.js";
-import { assertFits, bytesOf, queuedIn } from "./commits.js";
-import { LaneTurns } from "./lane-turns.js";
+import type { Writer } from "../log/lmdb/partition.js";
 import {
+  assertFits,
+  bytesOf,
+  queuedIn,
+  LaneTurns,
   type Commit,
   Fenced,
   type Lane,

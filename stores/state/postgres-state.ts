@@ -5,10 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Postgres } from "../postgres/postgres.js";
-import { assertFits, bytesOf, queuedIn } from "./commits.js";
-import { LaneTurns } from "./lane-turns.js";
-import { QueuedBytes } from "./queued-bytes.js";
 import {
+  assertFits,
+  bytesOf,
+  queuedIn,
+  LaneTurns,
   type Commit,
   Fenced,
   type RowLane,
@@ -18,6 +19,7 @@ import {
   sealedEntriesMax,
   type State,
 } from "./state.js";
+import { QueuedBytes } from "./queued-bytes.js";
 
 /** The state of a partition as it is taken. */
 interface Taken {

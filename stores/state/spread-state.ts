@@ -2,8 +2,13 @@
  * The state in several databases. A partition's number modulo their number decides which has it.
  * Nothing is in two of them, so they need no agreement.
  */
-import { LaneTurns } from "./lane-turns.js";
-import type { OwnedPartition, RowLane, SealedBatch, State } from "./state.js";
+import {
+  LaneTurns,
+  type OwnedPartition,
+  type RowLane,
+  type SealedBatch,
+  type State,
+} from "./state.js";
 
 export class SpreadState implements State {
   readonly #turns = new LaneTurns();

@@ -16,6 +16,7 @@
  *   commit. A later commit says up to which one they are published, and they are gone with it.
  */
 import { TryLater } from "../store-away.js";
+import assert from "node:assert";
 
 /** `shown`: rows that lists show. `rest`: all other rows. */
 export const rowLanes = ["shown", "rest"] as const;
@@ -114,5 +115,50 @@ export class Fenced extends TryLater {
 
   constructor(partition: number) {
     super(`partition ${partition} was taken or booked by another meanwhile`);
+  }
+}
+
+/** Checks that every adapter makes of a commit before it is written. */
+
+const lanes: readonly Lane[] = ["messages", ...rowLanes];
+
+/**
+ * Before anything is written, so that a mistake of the caller leaves nothing half done.
+ * @param last sequence of the last commit that the partition's owner knows of
+ */
+export function assertFits({ values, published }: Commit, last: bigint): void {
+  assert(published <= last, `published up to ${published}, committed up to ${last}`);
+  for (const key of values.keys()) {
+    const bytes = Buffer.byteLength(key);
+    assert(bytes >= 1 && bytes <= keyBytesMax, `a key of ${bytes} bytes`);
+    assert(!key.includes("\0"), "a key with NUL");
+  }
+}
+
+export function queuedIn({ queued }: Commit): [lane: Lane, value: Buffer][] {
+  return lanes.flatMap((lane): [Lane, Buffer][] => {
+    const value = queued[lane];
+    return value === undefined ? [] : [[lane, value]];
+  });
+}
+
+export function bytesOf(values: Iterable<readonly [string, Buffer]>): number {
+  let sum = 0;
+  for (const [, value] of values) sum += value.length;
+  return sum;
+}
+
+/** Work on one lane of the outbox runs in sequence; lanes run side by side. */
+export class LaneTurns {
+  readonly #last = new Map<RowLane, Promise<unknown>>();
+
+  /** Begins when all earlier work in this lane has ended, successful or not. */
+  take<T>(lane: RowLane, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(lane) ?? Promise.resolve()).then(work);
+    this.#last.set(
+      lane,
+      turn.catch(() => undefined),
+    );
+    return turn;
   }
 }

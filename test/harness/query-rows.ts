@@ -1,8 +1,7 @@
 /** Rows put straight into the tables, for tests of what reads them. */
 import { randomUUID } from "node:crypto";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { jsonRows } from "../../stores/clickhouse/sql-text.js";
-import { columnNames } from "../../stores/clickhouse/structure.js";
+import { jsonRows, columnNames } from "../../stores/clickhouse/sql-text.js";
 import { bookedNow } from "../../schemas/booked-at.js";
 import type { Several } from "../../schemas/http/several.js";
 import { trialPrice } from "../../schemas/subscriptions/change.js";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { bulkPartition } from "../../stores/log/bulk.js";
+import { bulkPartition } from "../../stores/log/log.js";
 import { topics } from "../../schemas/records/records.js";
 import { groups } from "../../stores/watermark/watermark.js";
 import { openEndpoints, suiteEndpoints } from "../harness/endpoints.js";

@@ -24,7 +24,7 @@ import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
-import { logRecordBytesMax } from "../../stores/log/record-size.js";
+import { logRecordBytesMax } from "../../stores/log/log.js";
 import { until } from "../harness/promises.js";
 
 const from = Date.UTC(2026, 0, 1);

@@ -7,7 +7,7 @@ import {
   monthReport,
   pairsOf,
 } from "../../processors/reconcile/compare-month.js";
-import { disputePairsOf } from "../../processors/reconcile/pair-disputes.js";
+import { disputePairsOf } from "../../processors/reconcile/disputes.js";
 import { cell, minorUnits, momentOf, rowsOf } from "../model/tables/table.js";
 
 /** "MM-DD" or "MM-DD hh:mm" of the year. */

@@ -7,16 +7,17 @@ import { setTimeout as pause } from "node:timers/promises";
 import { rejection, until } from "../harness/promises.js";
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { bulkKey, bulkPartition } from "../../stores/log/bulk.js";
 import {
+  bulkKey,
+  bulkPartition,
   type ConsumeOptions,
   type Log,
   type LogRecord,
   LogUnavailable,
   type TopicOptions,
+  logRecordBytesMax,
 } from "../../stores/log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
-import { logRecordBytesMax } from "../../stores/log/record-size.js";
 import { compare } from "../../runtime/order.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */

@@ -2,7 +2,11 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { PublicSchemas, releasedText } from "../../stores/log/registry/public-schemas.js";
+import {
+  PublicSchemas,
+  releasedText,
+  withWireFormat,
+} from "../../stores/log/registry/public-schemas.js";
 import type { Log } from "../../stores/log/log.js";
 import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import {
@@ -10,7 +14,6 @@ import {
   SchemaRegistryRefused,
   SchemaRegistryUnavailable,
 } from "../../stores/log/registry/schema-registry.js";
-import { withWireFormat } from "../../stores/log/registry/wire-format.js";
 import { codec, nameOnce } from "../../schemas/records/avro.js";
 import { readMessage, releases, writeMessage } from "../../schemas/records/public-topics.js";
 import {

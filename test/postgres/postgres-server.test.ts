@@ -11,8 +11,7 @@ import { pino } from "pino";
 import { postgresTables, readTables, writeTables } from "../../stores/backup/postgres-part.js";
 import { MigrationRefused, migratePostgres } from "../../stores/migrations.js";
 import { openPostgres } from "../../stores/postgres/open.js";
-import { shareOf } from "../../stores/postgres/connection-share.js";
-import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
+import { shareOf, type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { ConfigError } from "../../config.js";
 

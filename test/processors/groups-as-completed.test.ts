@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { groupsAsCompleted } from "../../processors/groups-as-completed.js";
+import { groupsAsCompleted } from "../../processors/enrich/enrich-required.js";
 
 /** @param order in which works 0, 1, 2 … end; a negative one fails then */
 async function groupsOf(order: readonly number[], pauseMs: number) {

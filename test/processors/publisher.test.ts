@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { Publisher } from "../../processors/book/publisher.js";
 import type { Message } from "../../processors/book/booked.js";
 import { topics } from "../../schemas/records/records.js";
-import { logRecordBytesMax } from "../../stores/log/record-size.js";
+import { logRecordBytesMax } from "../../stores/log/log.js";
 import { openTestLog, testLogger } from "../harness/stores.js";
 import { Fault, faultyLog } from "../pipeline/faults.js";
 

@@ -15,19 +15,24 @@ import { type Booked, type Message, publishedEvent, skusOf } from "../booked.js"
 import { accounts, pools, subscriptionAccounts, type Lists } from "../lists.js";
 import { type AccountName, Accounts, nameOfAccount } from "./accounts.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
-import { subscriptionChange } from "./changes.js";
-import { countryChange, withoutOutweighed } from "./countries.js";
+import { subscriptionChange, countryChange, withoutOutweighed, standingChange } from "./changes.js";
 import { movementRecords } from "./movements.js";
 import type { Side } from "./pairing.js";
-import { standingChange } from "./standings.js";
-import { nameOfPool, pairPool, refusedIn, sideOf } from "./pools.js";
+import {
+  nameOfPool,
+  pairPool,
+  refusedIn,
+  sideOf,
+  rejectOf,
+  resolvedOf,
+  withoutStart,
+} from "./pools.js";
 import {
   isReported,
   nameOfSubscription,
   type Subscription,
   transferEnds,
 } from "./transfer-rules.js";
-import { rejectOf, resolvedOf, withoutStart } from "./waiting-churns.js";
 
 /**
  * @param batch facts about subscriptions and customers, each once

@@ -1,5 +1,5 @@
 /** Subscription changes: absolute states, with each item's value at its own rate. */
-import { clickhouseTime } from "../../../stores/clickhouse/rows.js";
+import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { grouped } from "../../../runtime/grouped.js";
@@ -7,7 +7,6 @@ import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { type Change, priceText, trialPrice } from "../../../schemas/subscriptions/change.js";
-import { inAccounts } from "./change.js";
 
 /** @returns null for a fact that is no subscription change */
 export function subscriptionChange(fact: Fact): Change | null {
@@ -93,4 +92,91 @@ export async function insertChanges(
       "subscriptions",
     );
   }
+}
+
+export function inAccounts(
+  rows: readonly Pick<Change, "workspace" | "environment" | "account">[],
+): string {
+  return matching(rows, "workspace", "environment", "account");
+}
+
+/** What decides between two rows of an account. Times as ClickHouse writes them. */
+type Located = Pick<Change, "account" | "at" | "event_id" | "change_id" | "recorded_at">;
+
+/**
+ * Where customers are: rows of `subscription_changes` without a subscription. The earliest of an
+ * account decides the country of all its MRR (`definitions.md`, MRR). Payments repeat it, so rows
+ * that another row outweighs at any moment are left out.
+ * @returns null for a fact that does not say where its customer is
+ */
+export function countryChange(fact: Fact): Change | null {
+  if (!("Customer" in fact.body)) return null;
+  const { account, country } = fact.body.Customer;
+  return {
+    account,
+    subscription: "",
+    change_id: fact.fact_id,
+    revision: 1,
+    void: 0,
+    at: clickhouseTime(fact.happened_at),
+    phase: "changed",
+    currency: "",
+    country,
+    steps: [],
+    ...rowScope(fact),
+  };
+}
+
+/** Leaves out rows that happened later than one that was recorded no later. */
+export function withoutOutweighed<Row extends Located>(
+  located: readonly Row[],
+  stored: readonly Located[],
+): Row[] {
+  const rows = new Map([...located, ...stored].map((row) => [nameOf(row), row]));
+  const inTime = [...rows.values()].sort((one, other) => (timeOf(one) < timeOf(other) ? -1 : 1));
+  const firstRecorded = new Map<string, string>();
+  const counting = new Set<string>();
+  for (const row of inTime) {
+    const recorded = `${row.recorded_at} ${row.event_id}`;
+    const first = firstRecorded.get(row.account);
+    if (first !== undefined && first <= recorded) continue;
+    firstRecorded.set(row.account, recorded);
+    counting.add(nameOf(row));
+  }
+  return located.filter((row) => counting.has(nameOf(row)));
+}
+
+/** The order in which they count (`account/account.ts`). */
+function timeOf({ at, event_id: event, change_id: id }: Located): string {
+  return [at, event, id].join(" ");
+}
+
+function nameOf({ account, change_id: id }: Located): string {
+  return `${account} ${id}`;
+}
+
+/**
+ * What is said of the payments of subscriptions: rows of `subscription_changes` without one, so
+ * that they move no MRR. Their only step begins with the period that was paid last, its only item
+ * is the subscription, and what is said of it stands in the place of a price.
+ * @returns null for a fact that says nothing of the payments of a subscription
+ */
+export function standingChange(fact: Fact): Change | null {
+  if (!("Standing" in fact.body)) return null;
+  const { subscription: item, account, at, paid_from: from, standing } = fact.body.Standing;
+  return {
+    account,
+    subscription: "",
+    change_id: fact.fact_id,
+    revision: 1,
+    void: 0,
+    at: clickhouseTime(at),
+    phase: "changed",
+    currency: "",
+    country: "",
+    steps: [
+      { at: clickhouseTime(from), items: [{ item, external_id: "", price: standing, mrr: "0" }] },
+    ],
+    ...rowScope(fact),
+  };
 }

@@ -4,8 +4,7 @@
  * an event comes late, what later ones recorded is corrected under them. May be repeated.
  */
 import { fromClickhouseTime, textArray } from "../../../stores/clickhouse/rows.js";
-import { partsOf } from "../../../stores/clickhouse/sql-text.js";
-import { columnNames } from "../../../stores/clickhouse/structure.js";
+import { partsOf, columnNames } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { chunksBySize } from "../../../runtime/chunk.js";
 import { compare } from "../../../runtime/order.js";
@@ -19,8 +18,7 @@ import { accountMovements, type MovementRow } from "../account/account-movements
 import { differenceOf, movementDimensions, type RecordedRow } from "../account/recorded.js";
 import type { AccountName } from "./accounts.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
-import { inAccounts } from "./change.js";
-import { changesOf } from "./changes.js";
+import { inAccounts, changesOf } from "./changes.js";
 
 /** Of one statement; most have few changes. */
 const accountsAtOnceMax = 500;

@@ -11,15 +11,13 @@ import { asAdmin } from "./connection.js";
 import { KafkaGroup } from "./consume.js";
 import type { Bound, NamedTopic } from "./fetch.js";
 import type { GroupPlace } from "./group.js";
-import { partitionWithBulk } from "../bulk.js";
+import { partitionWithBulk, refuseTooLarge, type Log, type NewRecord } from "../log.js";
 import { partitionOf } from "./partitioner.js";
 import { groupIdOf } from "./permissions.js";
 import { KafkaReader } from "./reader.js";
 import { type KafkaTail, tailTopic } from "./tail.js";
 import { type WantedTopics, openTopics, widenTopic } from "./topics.js";
-import { refuseTooLarge } from "../record-size.js";
 import { Subscriptions } from "../subscriptions.js";
-import type { Log, NewRecord } from "../log.js";
 
 interface TopicLog {
   readonly named: NamedTopic;

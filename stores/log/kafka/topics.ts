@@ -8,9 +8,8 @@ import { type Topic, topics } from "../../../schemas/records/records.js";
 import { asAdmin, type KafkaSettings, kafkaErrorType } from "./connection.js";
 import { refusalOf, textOf } from "./start-errors.js";
 import { type KafkaTopics, refuseMissingRights } from "./permissions.js";
-import type { LogUse, TopicOptions } from "../log.js";
+import { type LogUse, type TopicOptions, kafkaMessageBytesMax } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
-import { kafkaMessageBytesMax } from "../record-size.js";
 import { whenAnswering } from "../../../runtime/wait-for-server.js";
 
 export interface WantedTopics extends KafkaTopics {

@@ -3,18 +3,22 @@
  * offsets, and the state of booking. For one process, which the data folder's lock ensures.
  */
 import { mkdirSync } from "node:fs";
-import { refuseTooLarge } from "../record-size.js";
+import {
+  refuseTooLarge,
+  partitionWithBulk,
+  type Log,
+  type NewRecord,
+  type Position,
+  type TopicOptions,
+} from "../log.js";
 import { refuseDamaged } from "./damaged-file.js";
 import { type Database, open } from "lmdb";
 import { type Topic, topics } from "../../../schemas/records/records.js";
 import { limits } from "../../../config.js";
-import { Partition, assertKey, pageBytes } from "./partition.js";
+import { Partition, assertKey, pageBytes, Writer } from "./partition.js";
 import { startRetention } from "./retention.js";
-import { Writer } from "./writer.js";
 import { type GroupOffset, consumePartition } from "../partition-consumer.js";
-import { partitionWithBulk } from "../bulk.js";
 import { Arrivals, Subscriptions, follow, giveTail, tailRecordsMax } from "../subscriptions.js";
-import type { Log, NewRecord, Position, TopicOptions } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { LmdbState } from "../../state/lmdb-state.js";
 import type { State } from "../../state/state.js";

@@ -2,8 +2,7 @@
  * Removes the oldest records once a topic's time or size is reached, a bounded number in each run.
  * What a group has yet to handle stays, because a machine may have been off for weeks.
  */
-import { type Partition, pageBytes } from "./partition.js";
-import type { Writer } from "./writer.js";
+import { type Partition, pageBytes, type Writer } from "./partition.js";
 import type { Subscription, TopicOptions } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";
 

@@ -12,12 +12,17 @@ import {
   publicTopics,
   releases,
   subjectOf,
+  isPublic,
+  readMessage,
+  writeMessage,
 } from "../../../schemas/records/public-topics.js";
 import type { Logger } from "../../../runtime/logger.js";
-import type { Postgres } from "../../postgres/postgres.js";
+import type { Postgres, Sql } from "../../postgres/postgres.js";
 import { projectFile } from "../../../runtime/project-root.js";
-import { type PublicSchema, SchemaIds, ownIds } from "./schema-ids.js";
 import { type Registry, SchemaRegistryRefused } from "./schema-registry.js";
+import type { Topic } from "../../../schemas/records/records.js";
+import type { Log, LogRecord, NewRecord } from "../log.js";
+import { ExpiringCache } from "../../../runtime/expiring-cache.js";
 
 interface Needs {
   readonly postgres: Postgres;
@@ -152,3 +157,124 @@ export class PublicSchemas {
 }
 
 type Translate = (body: Buffer) => Buffer;
+
+/**
+ * A log whose public topics are in the Confluent wire format. Callers append and read bodies of the
+ * newest schema; on the topic each message names the schema it was written by.
+ */
+export function withWireFormat(log: Log, schemas: PublicSchemas): Log {
+  return {
+    ...log,
+    append: async (topic, records) => log.append(topic, messagesOf(topic, records)),
+    consume: (options) => {
+      if (!isPublic(options.topic)) return log.consume(options);
+      return log.consume({
+        ...options,
+        handle: async (records) => options.handle(await Promise.all(records.map(bodyOf))),
+      });
+    },
+    tail: (topic, handle, from) => {
+      if (!isPublic(topic)) return log.tail(topic, handle, from);
+      return log.tail(topic, async (record) => handle(await bodyOf(record)), from);
+    },
+    read: async (topic, partition, offset, recordsMax) => {
+      const records = await log.read(topic, partition, offset, recordsMax);
+      return isPublic(topic) ? Promise.all(records.map(bodyOf)) : records;
+    },
+    place: async (topic, partition, offset, records) =>
+      log.place(topic, partition, offset, messagesOf(topic, records)),
+  };
+
+  function messagesOf(topic: Topic, records: readonly NewRecord[]): readonly NewRecord[] {
+    if (!isPublic(topic)) return records;
+    const { id } = schemas.writing(topic);
+    return records.map((record) => ({ ...record, value: writeMessage(id, record.value) }));
+  }
+
+  async function bodyOf(record: LogRecord): Promise<LogRecord> {
+    const { topic } = record;
+    if (!isPublic(topic)) return record;
+    const { schemaId, body } = readMessage(record.value);
+    return { ...record, value: await schemas.toNewest(topic, schemaId, body) };
+  }
+}
+
+/** The ids that name the schemas of messages on the public topics, kept in Postgres for ever. */
+
+/** How often an unknown schema id may lead to a question to Postgres. */
+const schemaIdsAskedMs = 1_000;
+
+export interface PublicSchema {
+  readonly topic: PublicTopic;
+  readonly version: number;
+  readonly id: number;
+  /** Avro's JSON, as it was released. */
+  readonly text: string;
+}
+
+interface KeptSchema extends PublicSchema {
+  /** Who assigned the id: the URL of a registry, or `ownIds`. */
+  readonly registry: string;
+}
+
+const ownIds = "";
+
+class SchemaIds {
+  // Anybody may ask for any id, which must not become a question to Postgres each time.
+  readonly #rows = new ExpiringCache<readonly KeptSchema[]>({
+    ttlMs: schemaIdsAskedMs,
+    entriesMax: 1,
+    load: () => this.#read(),
+  });
+
+  constructor(private readonly postgres: Postgres) {}
+
+  /** All of them, oldest first, possibly a moment old; `now`: up to date. */
+  all(now = false): Promise<readonly KeptSchema[]> {
+    if (now) this.#rows.clear();
+    return this.#rows.get("all");
+  }
+
+  /** @throws SchemaRegistryRefused when an id stands for another schema of the same topic */
+  async keep(schemas: readonly PublicSchema[], registry: string): Promise<void> {
+    await this.postgres.transaction(async (sql) => {
+      for (const schema of schemas) await keepOne(sql, schema, registry);
+    });
+    this.#rows.clear();
+  }
+
+  #read(): Promise<readonly KeptSchema[]> {
+    return this.postgres.query<KeptSchema>(
+      `SELECT topic, id, registry, version, schema AS text FROM schema_ids
+       WHERE topic = ANY ($1::text[]) ORDER BY recorded_at`,
+      [publicTopics],
+    );
+  }
+}
+
+/**
+ * Two registries count independently. If one id stood for two schemas of a topic, existing messages
+ * could not be read any more.
+ */
+async function keepOne(
+  sql: Sql,
+  { topic, id, version, text }: PublicSchema,
+  registry: string,
+): Promise<void> {
+  const [other] = await sql.query<Pick<KeptSchema, "registry" | "version">>(
+    "SELECT registry, version FROM schema_ids WHERE topic = $1 AND id = $2 AND schema <> $3",
+    [topic, id, text],
+  );
+  if (other !== undefined) {
+    throw new SchemaRegistryRefused(
+      `it gives ${topic} version ${version} the id ${id}, by which messages name version ` +
+        `${other.version} since ${other.registry} gave it. Import the schemas with their ids ` +
+        "(docs/topics.md, Changing the registry)",
+    );
+  }
+  await sql.query(
+    `INSERT INTO schema_ids (topic, id, registry, version, schema) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT DO NOTHING`,
+    [topic, id, registry, version, text],
+  );
+}

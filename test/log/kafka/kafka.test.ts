@@ -32,6 +32,7 @@ import {
   LogUnreadable,
   type LogUse,
   type Position,
+  kafkaMessageBytesMax,
 } from "../../../stores/log/log.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
@@ -52,7 +53,6 @@ import {
 import { freePort } from "../../harness/service-process.js";
 import { keptLog } from "../../harness/kept-log.js";
 import { testLogger } from "../../harness/stores.js";
-import { kafkaMessageBytesMax } from "../../../stores/log/record-size.js";
 
 const topic = topics.raw;
 /** Of appends to a broker that is away. */
