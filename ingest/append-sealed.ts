@@ -41,7 +41,7 @@ export interface IngestEndpoint {
   readonly receipts: Receipts;
 }
 
-/** Of one batch: others need not wait behind more (stores/log/bulk.ts). */
+/** Of one batch: others need not wait behind more (stores/log/log.ts). */
 const eventsAmongOthersMax = 100;
 
 /**

@@ -93,7 +93,7 @@ const never = "toDateTime64(0, 3, 'UTC')";
 /** What is known of each subscription that anything was said of, in lists. */
 function bySubscription(started: Started, part: StartedPart, moved: string): string {
   const known = knownSql(started, part);
-  // As `processors/book/subscriptions/standings.ts` writes it.
+  // As `processors/book/subscriptions/changes.ts` writes it.
   const said = eachShard(`SELECT provider, steps[1].2[1].1 AS subscription, at,
   toString(standing) AS standing, steps[1].1 AS paid_from, event_id
 FROM subscription_changes WHERE ${known} AND standing != '' AND at <= ${atSql}`);

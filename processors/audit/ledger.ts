@@ -74,12 +74,6 @@ export async function auditLedger(
   }));
 }
 
-/**
- * Checks that each transaction, as of every moment something was recorded about it, is the document
- * that follows from the facts known then. A row that was written while less was known may stay,
- * because it is outranked (`migrations/clickhouse`).
- */
-
 const documentColumns =
   "timestamp, account, external_id, gross_amount, original_currency, normalized_amount, " +
   "base_currency, fx_rate, fx_date, fx_source, refunded_amount, tax_amount, fee_amount, " +
@@ -98,7 +92,12 @@ interface VersionDifference {
   readonly row: Row | null;
 }
 
-/** @returns also how many rows were read for it */
+/**
+ * Checks that each transaction, as of every moment something was recorded about it, is the document
+ * that follows from the facts known then. A row that was written while less was known may stay,
+ * because it is outranked (`migrations/clickhouse`).
+ * @returns also how many rows were read for it
+ */
 export async function auditVersions(
   clickhouse: ClickHouse,
   { provider, knownTo }: PaymentSlice,

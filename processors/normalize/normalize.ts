@@ -30,7 +30,7 @@ const waitMsMax = 1_000;
 const lookEveryMs = 20;
 
 /**
- * Bulk a little at a time, behind what others sent (stores/log/bulk.ts).
+ * Bulk a little at a time, behind what others sent (stores/log/log.ts).
  * @param records of one partition
  */
 export async function normalizeInTurn(
@@ -185,7 +185,7 @@ export async function recheckRejects(
 ): Promise<void> {
   for (const reject of rejects) {
     if (await isRateKnown(service, reject)) service.ratesKnown();
-    // Those of enrichment wait for an API, which is retried now and then (api-rejects.ts).
+    // Those of enrichment wait for an API, which is retried now and then (retries.ts).
     if (reject.step !== "decode" || reject.reason !== "enrichment_unavailable") continue;
     const opened = await openRaw(service, reject.record);
     if (opened.kind === "rejected") continue;

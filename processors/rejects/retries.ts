@@ -154,12 +154,6 @@ async function settleReplayed({
   return true;
 }
 
-/**
- * Rejects that wait for a provider's API, by workspace and provider. One of them is tried now and
- * then; all are replayed once the API has answered since the last try. The pause doubles while some
- * are left, so that a dead API costs little.
- */
-
 const reason = "enrichment_unavailable";
 /** Rejects that decoding made without asking wait for something else. */
 const steps = ["complete", "enrich"];
@@ -180,6 +174,11 @@ interface Waiting {
   readonly newest: string;
 }
 
+/**
+ * Rejects that wait for a provider's API, by workspace and provider. One of them is tried now and
+ * then; all are replayed once the API has answered since the last try. The pause doubles while some
+ * are left, so that a dead API costs little.
+ */
 class WaitingForApis {
   readonly #waits = new Map<string, Wait>();
 

@@ -198,7 +198,6 @@ export interface Log {
  * They have a partition of their own, the last one of the raw topic, so that nobody's webhook waits
  * behind them.
  */
-
 const bulkPrefix = "bulk:";
 
 export function bulkKey(key: string): string {
@@ -222,8 +221,6 @@ export function bulkPartition(log: Pick<Log, "partitionOf">): number | null {
   const bulk = log.partitionOf(topics.raw, bulkPrefix);
   return bulk === log.partitionOf(topics.raw, "") ? null : bulk;
 }
-
-/** The size of one record, on every log. */
 
 /** One batch on Kafka, with its frame: `max.message.bytes` of the topics. */
 export const kafkaMessageBytesMax = 8 * 1024 * 1024;

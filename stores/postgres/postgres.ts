@@ -45,11 +45,10 @@ export const columns = {
   bytea: (text: string): Buffer => Buffer.from(text.slice(2), "hex"),
 } as const;
 
-/** A share of Postgres' connections, for work that comes in crowds. */
-
 /**
- * At most `connectionsMax` at a time. Further calls wait here, however long, and neither block
- * others in the pool nor fail after `limits.postgresConnectMsMax`.
+ * A share of Postgres' connections, for work that comes in crowds. At most `connectionsMax` at a
+ * time. Further calls wait here, however long, and neither block others in the pool nor fail after
+ * `limits.postgresConnectMsMax`.
  */
 export function shareOf(postgres: Postgres, connectionsMax: number): Postgres {
   const turns = bulkhead(connectionsMax, Number.POSITIVE_INFINITY);

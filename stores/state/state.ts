@@ -118,12 +118,10 @@ export class Fenced extends TryLater {
   }
 }
 
-/** Checks that every adapter makes of a commit before it is written. */
-
 const lanes: readonly Lane[] = ["messages", ...rowLanes];
 
 /**
- * Before anything is written, so that a mistake of the caller leaves nothing half done.
+ * The check that every adapter makes, before anything is written, so that a mistake of the caller leaves nothing half done.
  * @param last sequence of the last commit that the partition's owner knows of
  */
 export function assertFits({ values, published }: Commit, last: bigint): void {

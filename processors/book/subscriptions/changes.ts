@@ -146,7 +146,7 @@ export function withoutOutweighed<Row extends Located>(
   return located.filter((row) => counting.has(nameOf(row)));
 }
 
-/** The order in which they count (`account/account.ts`). */
+/** The order in which they count (`account/account-movements.ts`). */
 function timeOf({ at, event_id: event, change_id: id }: Located): string {
   return [at, event, id].join(" ");
 }

@@ -50,11 +50,6 @@ function readPage(descriptor: number, page: number): Buffer {
   return read;
 }
 
-/**
- * Which pages of an LMDB file are in use, read as `mdb.c` lays them out (`MDB_page`, `MDB_node`),
- * in the machine's byte order, little-endian wherever LMDB is delivered for Node.
- */
-
 /** Number of a tree's first page. */
 type Root = bigint;
 
@@ -68,7 +63,11 @@ const nodeHeader = { bytes: 8, flagsAt: 4, keyBytesAt: 6 };
 /** Where a value with pages of its own has their number, and a store its root. */
 const [pageCountAt, storeRootAt] = [16, 40];
 
-/** Whether one of the trees, named stores included, uses a page from that number on. */
+/**
+ * Which pages of an LMDB file are in use, read as `mdb.c` lays them out (`MDB_page`, `MDB_node`),
+ * in the machine's byte order, little-endian wherever LMDB is delivered for Node. Whether one of
+ * the trees, named stores included, uses a page from that number on.
+ */
 function usesPagesFrom(
   first: number,
   roots: readonly Root[],

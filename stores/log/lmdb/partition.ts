@@ -1,4 +1,4 @@
-/** One partition of a topic in LMDB: offset → append time, key and value, in one named store. */
+/** The writer of LMDB, and one partition of a topic in it: offset → append time, key and value, in one named store. */
 import assert from "node:assert";
 import type { Database, RootDatabase } from "lmdb";
 import type { Topic } from "../../../schemas/records/records.js";
@@ -100,11 +100,6 @@ function encode(record: NewRecord, now: number): Buffer {
   return Buffer.concat([head, key, record.value]);
 }
 
-/**
- * Group commit: all waiting records go into one LMDB transaction, synced to disk, then the next.
- * One at a time, so that a failed transaction leaves no gap in the offsets.
- */
-
 /** Below it the log's disk counts as full, and calls are refused. */
 const logFreeBytesMin = 16 * 1024 * 1024;
 
@@ -119,6 +114,10 @@ interface Waiting extends Write<void> {
   settle(error: LogUnavailable | null): void;
 }
 
+/**
+ * Group commit: all waiting records go into one LMDB transaction, synced to disk, then the next.
+ * One at a time, so that a failed transaction leaves no gap in the offsets.
+ */
 export class Writer {
   #waiting: Waiting[] = [];
   #waitingBytes = 0;

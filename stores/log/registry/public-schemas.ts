@@ -199,8 +199,6 @@ export function withWireFormat(log: Log, schemas: PublicSchemas): Log {
   }
 }
 
-/** The ids that name the schemas of messages on the public topics, kept in Postgres for ever. */
-
 /** How often an unknown schema id may lead to a question to Postgres. */
 const schemaIdsAskedMs = 1_000;
 
@@ -219,6 +217,7 @@ interface KeptSchema extends PublicSchema {
 
 const ownIds = "";
 
+/** The ids that name the schemas of messages on the public topics, kept in Postgres for ever. */
 class SchemaIds {
   // Anybody may ask for any id, which must not become a question to Postgres each time.
   readonly #rows = new ExpiringCache<readonly KeptSchema[]>({
