@@ -9,8 +9,8 @@ import type { LogRecord } from "../stores/log/log.js";
 const againMsMax = 2 * limits.retryPauseMsMax;
 
 /**
- * For `/readyz`: a consumer whose last batch failed is not ready. If the batch does not come again, another member
- * handles its partition, and this one is well.
+ * For `/readyz`: a consumer whose last batch failed is not ready. If the batch does not come again,
+ * another member handles its partition, and this one is well.
  */
 export class ConsumerHealth {
   #failure: { readonly error: unknown; readonly at: number } | null = null;

@@ -121,7 +121,8 @@ export class Fenced extends TryLater {
 const lanes: readonly Lane[] = ["messages", ...rowLanes];
 
 /**
- * The check that every adapter makes, before anything is written, so that a mistake of the caller leaves nothing half done.
+ * Every adapter checks a commit before anything is written, so that a mistake of the caller leaves
+ * nothing half done.
  * @param last sequence of the last commit that the partition's owner knows of
  */
 export function assertFits({ values, published }: Commit, last: bigint): void {

@@ -64,9 +64,9 @@ const nodeHeader = { bytes: 8, flagsAt: 4, keyBytesAt: 6 };
 const [pageCountAt, storeRootAt] = [16, 40];
 
 /**
- * Which pages of an LMDB file are in use, read as `mdb.c` lays them out (`MDB_page`, `MDB_node`),
- * in the machine's byte order, little-endian wherever LMDB is delivered for Node. Whether one of
- * the trees, named stores included, uses a page from that number on.
+ * Whether one of the trees, named stores included, uses a page from that number on. Pages are read
+ * as `mdb.c` lays them out (`MDB_page`, `MDB_node`), in the machine's byte order, little-endian
+ * wherever LMDB is delivered for Node.
  */
 function usesPagesFrom(
   first: number,

@@ -1,4 +1,7 @@
-/** The writer of LMDB, and one partition of a topic in it: offset → append time, key and value, in one named store. */
+/**
+ * The writer of the LMDB log, and one partition of a topic: offset → append time, key and value, in
+ * one named store.
+ */
 import assert from "node:assert";
 import type { Database, RootDatabase } from "lmdb";
 import type { Topic } from "../../../schemas/records/records.js";
