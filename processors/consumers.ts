@@ -1,9 +1,10 @@
-/** How the consumers of this role keep their pace, and whether they make progress. */
+/** How the consumers of this role keep their pace, and whether they make progress in time. */
 import { limits } from "../config.js";
 import { NotReady } from "../runtime/readiness.js";
 import { setImmediate, setTimeout as pause } from "node:timers/promises";
 import type { Watermark } from "../stores/watermark/watermark.js";
 import type { LogRecord } from "../stores/log/log.js";
+import type { Service } from "../service.js";
 
 /** A failed batch comes again after `retryPauseMsMax` at most; doubled to be sure. */
 const againMsMax = 2 * limits.retryPauseMsMax;
@@ -124,4 +125,44 @@ export class ConcurrencyWindow {
 interface Size {
   readonly records: number;
   readonly bytes: number;
+}
+
+const retentionLookEveryMs = 10 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+
+type Watching = Pick<Service, "config" | "log" | "logger" | "releases" | "watermark">;
+
+/**
+ * Kafka removes records when their time is over, booked or not. So booking that is far behind is
+ * reported while there is time left. The embedded log keeps what is not handled.
+ */
+export function watchRetention(service: Watching): void {
+  if (!service.log.shared) return;
+  const look = (): void => {
+    warnWhenBehind(service).catch((error: unknown) => {
+      service.logger.debug({ err: error }, "the progress of booking could not be read");
+    });
+  };
+  const timer = setInterval(look, retentionLookEveryMs).unref();
+  service.releases.push("watch over retention", () => clearInterval(timer));
+}
+
+interface Warning extends Pick<Watching, "config" | "logger"> {
+  readonly watermark: Pick<Watching["watermark"], "completeTo">;
+}
+
+export async function warnWhenBehind(
+  { config, logger, watermark }: Warning,
+  now = Date.now(),
+): Promise<void> {
+  const { RAW_RETENTION_DAYS: raw, FACTS_RETENTION_DAYS: facts } = config;
+  const behindMs = now - (await watermark.completeTo());
+  // Of the topics that booking reads.
+  const retentionDays = Math.min(raw ?? facts, facts);
+  if (behindMs < (retentionDays * dayMs) / 2) return;
+  logger.error(
+    { behindDays: Math.floor(behindMs / dayMs), retentionDays },
+    "booking is so far behind that Kafka may remove records before they are booked: give the " +
+      "topics a longer retention.ms until it has caught up, and see what holds it up",
+  );
 }

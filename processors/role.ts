@@ -21,17 +21,15 @@ import { type BackfillingService, runBackfills } from "./backfill/backfill.js";
 import { runPaymentLookups } from "./backfill/missing-payments.js";
 import { runReconciliations } from "./reconcile/run-reconciliations.js";
 import { Bookkeeper, type BookingService } from "./book/bookkeeper.js";
-import { ConsumerHealth, yieldToCallers, ConcurrencyWindow } from "./consumers.js";
+import { ConsumerHealth, yieldToCallers, ConcurrencyWindow, watchRetention } from "./consumers.js";
 import { enrichOptional } from "./enrich/enrich-optional.js";
 import { completeEvents, type EnrichingService } from "./enrich/enrich-required.js";
 import { coalesced } from "./batch-coalescer.js";
-import { keepJournal } from "./normalize/journal.js";
-import { normalizeInTurn } from "./normalize/normalize.js";
+import { keepJournal, normalizeInTurn } from "./normalize/normalize.js";
 import { keepAudits } from "./audit/run-audits.js";
 import { RecentlyPublished } from "./enrich/recently-published.js";
 import { passOver, passOverMessage } from "./rejects/pass-over.js";
 import { startRejectRetries } from "./rejects/retries.js";
-import { watchRetention } from "./retention-watch.js";
 import { RecentOutcomes } from "./normalize/outcome.js";
 
 /** Beyond this many waiting events a slow API holds up others. */

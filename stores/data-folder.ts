@@ -14,11 +14,11 @@ import {
   rmSync,
   statSync,
   writeSync,
+  mkdirSync,
 } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, resolve, dirname } from "node:path";
 import type { Config } from "../config.js";
 import { lockFolder } from "./folder-lock.js";
-import { makeFolder } from "./make-folder.js";
 import { randomBase62 } from "./vault/random.js";
 
 export interface Secrets {
@@ -264,4 +264,28 @@ function readSecret(file: string, shape: RegExp): string {
     );
   }
   return secret;
+}
+
+/**
+ * Makes a folder for this user alone, with missing parents; nothing if it exists. One by one: in
+ * Node 20 `mkdir` with `recursive` never ends where a file system denies a folder that it has, as
+ * `/proc` does.
+ * @throws what `mkdir` does: EEXIST too, where it is a file
+ */
+export function makeFolder(path: string): void {
+  const missing: string[] = [];
+  for (let folder = resolve(path); !isFolder(folder); folder = dirname(folder)) {
+    missing.unshift(folder);
+  }
+  for (const folder of missing) {
+    try {
+      mkdirSync(folder, { mode: 0o700 });
+    } catch (error) {
+      if (!isFolder(folder)) throw error;
+    }
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }

@@ -5,7 +5,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
+import { tabSeparated } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
 import { chunksBySize } from "../../runtime/chunk.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";

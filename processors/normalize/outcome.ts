@@ -9,9 +9,8 @@ import type { RecentlyPublished } from "../enrich/recently-published.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
 import type { MissingRate } from "./facts.js";
-import { clickhouseTime } from "../../stores/clickhouse/rows.js";
+import { clickhouseTime, appendsOf } from "../../stores/clickhouse/rows.js";
 import { partsOf } from "../../stores/clickhouse/sql-text.js";
-import { appendsOf } from "../../stores/clickhouse/tab-separated.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 
 export type NormalizingService = Pick<

@@ -1,7 +1,7 @@
 /** Opens the books when the log is Kafka: in DATABASE_URL, or in databases of their own. */
 import { type Config, ConfigError } from "../../config.js";
 import { openPostgres } from "../../stores/postgres/open.js";
-import type { Postgres } from "../../stores/postgres/postgres.js";
+import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { PostgresState } from "../../stores/state/postgres-state.js";
 import { SpreadState } from "../../stores/state/spread-state.js";
 import type { State } from "../../stores/state/state.js";
@@ -9,6 +9,9 @@ import type { Logger } from "../logger.js";
 import { migratePostgres } from "../../stores/migrations.js";
 import type { Readiness } from "../readiness.js";
 import type { Releases } from "../releases.js";
+import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
+import type { Log } from "../../stores/log/log.js";
+import type { ExclusiveLease } from "../../stores/postgres/exclusive-lease.js";
 
 interface Opening {
   readonly config: Pick<Config, "DATABASE_URL" | "STATE_DATABASE_URLS">;
@@ -73,4 +76,62 @@ async function claimPlace(database: Postgres, name: string, own: Place): Promise
 function described({ place, places }: Place): string {
   if (place < 0) return "none of the books";
   return places === 1 ? "all books" : `part ${place + 1} of ${places} of the books`;
+}
+
+/**
+ * The backends of a command that holds the exclusive lease. Every write first checks the lease, so
+ * a command that was paused for a while writes nothing it computed before.
+ * @throws OthersRun from every write once other processes may run
+ */
+export function fenceBackends(
+  { clickhouse, log, postgres }: Backends,
+  sole: ExclusiveLease,
+): Backends {
+  const first = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+    sole.check();
+    return write();
+  };
+  return {
+    clickhouse: {
+      ...clickhouse,
+      write: (...given) => first(() => clickhouse.write(...given)),
+      append: (...given) => first(() => clickhouse.append(...given)),
+    },
+    log: {
+      ...log,
+      append: (...given) => first(() => log.append(...given)),
+      seek: (...given) => first(() => log.seek(...given)),
+      widen: (...given) => first(() => log.widen(...given)),
+      begin: (...given) => first(() => log.begin(...given)),
+      place: (...given) => first(() => log.place(...given)),
+    },
+    postgres: fencePostgres(postgres, sole),
+  };
+}
+
+interface Backends {
+  readonly clickhouse: ClickHouse;
+  readonly log: Log;
+  readonly postgres: Postgres;
+}
+
+/** Reads check, too, because they look the same as writes. */
+function fencePostgres(postgres: Postgres, sole: ExclusiveLease): Postgres {
+  const checked = (sql: Sql): Sql => ({
+    query: async <T>(text: string, values?: readonly unknown[]) => {
+      sole.check();
+      return sql.query<T>(text, values);
+    },
+  });
+  return {
+    ...checked(postgres),
+    transaction: (run, options) =>
+      postgres.transaction(async (sql) => {
+        const result = await run(checked(sql));
+        // A rollback is always right; a commit is not.
+        sole.check();
+        return result;
+      }, options),
+    close: () => postgres.close(),
+  };
 }

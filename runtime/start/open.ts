@@ -33,7 +33,7 @@ import { openPostgres } from "../../stores/postgres/open.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { PublicSchemas, withWireFormat } from "../../stores/log/registry/public-schemas.js";
 import { openRates } from "../../workspaces/rates/rates.js";
-import { openStateOnServers } from "./open-state.js";
+import { fenceBackends, openStateOnServers } from "./open-state.js";
 import { openingStore, replayAll, restoreAll } from "./opening-store.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { Readiness } from "../readiness.js";
@@ -46,7 +46,6 @@ import { PersistedWatermark } from "../../stores/watermark/persisted-watermark.j
 import { embeddedTopicOptions, topicOptions } from "../../stores/log/topic-options.js";
 import { openVault } from "../../stores/vault/vault.js";
 import { Watermark } from "../../stores/watermark/watermark.js";
-import { fenceBackends } from "./fenced-backends.js";
 
 export interface OpenedService {
   readonly service: Service;

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { FolderLocked, lockFolder } from "../folder-lock.js";
-import { makeFolder } from "../make-folder.js";
+import { makeFolder } from "../data-folder.js";
 import { BackupRefused, readManifest } from "./manifest.js";
 
 const partialEnding = ".partial";

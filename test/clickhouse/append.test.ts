@@ -11,7 +11,7 @@ import {
 } from "../../stores/clickhouse/clickhouse.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { jsonRows } from "../../stores/clickhouse/sql-text.js";
-import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
+import { tabSeparated } from "../../stores/clickhouse/rows.js";
 import { migrateClickHouse } from "../../stores/migrations.js";
 import { clusterOrigin, engineLimits } from "../harness/backends.js";
 import { needServers, needTime, openServerFolder } from "../harness/real-servers.js";

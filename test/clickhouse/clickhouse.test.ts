@@ -13,7 +13,7 @@ import {
   partsOf,
   type QueryParam,
 } from "../../stores/clickhouse/sql-text.js";
-import { appendsOf } from "../../stores/clickhouse/tab-separated.js";
+import { appendsOf } from "../../stores/clickhouse/rows.js";
 import { type ClickHouse, StoreBusy } from "../../stores/clickhouse/clickhouse.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import { inTrouble } from "../../stores/clickhouse/errors.js";

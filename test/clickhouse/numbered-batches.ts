@@ -1,6 +1,6 @@
 /** Batches of 50 rows, the same for the same number. */
 import type { ClickHouse, RowsBatch } from "../../stores/clickhouse/clickhouse.js";
-import { tabSeparated } from "../../stores/clickhouse/tab-separated.js";
+import { tabSeparated } from "../../stores/clickhouse/rows.js";
 
 export const rowsOfNumbered = 50;
 

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
-import { keepJournal } from "../../processors/normalize/journal.js";
+import { keepJournal } from "../../processors/normalize/normalize.js";
 import { topics } from "../../schemas/records/records.js";
 import { suiteEndpoints } from "../harness/endpoints.js";
 import { enrichingOver } from "../harness/enriching.js";

@@ -4,7 +4,7 @@ import { noClickHouse } from "../../stores/clickhouse/unused.js";
 import type { Log } from "../../stores/log/log.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { OthersRun } from "../../stores/postgres/exclusive-lease.js";
-import { fenceBackends } from "../../runtime/start/fenced-backends.js";
+import { fenceBackends } from "../../runtime/start/open-state.js";
 import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../harness/promises.js";
 

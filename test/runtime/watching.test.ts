@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { createMetrics } from "../../runtime/metrics.js";
 import { readConfig } from "../../config.js";
-import { warnWhenBehind } from "../../processors/retention-watch.js";
+import { warnWhenBehind } from "../../processors/consumers.js";
 import { testLogger } from "../harness/stores.js";
 
 const dayMs = 24 * 60 * 60 * 1000;

@@ -13,7 +13,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import kafkajs, { type Message, type Producer } from "kafkajs";
 import { limits } from "../../../config.js";
 import { KafkaConnection, type KafkaSettings, isNotAllowed, mayPass } from "./connection.js";
-import { reportFailure } from "./denied.js";
+import { reportFailure } from "./permissions.js";
 import { Leaders, LeadersDiffer } from "./leaders.js";
 import { AppendUncertain, LogUnavailable, type Position, kafkaLateMsMax } from "../log.js";
 import { answered } from "../../../runtime/deadline.js";

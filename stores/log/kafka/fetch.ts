@@ -6,7 +6,7 @@ import type { Broker, Cluster } from "kafkajs";
 import { limits } from "../../../config.js";
 import type { Topic } from "../../../schemas/records/records.js";
 import { KafkaConnection, type KafkaSettings, kafkaErrorType } from "./connection.js";
-import { pauseAfter, reportFailure } from "./denied.js";
+import { pauseAfter, reportFailure } from "./permissions.js";
 import { type Arrivals, rest } from "../subscriptions.js";
 import type { LogRecord } from "../log.js";
 import type { Logger } from "../../../runtime/logger.js";

@@ -12,7 +12,7 @@ import {
   coordinatorOf,
   kafkaErrorType,
 } from "./connection.js";
-import { pauseAfter, reportFailure } from "./denied.js";
+import { pauseAfter, reportFailure } from "./permissions.js";
 import { PartitionLost, firstPauseMs } from "../partition-consumer.js";
 import { rest } from "../subscriptions.js";
 import { type GroupName, removeSilent } from "./evict-dead-members.js";

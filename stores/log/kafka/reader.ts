@@ -9,7 +9,7 @@ import {
   coordinatorOf,
   kafkaErrorType,
 } from "./connection.js";
-import { denialOf } from "./denied.js";
+import { denialOf } from "./permissions.js";
 import { type Bound, type NamedTopic, boundsOf, fetchFrom, isOutOfRange } from "./fetch.js";
 import type { GroupPlace } from "./group.js";
 import { type LogRecord, LogUnreadable } from "../log.js";

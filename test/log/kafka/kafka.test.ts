@@ -13,7 +13,7 @@ import kafkajs, { type AclEntry, type Admin } from "kafkajs";
 import { ConfigError, readConfig } from "../../../config.js";
 import { Backlog } from "../../../stores/watermark/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../../../stores/backup/log-part.js";
-import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
+import { openKafkaLog, partitionOf } from "../../../stores/log/kafka/kafka-log.js";
 import {
   KafkaConnection,
   type KafkaSettings,
@@ -21,7 +21,6 @@ import {
   clientIdOf,
   coordinatorOf,
 } from "../../../stores/log/kafka/connection.js";
-import { partitionOf } from "../../../stores/log/kafka/partitioner.js";
 import { kafkaSettings } from "../../../stores/log/kafka/settings.js";
 import {
   AppendUncertain,

@@ -6,7 +6,7 @@ import { readRows, writeRows } from "../../../processors/book/table-writer.js";
 import { viewOf } from "../../../processors/book/subscriptions/movements.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import type { PlanInterval } from "../../../schemas/money/plan-intervals.js";
-import { tabSeparated } from "../../../stores/clickhouse/tab-separated.js";
+import { tabSeparated } from "../../../stores/clickhouse/rows.js";
 import { suiteBooking } from "../../harness/booking.js";
 import { factOf } from "../../harness/facts.js";
 import { quoteOf, subscription } from "../../harness/fact-bodies.js";
