@@ -71,12 +71,12 @@ const [pageCountAt, storeRootAt] = [16, 40];
 function usesPagesFrom(
   first: number,
   roots: readonly Root[],
-  readPage: (page: number) => Buffer,
+  contentOf: (page: number) => Buffer,
 ): boolean {
   const waiting = roots.filter((root) => root !== noRoot);
   for (let page = waiting.pop(); page !== undefined; page = waiting.pop()) {
     if (page >= first) return true;
-    const content = readPage(Number(page));
+    const content = contentOf(Number(page));
     const isBranch = (content.readUInt16LE(pageHeader.flagsAt) & branchFlag) !== 0;
     for (const node of nodesOf(content)) {
       if (isBranch) {
