@@ -96,9 +96,9 @@ export async function transactionsOf(
 
 /**
  * Pairs the money of disputes that a provider lists in a month with what is booked of it. A return
- * may have another id than what it returns (Paddle), so payment and amount count, too. Pure.
- * The pairs are of what is dated in the month by the provider, or by us alone. Both sides also have what is beside it:
- * they may date money on either side of the month's end.
+ * may have another id than what it returns (Paddle), so payment and amount count, too. The pairs
+ * are of what is dated in the month by the provider, or by us alone. Both sides also have what is
+ * beside it: they may date money on either side of the month's end. Pure.
  * @param month ms since 1970; the end is exclusive
  */
 export async function disputePairsOf(

@@ -78,10 +78,10 @@ export function fromClickhouseTime(text: string): number {
 }
 
 /**
- * Tab-separated, a row a line. `structure` is `name Type, …` as in CREATE TABLE; a row is an object by column
- * name, a tuple one by the names of its parts. Decimals and 64-bit integers come as text or
- * bigint, times as text, as a Date or in ms since 1970. Where a value is missing, a column has its
- * default.
+ * Tab-separated, a row a line. `structure` is `name Type, …` as in CREATE TABLE; a row is an object
+ * by column name, a tuple one by the names of its parts. Decimals and 64-bit integers come as text
+ * or bigint, times as text, as a Date or in ms since 1970. Where a value is missing, a column has
+ * its default.
  */
 export function tabSeparated(structure: string, rows: Iterable<object>): string {
   return [...linesOf(structure, rows)].join("");
