@@ -1,7 +1,7 @@
 /** Makes calls durable: seals what was verified and appends it to the raw topic. */
 import { bulkKey } from "../stores/log/log.js";
 import { sealRawEvent } from "../stores/log/raw-event.js";
-import { mapInTurns } from "../runtime/in-turns.js";
+import { mapInTurns } from "../runtime/lists.js";
 import type { Provider } from "../providers/provider.js";
 import type { Service } from "../service.js";
 import { type RawEventMeta, rawEventCodec, topics } from "../schemas/records/records.js";

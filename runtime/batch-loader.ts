@@ -2,7 +2,7 @@
  * Collects look-ups that are requested one by one at the same time, and answers them by few
  * statements.
  */
-import { chunksBySize } from "./chunk.js";
+import { chunksBySize } from "./lists.js";
 
 interface Asked<Answer> {
   readonly key: string;

@@ -1,8 +1,7 @@
 /** Computes MRR by two definitions, account by account, in slices of accounts. */
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
-import { inTurns } from "../../runtime/in-turns.js";
-import { compare } from "../../runtime/order.js";
+import { inTurns, compare } from "../../runtime/lists.js";
 import {
   type Comparison,
   type Definition,

@@ -6,7 +6,7 @@ import { allEnded } from "../../runtime/all-settled.js";
 import { limits } from "../../config.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 
 export interface Tenant {

@@ -15,7 +15,7 @@ import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import { type Fact, topics } from "../../schemas/records/records.js";

@@ -10,7 +10,7 @@ import type { Integration } from "../../workspaces/integrations.js";
 import type { ListedPayment, BookedKind } from "../../providers/backfill.js";
 import { transactionId } from "../../schemas/ids.js";
 import { LRUCache } from "lru-cache";
-import { compare } from "../../runtime/order.js";
+import { compare } from "../../runtime/lists.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 
 interface Booked {

@@ -8,7 +8,7 @@ import { changeColumns } from "./subscriptions/changes.js";
 import { movementColumns } from "./subscriptions/movements.js";
 import { sideColumns } from "./subscriptions/pools.js";
 import type { SkuName } from "../../workspaces/catalogue/skus.js";
-import { mapInTurns } from "../../runtime/in-turns.js";
+import { mapInTurns } from "../../runtime/lists.js";
 
 /**
  * The columns of the tables that booking writes, in the order in which a batch is written: a repair

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { tabSeparated } from "../../stores/clickhouse/rows.js";
 import { limits } from "../../config.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize, mapInTurns } from "../../runtime/lists.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
@@ -21,7 +21,6 @@ import {
 import type { NamedSku, Skus } from "../../workspaces/catalogue/skus.js";
 import type { Left } from "../batch-coalescer.js";
 import { isBookKey, matterOf } from "../normalize/facts.js";
-import { mapInTurns } from "../../runtime/in-turns.js";
 import {
   type Booked,
   type BookedRows,

@@ -16,7 +16,7 @@ import { type AccountName, Accounts, nameOfAccount } from "./subscriptions/accou
 import { insertChanges, subscriptionChange, countryChange } from "./subscriptions/changes.js";
 import { recordMovements } from "./subscriptions/movements.js";
 import { insertSides, nameOfPool, sideOf } from "./subscriptions/pools.js";
-import { mapInTurns } from "../../runtime/in-turns.js";
+import { mapInTurns } from "../../runtime/lists.js";
 
 interface Stores {
   readonly clickhouse: ClickHouse;

@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { bulkPartition, type LogRecord } from "../../stores/log/log.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 import {
   topics,
   type Fact,

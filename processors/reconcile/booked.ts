@@ -3,7 +3,7 @@ import { limits } from "../../config.js";
 import { parseBody } from "../../http/webhook-body.js";
 import type { Provider } from "../../providers/provider.js";
 import type { Span } from "../../providers/backfill.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 import type { Service } from "../../service.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { clickhouseTime, fromClickhouseTime } from "../../stores/clickhouse/rows.js";

@@ -1,7 +1,7 @@
 /** Rows as text: parsed from answers, and written for statements. */
 import { literal, dataMark, partLengthMax, columnNames, columnsOf, typeParts } from "./sql-text.js";
 import assert from "node:assert";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 
 /** JSON, a row a line. */
 export function parsedRows<T>(text: string): T[] {

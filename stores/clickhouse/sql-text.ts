@@ -3,7 +3,7 @@
  * parameters for one query at a time in the whole process: a slow query would hold up all others.
  */
 import assert from "node:assert";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 
 /** Characters of one statement, nearly all of them rows; below `max_query_size`. */
 export const statementLengthMax = 64 * 1024 * 1024;

@@ -18,7 +18,7 @@ import {
   logRecordBytesMax,
 } from "../../stores/log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
-import { compare } from "../../runtime/order.js";
+import { compare } from "../../runtime/lists.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */
 export interface LogInstallation {

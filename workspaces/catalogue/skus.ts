@@ -6,7 +6,7 @@ import { unattributed } from "../../schemas/products.js";
 import { AskedTogether } from "../../runtime/batch-loader.js";
 import { catalogueName, catalogueNews, lockCatalogue, readRevisions } from "./lock.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import { chunksBySize } from "../../runtime/chunk.js";
+import { chunksBySize } from "../../runtime/lists.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import {

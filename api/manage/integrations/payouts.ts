@@ -1,7 +1,7 @@
 /** Payouts to the bank, read from the provider's API on demand; nothing is kept. */
 import { limits } from "../../../config.js";
 import { type Payout, type PayoutLine, payoutLineKinds } from "../../../providers/payouts.js";
-import { chunksBySize } from "../../../runtime/chunk.js";
+import { chunksBySize } from "../../../runtime/lists.js";
 import { notFound, unprocessable } from "../../../schemas/http/errors.js";
 import {
   openedPayout,

@@ -3,7 +3,7 @@
  * which the account differs from what was known before. So batching never shows, and every reading
  * of the past is a sum of rows (`definitions.md`, Two clocks). Pure.
  */
-import { compare, placeIn } from "../../../runtime/order.js";
+import { compare, placeIn } from "../../../runtime/lists.js";
 import { plainMrr } from "../../../schemas/money/monthly.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
 import { unknownCountry } from "../../../schemas/countries.js";

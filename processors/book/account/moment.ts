@@ -4,7 +4,7 @@
  * are divided last, so that they change nothing in the sums above them. Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
-import { compare } from "../../../runtime/order.js";
+import { compare } from "../../../runtime/lists.js";
 import type { MovementKind } from "../../../schemas/records/records.js";
 import type { Part } from "./subscription.js";
 

@@ -5,7 +5,7 @@
  * MRR). Pure. Adding or removing a change works out later ones only as far as they differ, mostly
  * the next one.
  */
-import { placeIn } from "../../../runtime/order.js";
+import { placeIn } from "../../../runtime/lists.js";
 import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
 import {
   type Held,

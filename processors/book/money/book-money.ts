@@ -8,7 +8,7 @@ import { type Fact, topics, transactionCodec } from "../../../schemas/records/re
 import { transactionId } from "../../../schemas/ids.js";
 import { subjects } from "../../normalize/facts.js";
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
-import { mapInTurns } from "../../../runtime/in-turns.js";
+import { mapInTurns } from "../../../runtime/lists.js";
 import { type Booked, type Message, publishedEvent, skusOf } from "../booked.js";
 import { newVersions, paymentVersions } from "../payment/payment-versions.js";
 import type { Lists } from "../lists.js";

@@ -3,7 +3,7 @@ import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
 import { allShards } from "../../../stores/clickhouse/cluster/shard-statements.js";
 import { jsonRows, literal, partsOf } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse, WriteLane } from "../../../stores/clickhouse/clickhouse.js";
-import { chunksBySize } from "../../../runtime/chunk.js";
+import { chunksBySize } from "../../../runtime/lists.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { transactionId } from "../../../schemas/ids.js";

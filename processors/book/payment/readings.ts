@@ -1,5 +1,5 @@
 /** Several readings of one thing: the newest counts. */
-import { compare } from "../../../runtime/order.js";
+import { compare } from "../../../runtime/lists.js";
 import type { BodyOf, Fact, FactBody } from "../../../schemas/records/records.js";
 
 export interface Reading<Body> {

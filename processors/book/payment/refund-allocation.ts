@@ -4,7 +4,7 @@
  * left (docs/decisions/refunds-and-disputes.md). It follows from totals alone, so one move is the
  * difference of two moments. Pure.
  */
-import { compare } from "../../../runtime/order.js";
+import { compare } from "../../../runtime/lists.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
 import type { Line } from "../../../schemas/records/records.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";

@@ -5,11 +5,10 @@
 import { clickhouseTime, fromClickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Skus } from "../../../workspaces/catalogue/skus.js";
 import { limits } from "../../../config.js";
-import { compare } from "../../../runtime/order.js";
+import { compare, inTurns, mapInTurns } from "../../../runtime/lists.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
-import { inTurns, mapInTurns } from "../../../runtime/in-turns.js";
 import { newRows, recordedRows, type RecordedRow } from "../account/recorded.js";
 import { type Booked, type Message, publishedEvent, skusOf } from "../booked.js";
 import { accounts, pools, subscriptionAccounts, type Lists } from "../lists.js";

@@ -6,14 +6,12 @@
 import { fromClickhouseTime, textArray } from "../../../stores/clickhouse/rows.js";
 import { partsOf, columnNames } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
-import { chunksBySize } from "../../../runtime/chunk.js";
-import { compare } from "../../../runtime/order.js";
+import { chunksBySize, compare, inTurns } from "../../../runtime/lists.js";
 import { TryLater } from "../../../stores/store-away.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { mrrOf } from "../../../schemas/money/monthly.js";
 import { recordedMovementId } from "../../../schemas/movements.js";
 import type { Fact, MovementRecord } from "../../../schemas/records/records.js";
-import { inTurns } from "../../../runtime/in-turns.js";
 import { accountMovements, type MovementRow } from "../account/account-movements.js";
 import { differenceOf, movementDimensions, type RecordedRow } from "../account/recorded.js";
 import type { AccountName } from "./accounts.js";

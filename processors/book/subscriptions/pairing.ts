@@ -3,7 +3,7 @@
  * they happened (`definitions.md`, Ingest). Sides are added in order of receipt, so that batches
  * make no difference; those of one receipt are paired together. Pure.
  */
-import { compare, placeIn } from "../../../runtime/order.js";
+import { compare, placeIn } from "../../../runtime/lists.js";
 import type { Change } from "../../../schemas/subscriptions/change.js";
 
 /** A row of `unidentified_sides`. */

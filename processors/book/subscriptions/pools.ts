@@ -8,7 +8,7 @@ import { limits } from "../../../config.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
 import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
-import { compare } from "../../../runtime/order.js";
+import { compare } from "../../../runtime/lists.js";
 import { grouped } from "../../../runtime/grouped.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { rowScope } from "./changes.js";

@@ -3,7 +3,7 @@
  * another account stands an end under the previous one, of the same moment and event. It is never
  * removed: a superfluous end changes nothing. Pure.
  */
-import { compare, placeIn } from "../../../runtime/order.js";
+import { compare, placeIn } from "../../../runtime/lists.js";
 import { transferSuffix } from "../../../schemas/movements.js";
 import { type Change, timeOf } from "../../../schemas/subscriptions/change.js";
 
