@@ -8,12 +8,19 @@ import {
 } from "playwright-core";
 import { writeLinkFile } from "../workspaces/members/first-run.js";
 
-const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+/** The headless shell first: the same engine without the browser's own windows, for less work. */
+const places = [
+  "/usr/bin/chromium-headless-shell",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+];
 
 /** @throws where there is none */
 export async function launchChromium(): Promise<Browser> {
   const executablePath = places.find((place) => existsSync(place));
-  if (executablePath === undefined) throw new NoChromium("no Chromium: apt-get install chromium");
+  if (executablePath === undefined)
+    throw new NoChromium("no Chromium: apt-get install chromium-headless-shell");
   return chromium.launch({
     executablePath,
     args: [
