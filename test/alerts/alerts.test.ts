@@ -7,9 +7,9 @@ import { utcDay } from "../../schemas/money/rates.js";
 import { alertNews } from "../../workspaces/alerts/alerts.js";
 import { digestNews } from "../../workspaces/digests.js";
 import { claimMessages, dueMessages } from "../../workspaces/alerts/firings.js";
-import { join, leave } from "../../workspaces/members/memberships.js";
-import { createUser } from "../../workspaces/members/users.js";
+import { leave } from "../../workspaces/members/memberships.js";
 import { type ChatServer, openChatServer } from "../apis/chat-server.js";
+import { memberOf } from "../harness/browser.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { openReceiver } from "../harness/receiver.js";
 import { until } from "../harness/promises.js";
@@ -222,13 +222,9 @@ describe("Alerts", function suite() {
   });
 
   it("should send to members by e-mail, and give up when they are gone", async () => {
-    const { postgres, vault } = endpoints.service;
+    const { postgres } = endpoints.service;
     const email = "watcher@example.com";
-    const member = await postgres.transaction(async (tx) => {
-      const user = await createUser(tx, vault, { name: "Watcher", email }, new Date());
-      await join(tx, endpoints.workspace, user, "viewer", new Date());
-      return user;
-    });
+    const { id: member } = await memberOf(endpoints, "viewer", email);
     const id = await create(mrrAbove(45), { channels: [{ by: "email", member }] });
     await fired(id);
     await deliverIn(limits.alertGatherMs);
@@ -246,13 +242,8 @@ describe("Alerts", function suite() {
   });
 
   it("should end for a member by one click of the mail program", async () => {
-    const { postgres, vault } = endpoints.service;
     const email = "tired@example.com";
-    const member = await postgres.transaction(async (tx) => {
-      const user = await createUser(tx, vault, { name: "Tired", email }, new Date());
-      await join(tx, endpoints.workspace, user, "viewer", new Date());
-      return user;
-    });
+    const { id: member } = await memberOf(endpoints, "viewer", email);
     const id = await create(mrrAbove(45), { channels: [...chat, { by: "email", member }] });
     await fired(id);
     await deliverIn(limits.alertGatherMs);
@@ -328,14 +319,9 @@ describe("Alerts", function suite() {
   });
 
   it("should not let a slow receiver delay another", async () => {
-    const { mailServer, service } = endpoints;
+    const { mailServer } = endpoints;
     const email = "fast@example.com";
-    const member = await service.postgres.transaction(async (tx) => {
-      const given = { name: "Fast", email };
-      const user = await createUser(tx, service.vault, given, new Date());
-      await join(tx, endpoints.workspace, user, "viewer", new Date());
-      return user;
-    });
+    const { id: member } = await memberOf(endpoints, "viewer", email);
     const id = await create(mrrAbove(45), { channels: [...chat, { by: "email", member }] });
     await fired(id);
     server.isSlow = true;

@@ -1,9 +1,7 @@
 /** Accounts in an order, and found by what a provider calls them: asked of the real service. */
 import { expect } from "chai";
 import { type Account, accountsAnswer } from "../../api/accounts/schema.js";
-import { join } from "../../workspaces/members/memberships.js";
-import { createUser } from "../../workspaces/members/users.js";
-import { Browser } from "../harness/browser.js";
+import { type Browser, memberOf } from "../harness/browser.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { insertMovements } from "../harness/query-rows.js";
@@ -163,15 +161,7 @@ describe("The order of accounts", () => {
   describe("search", () => {
     let member: Browser;
     before(async () => {
-      const { service, base, workspace } = endpoints;
-      const { postgres, vault, sessions } = service;
-      const token = await postgres.transaction(async (sql) => {
-        const user = await createUser(sql, vault, { name: "A viewer" }, new Date());
-        await join(sql, workspace, user, "viewer", new Date());
-        return sessions.begin(sql, { user, by: "link" });
-      });
-      member = new Browser(base);
-      member.setCookie("session", token);
+      member = await memberOf(endpoints, "viewer");
       await endpoints.ingest(sale("one", "cus_one", "EUR"));
       await endpoints.ingest(sale("two", "cus_two", "EUR"));
       await endpoints.booked();

@@ -2,15 +2,13 @@
 import { expect } from "chai";
 import { accountsAnswer } from "../../api/accounts/schema.js";
 import type { Role } from "../../workspaces/members/roles.js";
-import { createUser } from "../../workspaces/members/users.js";
-import { join } from "../../workspaces/members/memberships.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
 import { readRawEvent } from "../../stores/log/raw-event.js";
 import { normalize } from "../../processors/normalize/normalize.js";
 import { topics } from "../../schemas/records/records.js";
 import { enrichingOver } from "../harness/enriching.js";
 import { readAll } from "../log/log-contract.js";
-import { Browser } from "../harness/browser.js";
+import { type Browser, memberOf } from "../harness/browser.js";
 import { type Answer, type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 
 const ada = { customer_name: "Ada Lovelace", customer_email: "Ada@Example.com" };
@@ -24,17 +22,7 @@ describe("Customers in answers", function suite() {
   let owner: Browser;
   let viewer: Browser;
 
-  async function memberAs(role: Role): Promise<Browser> {
-    const { postgres, sessions, vault } = shop.service;
-    const token = await postgres.transaction(async (sql) => {
-      const user = await createUser(sql, vault, { name: `A ${role}` }, new Date());
-      await join(sql, shop.workspace, user, role, new Date());
-      return sessions.begin(sql, { user, by: "link" });
-    });
-    const browser = new Browser(shop.base);
-    browser.setCookie("session", token);
-    return browser;
-  }
+  const memberAs = (role: Role): Promise<Browser> => memberOf(shop, role);
 
   const read = (by: Browser, path: string): Promise<Answer> => {
     const of = `workspace=${shop.workspace}&environment=live`;

@@ -16,10 +16,9 @@ import { CallLimits } from "../../http/rate-limits.js";
 import { findAssistantCaller } from "../../workspaces/assistants/assistants.js";
 import { accessMsMax } from "../../workspaces/assistants/tokens.js";
 import { openChatServer } from "../apis/chat-server.js";
-import { changeRole, join, leave } from "../../workspaces/members/memberships.js";
+import { changeRole, leave } from "../../workspaces/members/memberships.js";
 import type { Role } from "../../workspaces/members/roles.js";
-import { createUser } from "../../workspaces/members/users.js";
-import { Browser } from "../harness/browser.js";
+import { Browser, type Member, memberOf } from "../harness/browser.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { makeCertificate } from "../harness/certificate.js";
 import { listen } from "../harness/loopback.js";
@@ -41,17 +40,7 @@ describe("OAuth for /mcp", function suite() {
   });
 
   /** A member of the workspace, signed in to the dashboard. */
-  async function memberAs(role: Role): Promise<Browser & { readonly id: string }> {
-    const { postgres, sessions, vault } = endpoints.service;
-    const [id, token] = await postgres.transaction(async (sql) => {
-      const user = await createUser(sql, vault, { name: `A ${role}` }, new Date());
-      await join(sql, endpoints.workspace, user, role, new Date());
-      return [user, await sessions.begin(sql, { user, by: "link" })] as const;
-    });
-    const browser = new Browser(endpoints.base);
-    browser.setCookie("session", token);
-    return Object.assign(browser, { id });
-  }
+  const memberAs = (role: Role): Promise<Member> => memberOf(endpoints, role);
 
   /** What a program keeps; `asked` is where it sent the browser. */
   class Program implements OAuthClientProvider {
@@ -280,7 +269,7 @@ describe("OAuth for /mcp", function suite() {
     const { postgres } = endpoints.service;
     const admin = await memberAs("admin");
     const here = `/v1/manage/workspaces/${endpoints.workspace}/assistants`;
-    const ends: ((viewer: Browser & { id: string }, id: string) => Promise<unknown>)[] = [
+    const ends: ((viewer: Member, id: string) => Promise<unknown>)[] = [
       (viewer, id) => viewer.call("DELETE", `/v1/session/assistants/${id}`),
       (_, id) => admin.call("DELETE", `${here}/${id}`),
       (viewer) => leave(postgres, endpoints.workspace, viewer.id),

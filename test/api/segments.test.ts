@@ -2,14 +2,12 @@
 import { expect } from "chai";
 import { narrower } from "../../api/segments/resolve.js";
 import { namesIn } from "../../api/segments/customers.js";
-import { join } from "../../workspaces/members/memberships.js";
-import { createUser } from "../../workspaces/members/users.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
 import { once } from "node:events";
 import { WebSocket } from "ws";
 import { until } from "../harness/promises.js";
 import { openReceiver } from "../harness/receiver.js";
-import { Browser } from "../harness/browser.js";
+import { type Browser, memberOf } from "../harness/browser.js";
 import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
 import { allBut, some } from "../harness/query-rows.js";
 
@@ -35,15 +33,9 @@ describe("Segments", function suite() {
 
   before(async () => {
     shop = await openEndpoints();
-    const { postgres, sessions, vault } = shop.service;
+    const { postgres, vault } = shop.service;
     const hash = await accountHasher(postgres, vault);
-    const token = await postgres.transaction(async (sql) => {
-      const user = await createUser(sql, vault, { name: "An owner" }, new Date());
-      await join(sql, shop.workspace, user, "owner", new Date());
-      return sessions.begin(sql, { user, by: "link" });
-    });
-    owner = new Browser(shop.base);
-    owner.setCookie("session", token);
+    owner = await memberOf(shop, "owner");
     for (const { customer_id, day, ...sale } of sold) {
       accounts.set(customer_id, hash(shop.workspace, "live", "custom", customer_id));
       const event = {

@@ -8,9 +8,7 @@ import { drawLink } from "../../workspaces/members/one-time-tokens.js";
 import { writeLinkFile } from "../../workspaces/members/first-run.js";
 import { manageRoutes } from "../../api/manage/routes.js";
 import { type Role, roles } from "../../workspaces/members/roles.js";
-import { createUser } from "../../workspaces/members/users.js";
-import { join } from "../../workspaces/members/memberships.js";
-import { Browser, ownerBrowser } from "../harness/browser.js";
+import { Browser, memberOf, ownerBrowser } from "../harness/browser.js";
 import { expectError } from "../harness/endpoints.js";
 import { type TestService, openTestService } from "../harness/service.js";
 
@@ -35,17 +33,9 @@ async function newWorkspace(): Promise<string> {
 }
 
 /** Somebody with a role in the workspace; null: a member of another one. */
-async function memberAs(role: Role | null): Promise<Browser & { readonly id?: string }> {
-  const { postgres, sessions, vault } = opened.service;
+async function memberAs(role: Role | null): Promise<Browser> {
   const joined = role === null ? await newWorkspace() : workspace;
-  const token = await postgres.transaction(async (sql) => {
-    const user = await createUser(sql, vault, { name: `A ${role ?? "stranger"}` }, new Date());
-    await join(sql, joined, user, role ?? "owner", new Date());
-    return sessions.begin(sql, { user, by: "link" });
-  });
-  const browser = new Browser(opened.base);
-  browser.setCookie("session", token);
-  return browser;
+  return memberOf({ ...opened, workspace: joined }, role ?? "owner");
 }
 
 const idOf = async (browser: Browser): Promise<string> =>

@@ -4,9 +4,8 @@ import { limits } from "../../config.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { lastPeriodEnd, periodStart } from "../../workspaces/digest-periods.js";
 import { claimDigest, digestNews, digestOf, dueDigests } from "../../workspaces/digests.js";
-import { join, leave } from "../../workspaces/members/memberships.js";
-import { createUser } from "../../workspaces/members/users.js";
-import { Browser } from "../harness/browser.js";
+import { leave } from "../../workspaces/members/memberships.js";
+import { memberOf } from "../harness/browser.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { openReceiver } from "../harness/receiver.js";
@@ -46,29 +45,15 @@ describe("Digests", function suite() {
 
   let made = 0;
 
-  async function memberWith(email: string | null) {
-    const { postgres, sessions, vault } = endpoints.service;
-    const { user, token } = await postgres.transaction(async (sql) => {
-      const given = email === null ? { name: "Reader" } : { name: "Reader", email };
-      const created = await createUser(sql, vault, given, new Date());
-      await join(sql, endpoints.workspace, created, "viewer", new Date());
-      const begun = await sessions.begin(sql, { user: created, by: "link" });
-      return { user: created, token: begun };
-    });
-    const browser = new Browser(endpoints.base);
-    browser.setCookie("session", token);
-    return { browser, user };
-  }
-
   /** Somebody with a daily digest. */
   async function reader() {
     const email = `reader-${(made += 1)}@example.com`;
-    const member = await memberWith(email);
-    const chosen = await member.browser.call("POST", `${path}/email`, { frequency: "daily" });
+    const browser = await memberOf(endpoints, "viewer", email);
+    const chosen = await browser.call("POST", `${path}/email`, { frequency: "daily" });
     expect(chosen.status, chosen.text).to.equal(200);
     const id = String(chosen.json.data.id);
-    const shown = async () => (await member.browser.call("GET", path)).json.data.email;
-    return { ...member, email, id, shown };
+    const shown = async () => (await browser.call("GET", path)).json.data.email;
+    return { browser, user: browser.id, email, id, shown };
   }
 
   /** As if the day of `periodEnd` had come, or the pause before another try were over. */
@@ -254,8 +239,8 @@ describe("Digests", function suite() {
   });
 
   it("should not be for members without an e-mail address, or who left", async () => {
-    const nameless = await memberWith(null);
-    const refused = await nameless.browser.call("POST", `${path}/email`, { frequency: "daily" });
+    const nameless = await memberOf(endpoints, "viewer");
+    const refused = await nameless.call("POST", `${path}/email`, { frequency: "daily" });
     expectError(refused, "422 email_unknown");
     const { postgres } = endpoints.service;
     const { user } = await reader();
@@ -267,9 +252,9 @@ describe("Digests", function suite() {
     const { browser, id, shown } = await reader();
     const changed = await browser.call("POST", `${path}/email`, { frequency: "monthly" });
     expect(changed.json.data).to.include({ id, frequency: "monthly" });
-    const other = await memberWith("other@example.com");
-    expect((await other.browser.call("GET", path)).json.data.email).to.equal(null);
-    expectError(await other.browser.call("DELETE", `${path}/email`), "404 digest_unknown");
+    const other = await memberOf(endpoints, "viewer", "other@example.com");
+    expect((await other.call("GET", path)).json.data.email).to.equal(null);
+    expectError(await other.call("DELETE", `${path}/email`), "404 digest_unknown");
     expect((await browser.call("DELETE", `${path}/email`)).status).to.equal(200);
     expect(await shown()).to.equal(null);
   });

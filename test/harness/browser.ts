@@ -1,6 +1,9 @@
 /** What a browser does that matters to sign-in: keeps cookies by origin, names where it is. */
+import { join } from "../../workspaces/members/memberships.js";
 import { drawLink } from "../../workspaces/members/one-time-tokens.js";
-import type { Answer } from "./endpoints.js";
+import type { Role } from "../../workspaces/members/roles.js";
+import { createUser } from "../../workspaces/members/users.js";
+import type { Answer, Endpoints } from "./endpoints.js";
 import type { TestService } from "./service.js";
 
 export class Browser {
@@ -98,4 +101,23 @@ export async function ownerBrowser({ base, service }: TestService): Promise<Brow
   const answer = await browser.call("POST", "/v1/session/setup", { token, name: "Owner" });
   if (answer.status !== 201) throw new Error(answer.text);
   return browser;
+}
+
+export type Member = Browser & { readonly id: string };
+
+/** The browser of a new member of the workspace, signed in. */
+export async function memberOf(
+  { base, service, workspace }: Pick<Endpoints, "base" | "service" | "workspace">,
+  role: Role,
+  email: string | null = null,
+): Promise<Member> {
+  const { postgres, sessions, vault } = service;
+  const [id, token] = await postgres.transaction(async (sql) => {
+    const user = await createUser(sql, vault, { name: `A ${role}`, email }, new Date());
+    await join(sql, workspace, user, role, new Date());
+    return [user, await sessions.begin(sql, { user, by: "link" })] as const;
+  });
+  const browser = new Browser(base);
+  browser.setCookie("session", token);
+  return Object.assign(browser, { id });
 }

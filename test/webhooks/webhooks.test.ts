@@ -7,8 +7,7 @@ import { forgetOld } from "../../api/webhooks/send.js";
 import { announce, putIn } from "../../workspaces/webhooks/announce.js";
 import { activeEndpoints } from "../../workspaces/webhooks/deliveries.js";
 import { deliveryNews } from "../../workspaces/webhooks/news.js";
-import { join } from "../../workspaces/members/memberships.js";
-import { createUser } from "../../workspaces/members/users.js";
+import { memberOf } from "../harness/browser.js";
 import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import { type Call, type Receiver, openReceiver } from "../harness/receiver.js";
@@ -232,12 +231,9 @@ describe("Outgoing webhooks", function suite() {
 
   it("should disable what took nothing for 3 days, say so, and go on when enabled", async () => {
     const { mailServer, service } = endpoints;
-    const { postgres, vault } = service;
+    const { postgres } = service;
     const email = "owner-of-hooks@example.com";
-    await postgres.transaction(async (sql) => {
-      const user = await createUser(sql, vault, { name: "Owner", email }, new Date());
-      await join(sql, endpoints.workspace, user, "owner", new Date());
-    });
+    await memberOf(endpoints, "owner", email);
     const { receiver, deliveries, shown, id } = await hook();
     receiver.answer = (_call, response) => void response.writeHead(500).end();
     await sell("dora", { amount: 401 });
