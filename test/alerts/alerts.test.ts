@@ -42,14 +42,12 @@ describe("Alerts", function suite() {
     ];
     for (const { name, began, ended, amount } of subscriptions) {
       const about = {
-        provider: "custom",
         subscription_id: name,
         customer_id: name,
         product_id: "atlas",
         amount,
-        currency: "EUR",
       };
-      await take({
+      await endpoints.record({
         ...about,
         event_id: `alert-new-${name}`,
         event_type: "subscription.new",
@@ -57,7 +55,7 @@ describe("Alerts", function suite() {
         interval: "month",
       });
       if (ended === null) continue;
-      await take({
+      await endpoints.record({
         ...about,
         event_id: `alert-end-${name}`,
         event_type: "subscription.churn",
@@ -70,11 +68,6 @@ describe("Alerts", function suite() {
     expect(connected.text).not.to.include("secret");
     expect(server.messages.splice(0)).to.have.length(1);
   });
-
-  async function take(event: object): Promise<void> {
-    const { status, text } = await endpoints.ingest(event);
-    expect(status, text).to.equal(202);
-  }
 
   async function create(rule: object, more: object = {}): Promise<string> {
     const given = { rule, channels: chat, ...more };
@@ -392,13 +385,11 @@ describe("Alerts", function suite() {
        VALUES ($1, $2, 'done', now(), now(), $3)`,
       [integration, month, JSON.stringify(report)],
     );
-    await take({
-      provider: "custom",
+    await endpoints.record({
       event_id: "alert-reject",
       event_type: "subscription.churn",
       product_id: "unknown",
       amount: 1,
-      currency: "EUR",
     });
     await endpoints.booked();
     await until(async () => (await endpoints.rejects()).length > 0);

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { type Account, accountsAnswer } from "../../api/accounts/schema.js";
 import { type Browser, memberOf } from "../harness/browser.js";
-import { expectError, suiteEndpoints } from "../harness/endpoints.js";
+import { expectError, jsonLines, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { insertMovements } from "../harness/query-rows.js";
 
@@ -80,11 +80,7 @@ describe("The order of accounts", () => {
         expect(idsOf(await walk({ ...asked, limit })), limit).to.equal(ids);
       }
       const { text } = await get({ ...asked, format: "ndjson" });
-      const lines: Account[] = text
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      expect(idsOf(lines)).to.equal(ids);
+      expect(idsOf(jsonLines(text))).to.equal(ids);
     });
   }
 

@@ -1,5 +1,4 @@
 /** The four questions, asked over HTTP of the real service; rows put straight into its tables. */
-import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { openApiDocument } from "../../api/docs/openapi.js";
 import { cohortsAnswer } from "../../api/cohorts/schema.js";
@@ -351,12 +350,9 @@ describe("The read interface", () => {
 
     it("should show it also of a sale reported anew in another currency", async () => {
       const fresh = await openEndpoints();
-      const about = { provider: "custom", transaction_id: "P", currency: "EUR", amount: 9 };
+      const about = { transaction_id: "P", amount: 9 };
       const day = (of: number, second = 0) => new Date(Date.UTC(2026, 8, of, 0, 0, second));
-      const report = async (more: Readonly<Record<string, unknown>>) => {
-        const answer = await fresh.ingest({ ...about, ...more });
-        expect(answer.status, answer.text).to.equal(202);
-      };
+      const report = (more: object) => fresh.record({ ...about, ...more });
       const sale = { event_type: "transaction.sale" };
       await report({ ...sale, currency: "USD", amount: 10, occurred_at: day(1).toISOString() });
       await report({ ...sale, occurred_at: day(1, 5).toISOString() });
@@ -372,12 +368,7 @@ describe("The read interface", () => {
       };
       const refunded = [[9, "EUR", "refunded", 9]];
       const later = `at=${day(9).toISOString()}`;
-      const reported = Date.now();
-      const isBooked = async () => {
-        const { json } = await get(`/v1/transactions?${later}`, fresh.readKey);
-        return Date.parse(json.complete_to) >= reported;
-      };
-      while (!(await isBooked())) await pause(20);
+      await fresh.booked();
       expect(await shown("")).to.deep.equal(refunded);
       expect(await shown(later)).to.deep.equal(refunded);
       expect(await shown(`${later}&status=refunded`)).to.deep.equal(refunded);
@@ -388,27 +379,23 @@ describe("The read interface", () => {
 
     it("should count what was given back of a sale in another currency", async () => {
       const fresh = await openEndpoints();
-      const report = async (more: Readonly<Record<string, unknown>>) => {
-        const answer = await fresh.ingest({ provider: "custom", transaction_id: "P", ...more });
-        expect(answer.status, answer.text).to.equal(202);
-        return answer.json.normalized.amount_base;
-      };
+      const report = async (more: object) =>
+        (await fresh.record({ transaction_id: "P", ...more })).normalized.amount_base;
       const refund = { event_type: "transaction.refund", amount: 40, currency: "GBP" };
       const sale = { event_type: "transaction.sale", amount: 100, currency: "USD" };
       const sold = await report({ ...sale, occurred_at: "2026-09-01T00:00:00Z" });
       const part = await report({ ...refund, occurred_at: "2026-09-05T00:00:00Z" });
       await report({ ...refund, occurred_at: "2026-09-08T00:00:00Z", amount: 60 });
-      const reported = Date.now();
-      const read = async (query: string) =>
-        (await get(`/v1/transactions?${query}`, fresh.readKey)).json;
       // The past is read from the ledger, which follows the list.
+      await fresh.booked();
       const past = "at=2026-09-06T00:00:00Z";
-      while (Date.parse((await read(past)).complete_to) < reported) await pause(20);
-      const shown = async (query: string) =>
-        (await read(query)).data.map((row: Record<string, unknown>) => [
+      const shown = async (query: string) => {
+        const { json } = await get(`/v1/transactions?${query}`, fresh.readKey);
+        return json.data.map((row: Record<string, unknown>) => [
           row["status"],
           row["refunded_amount"],
         ]);
+      };
       const share = Math.floor((10_000 * part) / sold) / 100;
       expect(await shown(past)).to.deep.equal([["succeeded", share]]);
       expect(await shown("at=2026-09-09T00:00:00Z")).to.deep.equal([["refunded", 100]]);

@@ -20,6 +20,7 @@ import { productId } from "../../schemas/ids.js";
 import {
   type Endpoints,
   expectError,
+  jsonLines,
   suiteEndpoints,
   openEndpoints,
 } from "../harness/endpoints.js";
@@ -512,14 +513,6 @@ function withCurrency(list: string) {
   // oxlint-disable-next-line typescript/no-explicit-any -- rows of any answer
   return (data: any): Row[] =>
     data[list].map((row: Row) => ({ ...row, currency: String(data.currency) }));
-}
-
-function jsonLines(text: string): unknown[] {
-  expect(text.endsWith("\n") || text === "").to.equal(true);
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line): unknown => JSON.parse(line));
 }
 
 /** RFC 4180, read by another hand than it was written; formulas as they were. */

@@ -21,7 +21,7 @@ import { viewOf } from "../../processors/book/subscriptions/movements.js";
 import { grouped } from "../../runtime/grouped.js";
 import type { Fact, FactBody } from "../../schemas/records/records.js";
 import { bookingOver } from "../harness/booking.js";
-import { itRefuses, suiteEndpoints } from "../harness/endpoints.js";
+import { itRefuses, jsonLines, suiteEndpoints } from "../harness/endpoints.js";
 import { type Body, quoteOf, subscription } from "../harness/fact-bodies.js";
 import { factOf } from "../harness/facts.js";
 import { type Tenant, newTenant } from "../harness/query-rows.js";
@@ -422,10 +422,7 @@ describe("GET /v1/metrics/failed-payments", () => {
       const asked = { from: "2026-05-01", compare: "previous_period", at: "2026-06-10T12:00:00Z" };
       const { series, compare } = await ask(asked);
       const { text } = await get({ ...asked, format: "ndjson" });
-      const rows = text
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line));
+      const rows = jsonLines(text);
       const of = { currency: "EUR" };
       expect(rows).to.deep.equal([
         ...series.map((row) => ({ reading: "asked", ...row, ...of })),

@@ -31,19 +31,16 @@ describe("MRR by plan interval", () => {
     ];
     // The newest first: what is known later takes its place.
     for (const [day, subscription, amount, more] of told.toReversed()) {
-      const answer = await endpoints.ingest({
-        provider: "custom",
+      await endpoints.record({
         event_type: "subscription.new",
         event_id: `${subscription} ${day}`,
         customer_id: subscription,
         subscription_id: subscription,
         product_id: "plan",
-        currency: "EUR",
         amount,
         occurred_at: `${day}T00:00:00Z`,
         ...more,
       });
-      expect(answer.status, answer.text).to.equal(202);
     }
     await endpoints.booked();
   });

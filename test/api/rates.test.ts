@@ -1,7 +1,7 @@
 /** Rates of a month, however long the time they are asked for: small tables to check by hand. */
 import { expect } from "chai";
 import { type RatesAnswer, ratesAnswer } from "../../api/rates/schema.js";
-import { itRefuses, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
+import { itRefuses, jsonLines, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { movementsIn } from "../harness/movement-table.js";
 import { insertMovements } from "../harness/query-rows.js";
 
@@ -152,10 +152,7 @@ describe("GET /v1/metrics/rates", () => {
     const asked = { at: july10, from: "2026-05-01", compare: "previous_period" };
     const { series, compare } = await ask(asked);
     const { text } = await get({ ...asked, format: "ndjson" });
-    const rows = text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const rows = jsonLines(text);
     const row = (reading: string) => (one: object) => ({ reading, currency: "EUR", ...one });
     expect(rows).to.deep.equal([
       ...series.map(row("asked")),

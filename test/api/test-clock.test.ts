@@ -13,19 +13,15 @@ describe("A test clock that runs ahead", () => {
 
   /** A subscription and its first payment, in 40 days. */
   async function subscribe(key: string): Promise<number> {
-    const answer = await endpoints.call("/v1/events/ingest", {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        provider: "custom",
-        event_type: "subscription.new",
-        amount: 10,
-        currency: "EUR",
-        subscription_id: "sub_ahead",
-        occurred_at: ahead,
-      }),
-    });
-    return answer.status;
+    const begun = {
+      provider: "custom",
+      event_type: "subscription.new",
+      amount: 10,
+      currency: "EUR",
+      subscription_id: "sub_ahead",
+      occurred_at: ahead,
+    };
+    return (await endpoints.ingest(begun, { authorization: `Bearer ${key}` })).status;
   }
 
   it("should show in figures and lists of the test environment", async () => {

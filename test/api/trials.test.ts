@@ -18,7 +18,7 @@ import { transferSuffix } from "../../schemas/movements.js";
 import { type Change, timeOf, trialPrice } from "../../schemas/subscriptions/change.js";
 import { stepsOf } from "../../schemas/subscriptions/worth.js";
 import { clickhouseTime } from "../../stores/clickhouse/rows.js";
-import { itRefuses, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
+import { itRefuses, jsonLines, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { type Tenant, newTenant } from "../harness/query-rows.js";
 import { cell, momentOf, rowsOf } from "../model/tables/table.js";
 
@@ -409,10 +409,7 @@ describe("GET /v1/metrics/trials", () => {
       const asked = { from: "2026-05-01", compare: "previous_year", at: "2026-06-10T12:00:00Z" };
       const { series, compare } = await ask(asked);
       const { text } = await get({ ...asked, format: "ndjson" });
-      const rows = text
-        .trim()
-        .split("\n")
-        .map((line) => JSON.parse(line));
+      const rows = jsonLines(text);
       expect(rows).to.deep.equal([
         ...series.map((row) => ({ reading: "asked", ...row })),
         ...(compare?.series ?? []).map((row) => ({ reading: "compared", ...row })),

@@ -26,8 +26,7 @@ describe("Digests", function suite() {
       { name: "within", day: dayBefore, amount: 30 },
     ];
     for (const { name, day, amount } of subscriptions) {
-      const { status, text } = await endpoints.ingest({
-        provider: "custom",
+      await endpoints.record({
         event_id: `digest-${name}`,
         event_type: "subscription.new",
         occurred_at: `${utcDay(day)}T10:00:00Z`,
@@ -36,9 +35,7 @@ describe("Digests", function suite() {
         interval: "month",
         product_id: "Atlas <1>",
         amount,
-        currency: "EUR",
       });
-      expect(status, text).to.equal(202);
     }
     await endpoints.booked();
   });

@@ -99,6 +99,16 @@ export async function openEndpoints({ hasStripe = true } = {}) {
   const post = (to: string, { headers, body }: Signed) =>
     call(to, { method: "POST", headers, body: new Uint8Array(body) });
   const tenant: Tenant = { workspace, environment: "live" };
+  const ingest = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+    call("/v1/events/ingest", {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        ...headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
 
   return {
     ...opened,
@@ -118,16 +128,13 @@ export async function openEndpoints({ hasStripe = true } = {}) {
     /** Open ones, by any filter of the management interface. */
     rejects: async (query = ""): Promise<Answer["json"]> =>
       (await manage("GET", `${path}/rejects${query}`)).json.data,
-    ingest: (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
-      call("/v1/events/ingest", {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${key}`,
-          "content-type": "application/json",
-          ...headers,
-        },
-        body: typeof body === "string" ? body : JSON.stringify(body),
-      }),
+    ingest,
+    /** Sends a record in euros (form A), which must be taken. @returns the JSON of the answer */
+    record: async (fields: object, headers: Readonly<Record<string, string>> = {}) => {
+      const answer = await ingest({ provider: "custom", currency: "EUR", ...fields }, headers);
+      expect(answer.status, answer.text).to.equal(202);
+      return answer.json;
+    },
     /** Posts to the webhook URL, signed with the integration's secret. */
     deliver: (body: Buffer | string, more: Readonly<Record<string, string>> = {}) => {
       const credentials = { signing_secret: signingSecret };
@@ -142,6 +149,15 @@ export async function openEndpoints({ hasStripe = true } = {}) {
     /** @returns a `complete_to` that covers all sent so far */
     booked: () => allBooked(opened),
   };
+}
+
+/** The rows of an export as NDJSON. */
+export function jsonLines(text: string): Answer["json"][] {
+  expect(text.endsWith("\n") || text === "").to.equal(true);
+  return text
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
 }
 
 let eventsMade = 0;

@@ -58,8 +58,7 @@ describe("Outgoing webhooks", function suite() {
   async function sell(customer: string, change: object = {}): Promise<string> {
     sold += 1;
     const id = `sale-${sold}`;
-    const { status, text } = await endpoints.ingest({
-      provider: "custom",
+    await endpoints.record({
       event_id: id,
       event_type: "transaction.sale",
       occurred_at: new Date().toISOString(),
@@ -67,10 +66,8 @@ describe("Outgoing webhooks", function suite() {
       customer_id: customer,
       product_id: "Atlas",
       amount: sold,
-      currency: "EUR",
       ...change,
     });
-    expect(status, text).to.equal(202);
     return id;
   }
 
