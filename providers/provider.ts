@@ -8,7 +8,7 @@ import type { ReportKind } from "../schemas/http/reports.js";
 import type { ProviderToken } from "../schemas/provider-tokens.js";
 import type { Environment, FactBody } from "../schemas/records/records.js";
 import type { Backfill, PaymentLookup } from "./backfill.js";
-import type { HistoryExport } from "./export.js";
+import type { HistoryExport } from "./backfill.js";
 import type { Payouts } from "./payouts.js";
 import type { EventRecord } from "./record.js";
 import type { ReportOf, StoreReports } from "./reports/report.js";

@@ -1,10 +1,9 @@
 import { withDeadline } from "../../runtime/deadline.js";
 import { askJson, type Unread } from "../../providers/api/ask-json.js";
 import type { ProviderApis } from "../../providers/api/provider-api.js";
-import type { HistoryList, HistoryPage, Span } from "../../providers/backfill.js";
+import type { HistoryExport, HistoryList, HistoryPage, Span } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import type { Integration } from "../../workspaces/integrations.js";
-import type { HistoryExport } from "../../providers/export.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import type { Backfill } from "../../workspaces/history/backfills.js";

@@ -13,7 +13,7 @@ import { decode, knownTypes, neededTypes } from "./decode.js";
 import { appleBackfill } from "./history/backfill.js";
 import { type Signer, signNotification } from "./jws.js";
 import { appOf, readNotification, transactionIn } from "./notification.js";
-import { appStoreConnect } from "./report-api.js";
+import { appStoreConnect } from "./api.js";
 import { appStoreReports } from "./reports.js";
 import { verifySignature } from "./signature.js";
 

@@ -27,7 +27,7 @@ import {
 } from "./purchase.js";
 import { cataloguePath } from "./questions.js";
 import { unavailable } from "./reading.js";
-import { standingsOf } from "./standings.js";
+import { standingsOf } from "./subscriptions.js";
 import { readPurchase } from "./subscriptions.js";
 
 /** Any of a purchase makes all of it be read, so none proves that another should have come. */

@@ -10,6 +10,7 @@ import { nothingFrom, type SubscriptionFact, trialFrom, type Worth, worthOf } fr
 import type { PurchaseNotification } from "./notification.js";
 import type { PricedPeriod } from "./periods.js";
 import type { Purchase } from "./purchase.js";
+import { endStanding, standingOf } from "../standing.js";
 
 export interface Subject {
   readonly notification: PurchaseNotification;
@@ -155,4 +156,34 @@ function worthAt(at: number, periods: readonly PricedPeriod[]): Worth | Unreport
     return rejected("malformed", "orders: several currencies at a time");
   }
   return worthOf(currency, [{ at, items: priced.flatMap(({ items }) => items) }]);
+}
+
+/** What a notification and its purchase say of the payments of a subscription. */
+
+/** In both states the renewal was declined; on hold the customer has no access any more. */
+const failing: ReadonlySet<string> = new Set([
+  "SUBSCRIPTION_IN_GRACE_PERIOD",
+  "SUBSCRIPTION_ON_HOLD",
+]);
+
+export function standingsOf(
+  { notification: { token: subscription, type, at }, account }: Subject,
+  purchase: Purchase,
+  periods: readonly PricedPeriod[],
+): FactBody[] {
+  const of = { subscription, account };
+  const begun = periods.flatMap(({ from }) => (from <= at ? from : [])).sort((a, b) => a - b);
+  const expiredAt = expiryOf(purchase, at);
+  const isOver = expiredAt !== null && !isReplaced(purchase);
+  return [
+    ...standingOf(of, failing.has(type) ? "failing" : null, at, begun.at(-1)),
+    ...(isOver ? standingOf(of, endStanding(isUnpaid(purchase)), expiredAt) : []),
+  ];
+}
+
+/** Null where Google does not say who ended it. The system does where it cannot charge. */
+function isUnpaid({ canceledStateContext: context }: Purchase): boolean | null {
+  if (context?.systemInitiatedCancellation !== undefined) return true;
+  const others = [context?.userInitiatedCancellation, context?.developerInitiatedCancellation];
+  return others.some((other) => other !== undefined) ? false : null;
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Line } from "../../schemas/records/records.js";
 import { anyObject } from "../fields.js";
 import type { Known, Question } from "../provider.js";
-import { type Charged, chargedBy, chargedShape, isOfOneItem } from "./charged.js";
+import { type Charged, chargedBy, chargedShape, isOfOneItem } from "./kept.js";
 import { envelopeShape, field } from "./event.js";
 import { keptOrderId, keptSubscriptionId } from "./kept.js";
 import { priceShape } from "./prices.js";

@@ -10,8 +10,7 @@ import { customers, decode, keeps, knownTypes, neededTypes } from "./decode.js";
 import { paddleBackfill } from "./history/backfill.js";
 import { paddlePayouts } from "./history/payouts.js";
 import { asks, needs } from "./questions.js";
-import { timedSignatures } from "../signatures.js";
-import { signature } from "./signature.js";
+import { type TimedScheme, timedSignatures } from "../signatures.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),
@@ -113,3 +112,17 @@ const headingShape = compiled(
     data: z.object({ id: hint, customer_id: hint }),
   }),
 );
+
+/**
+ * `Paddle-Signature: ts=<unix s>;h1=<hex>[;h1=<hex>…]`, HMAC-SHA256 over `<ts>:<raw body>` with the
+ * destination's secret as it stands (`pdl_ntfset_…`). Source: developer.paddle.com (signature
+ * verification), paddle-node-sdk `webhooks-validator.ts`. That SDK keeps only the last `h1` and
+ * refuses half of a rotation, accepts any future `ts`, and compares with `===`: so this is our own.
+ */
+export const signature: TimedScheme = {
+  header: "paddle-signature",
+  separator: ";",
+  time: "ts",
+  digest: "h1",
+  joint: ":",
+};

@@ -8,7 +8,7 @@ import type { Decoded, NamedCustomer, NeededTypes } from "../provider.js";
 import { disputeType, readDispute } from "./disputes.js";
 import { envelopeShape, field, type Reader } from "./event.js";
 import { readOrder } from "./orders.js";
-import { readRefund } from "./refunds.js";
+import { readRefund } from "./orders.js";
 import { readSubscription } from "./subscriptions.js";
 
 /** Names of products are read from every event of this table. */

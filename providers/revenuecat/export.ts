@@ -9,7 +9,7 @@ import { issueText } from "../../schemas/issues.js";
 import { decimalText, parseDecimal, rescale } from "../../schemas/money/decimal.js";
 import type { HistoryEvent } from "../backfill.js";
 import { compiled } from "../compiled.js";
-import type { Beside, ExportedLine, ExportPlace, HistoryExport } from "../export.js";
+import type { Beside, ExportedLine, ExportPlace, HistoryExport } from "../backfill.js";
 import { idText } from "../fields.js";
 import { historyId, listedPayments } from "../history-events.js";
 import { decode } from "./decode.js";

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { compiled } from "../compiled.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
-import { stripeEndpoint } from "./endpoint.js";
+import { stripeEndpoint } from "./api.js";
 import { stripeBackfill } from "./history/backfill.js";
 import { stripePaymentLookup } from "./history/payments.js";
 import { stripePayouts } from "./history/payouts.js";

@@ -16,7 +16,7 @@ import {
 } from "../payloads/lemonsqueezy.js";
 import type { HistoryPage } from "../../providers/backfill.js";
 import { decode } from "../../providers/lemonsqueezy/decode.js";
-import { heading } from "../../providers/lemonsqueezy/heading.js";
+import { heading } from "../../providers/lemonsqueezy/event.js";
 import { lemonSqueezyBackfill } from "../../providers/lemonsqueezy/history/backfill.js";
 import { bodiesOf, statesOf } from "../harness/decoded.js";
 import { cell, type Row, rowsOf } from "../model/tables/table.js";

@@ -1,7 +1,7 @@
 /** Lines of RevenueCat's export, read by themselves: pure, as tables. */
 import { expect } from "chai";
 import { type ExportedPurchase, exportFile } from "../payloads/revenuecat-export.js";
-import type { Cells, ExportedLine } from "../../providers/export.js";
+import type { Cells, ExportedLine } from "../../providers/backfill.js";
 import { decode } from "../../providers/revenuecat/decode.js";
 import { revenueCatExport } from "../../providers/revenuecat/export.js";
 import { bodiesOf } from "../harness/decoded.js";

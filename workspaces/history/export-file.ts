@@ -6,7 +6,7 @@ import { pipeline, Readable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { createGunzip } from "node:zlib";
 import { limits } from "../../config.js";
-import type { Cells, ExportPlace } from "../../providers/export.js";
+import type { Cells, ExportPlace } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import { type CsvLine, csvLines } from "../../runtime/csv-lines.js";
 import type { ExportReport } from "../../schemas/http/manage.js";

@@ -3,7 +3,7 @@
  * which they are read, whatever their order in the file.
  */
 import { z } from "zod";
-import type { Cells, ExportPlace } from "../../providers/export.js";
+import type { Cells, ExportPlace } from "../../providers/backfill.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { parseJson } from "../../schemas/json.js";

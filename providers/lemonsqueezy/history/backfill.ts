@@ -13,7 +13,7 @@ import {
   isWithin,
   type ListedPayment,
 } from "../../backfill.js";
-import { heading } from "../heading.js";
+import { heading } from "../event.js";
 import { invoicePayment } from "../invoices.js";
 import { isPaid, moneyFields, refundedOf } from "../money.js";
 import { orderPayment } from "../orders.js";
