@@ -20,3 +20,19 @@ export function compiled<Shape extends z.ZodType>(shape: Shape): Compiled<Shape>
     safeParse: (value) => make().safeParse(value),
   };
 }
+
+/** The same of a body that several functions read, one after the other: it is read once. */
+export function readOnce<Shape extends z.ZodType>(
+  shape: Shape,
+): Pick<Compiled<Shape>, "safeParse"> {
+  const reading = compiled(shape);
+  const known = new WeakMap<object, ReturnType<typeof reading.safeParse>>();
+  return {
+    safeParse(value) {
+      if (typeof value !== "object" || value === null) return reading.safeParse(value);
+      const read = known.get(value) ?? reading.safeParse(value);
+      known.set(value, read);
+      return read;
+    },
+  };
+}

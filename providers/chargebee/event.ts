@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/currencies.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { compiled } from "../compiled.js";
+import { readOnce } from "../compiled.js";
 import { anyObject, idText, isoCurrency, minorUnits } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Known } from "../provider.js";
@@ -14,7 +14,7 @@ const time = z
   .max(253_402_300_799) // 9999-12-31
   .transform((seconds) => seconds * 1000);
 
-export const envelopeShape = compiled(
+export const envelopeShape = readOnce(
   z.object({ event_type: z.string().min(1), occurred_at: time, content: anyObject }),
 );
 

@@ -4,7 +4,13 @@ import { compiled } from "../compiled.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { idOf, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed } from "../outcomes.js";
-import type { Decoded, Known, NamedCustomer, NeededTypes } from "../provider.js";
+import {
+  type Decoded,
+  type Known,
+  type NamedCustomer,
+  type NeededTypes,
+  nothingKnown,
+} from "../provider.js";
 import { envelopeShape, factsAt, field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { readOrder } from "./orders.js";
@@ -42,9 +48,7 @@ export const neededTypes: readonly NeededTypes[] = [
   { for: "refunds", types: ["order_refunded", "subscription_payment_refunded"] },
 ];
 
-const noneKnown: Known = { kept: new Map(), answers: new Map() };
-
-export function decode(body: unknown, known: Known = noneKnown): Decoded {
+export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
   const { meta, data } = envelope.data;

@@ -1,14 +1,14 @@
 /** The envelope around every Lemon Squeezy object, and how an object's reader is made. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
-import { compiled } from "../compiled.js";
+import { compiled, readOnce } from "../compiled.js";
 import { anyCaseCurrency, anyObject, isoTime, minorUnits } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Heading, Known } from "../provider.js";
 import { hash } from "node:crypto";
 
 /** The outermost shape of every event; what is inside is JSON:API. */
-export const envelopeShape = compiled(
+export const envelopeShape = readOnce(
   z.object({
     meta: z.object({
       event_name: z.string().min(1),

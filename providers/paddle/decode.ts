@@ -1,6 +1,6 @@
 /** From an event's type to what it reports. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { readOnce } from "../compiled.js";
 import { anyObject, isObject, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
@@ -72,7 +72,7 @@ export const neededTypes: readonly NeededTypes[] = [
   { for: "refunds", types: ["adjustment.created", "adjustment.updated"] },
 ];
 
-const envelopeShape = compiled(
+const envelopeShape = readOnce(
   z.object({ event_type: z.string(), occurred_at: field.time, data: anyObject }),
 );
 

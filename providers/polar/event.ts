@@ -1,11 +1,11 @@
 /** The envelope around every Polar object, and how an object's reader is made. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
-import { compiled } from "../compiled.js";
+import { readOnce } from "../compiled.js";
 import { anyCaseCurrency, anyObject, idText, isoTime, minorUnits } from "../fields.js";
 import { readerOf, type Unreported } from "../outcomes.js";
 
-export const envelopeShape = compiled(
+export const envelopeShape = readOnce(
   z.object({ type: z.string().min(1), timestamp: isoTime, data: anyObject }),
 );
 

@@ -1,6 +1,6 @@
 /** From an event's type to what it reports. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled, readOnce } from "../compiled.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
@@ -68,7 +68,7 @@ const storesOfProviders: Readonly<Record<string, ProviderToken>> = {
 const dayMs = 24 * 60 * 60 * 1000;
 
 const envelopeShape = compiled(z.object({ event: z.object({ type: z.string() }) }));
-const bodyShape = compiled(z.object({ event: eventShape }));
+const bodyShape = readOnce(z.object({ event: eventShape }));
 
 export function decode(body: unknown, known: Known = nothingKnown): Decoded {
   const envelope = envelopeShape.safeParse(body);

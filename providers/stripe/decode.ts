@@ -1,6 +1,6 @@
 /** From an event's type to what it reports. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { readOnce } from "../compiled.js";
 import { anyObject, isObject } from "../fields.js";
 import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
 import { productsIn } from "../products.js";
@@ -114,7 +114,7 @@ export const neededTypes: readonly NeededTypes[] = [
 
 export const thinEvent = "v2.core.event";
 
-const envelopeShape = compiled(
+const envelopeShape = readOnce(
   z.object({
     type: z.string(),
     created: field.time,
@@ -130,24 +130,12 @@ const envelopeShape = compiled(
   }),
 );
 
-/** Normalizing an event asks for it four times, of one body. */
-const envelopes = new WeakMap<object, ReturnType<typeof envelopeShape.safeParse>>();
-
-function readEnvelope(body: unknown) {
-  if (!isObject(body)) return envelopeShape.safeParse(body);
-  const known = envelopes.get(body);
-  if (known !== undefined) return known;
-  const read = envelopeShape.safeParse(body);
-  envelopes.set(body, read);
-  return read;
-}
-
 export function decode(body: unknown, known?: Known): Decoded {
   const answers = known?.answers ?? new Map<string, unknown>();
   if (isObject(body) && body.object === thinEvent) {
     return rejected("thin_event", "Choose the payload style “snapshot” for this event destination");
   }
-  const envelope = readEnvelope(body);
+  const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return malformed(envelope.error);
   const { type, created: at, api_version: apiVersion = null, account, data } = envelope.data;
   const kept = keptAndAnswered(keptIn(account, known?.kept ?? new Map()), answers);
@@ -169,7 +157,7 @@ function isProduct({ object }: Readonly<Record<string, unknown>>, id: string): b
 }
 
 export function asks(body: unknown, known: Known): Question[] {
-  const envelope = readEnvelope(body);
+  const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { type, account, data } = envelope.data;
   const own = { ...known, kept: keptIn(account, known.kept) };
@@ -177,7 +165,7 @@ export function asks(body: unknown, known: Known): Question[] {
 }
 
 export function customers(body: unknown): NamedCustomer[] {
-  const envelope = readEnvelope(body);
+  const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !readers.has(envelope.data.type)) return [];
   const { account, created: at, data } = envelope.data;
   return namedIn({ account, at, object: data.object });
@@ -185,7 +173,7 @@ export function customers(body: unknown): NamedCustomer[] {
 
 /** Discounts and coupons, which subscriptions of recent API versions name by id only. */
 export function keeps(body: unknown): KeptObject[] {
-  const envelope = readEnvelope(body);
+  const envelope = envelopeShape.safeParse(body);
   if (!envelope.success) return [];
   const { type, account, created, data } = envelope.data;
   return keptDiscounts(type, data.object, created).map((kept) => ({
@@ -196,7 +184,7 @@ export function keeps(body: unknown): KeptObject[] {
 }
 
 export function needs(body: unknown): string[] {
-  const envelope = readEnvelope(body);
+  const envelope = envelopeShape.safeParse(body);
   if (!envelope.success || !envelope.data.type.startsWith("customer.subscription.")) return [];
   const { account, data } = envelope.data;
   return neededBySubscription(data.object).map((id) => idIn(account, id));
