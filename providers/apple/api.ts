@@ -33,7 +33,7 @@ export const appleApi: ProviderApi<AppleCredentials> = {
 };
 
 /** Both of Apple's APIs take tokens of this form, each of a key of its own kind. */
-export function signedToken(
+function signedToken(
   { iss, kid, pem }: Readonly<Record<"iss" | "kid", string | undefined>> & { readonly pem: string },
   claims: object,
   seconds: number,

@@ -74,7 +74,7 @@ function startOf(
 }
 
 /** Null while it goes on. @param reportedAt counts where Google does not report */
-export function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt: number) {
+function expiryOf({ subscriptionState: state, lineItems }: Purchase, reportedAt: number) {
   if (state !== "SUBSCRIPTION_STATE_EXPIRED") return null;
   const ends = lineItems.flatMap(({ expiryTime }) => expiryTime ?? []);
   return ends.length === 0 ? reportedAt : Math.max(...ends);
@@ -84,7 +84,7 @@ export function expiryOf({ subscriptionState: state, lineItems }: Purchase, repo
 const paidWithinMs = 60 * 60 * 1000;
 
 /** Its successor ends it, in the moment that one starts: no gap, however the expiry is rounded. */
-export function isReplaced({ canceledStateContext: context }: Purchase): boolean {
+function isReplaced({ canceledStateContext: context }: Purchase): boolean {
   return context?.replacementCancellation !== undefined;
 }
 

@@ -90,7 +90,7 @@ interface Secret {
   readonly signing_secret: string;
 }
 
-export function verify(delivery: Delivery, given: readonly Secret[]): Verdict {
+function verify(delivery: Delivery, given: readonly Secret[]): Verdict {
   const header = delivery.headers[signatureHeader];
   if (header === undefined || header === "") return refused("signature_missing");
   if (!/^[0-9a-f]{64}$/.test(header)) return refused("signature_malformed");
@@ -100,7 +100,7 @@ export function verify(delivery: Delivery, given: readonly Secret[]): Verdict {
     : refused("signature_mismatch");
 }
 
-export function sign(body: Buffer, secret: Secret): Signed {
+function sign(body: Buffer, secret: Secret): Signed {
   const signature = digest(secret, body).toString("hex");
   return { headers: { "content-type": "application/json", [signatureHeader]: signature }, body };
 }

@@ -133,7 +133,7 @@ function worthFrom(
  * No event of a subscription shows its discount. The order's redemption says how much it is, the
  * discount for how long; `once` does not change MRR. Months count from the first paid period.
  */
-export function discountsOf(known: Known, subscription: Subscription): Reduction[] | Unreported {
+function discountsOf(known: Known, subscription: Subscription): Reduction[] | Unreported {
   const { order_id: order, created_at: createdAt, trial_ends_at: trialEnd } = subscription;
   if (isWithoutDiscount(known, order)) return [];
   const redemptions = redemptionsOf(known, order);

@@ -119,7 +119,7 @@ const headingShape = compiled(
  * verification), paddle-node-sdk `webhooks-validator.ts`. That SDK keeps only the last `h1` and
  * refuses half of a rotation, accepts any future `ts`, and compares with `===`: so this is our own.
  */
-export const signature: TimedScheme = {
+const signature: TimedScheme = {
   header: "paddle-signature",
   separator: ";",
   time: "ts",

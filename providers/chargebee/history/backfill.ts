@@ -122,7 +122,7 @@ function paidBy(object: Listed): ListedPayment[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What an object reports, before its event gets an id. */
-export interface Reported {
+interface Reported {
   readonly type: string;
   /** Of the object in the event's content. */
   readonly name: string;
@@ -133,7 +133,7 @@ export interface Reported {
   readonly once?: string;
 }
 
-export function subscriptionHistory(now: Fields): Reported[] {
+function subscriptionHistory(now: Fields): Reported[] {
   const name = "subscription";
   const { status, started_at: startedAt, trial_start: trialStart, trial_end: trialEnd } = now;
   const { resource_version: version, activated_at: activatedAt, cancelled_at: cancelledAt } = now;

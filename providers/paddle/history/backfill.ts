@@ -204,15 +204,15 @@ const adjustmentShape = z.object({
  * marked `reversed`, but its money was taken all the same when it was made; the return is an
  * adjustment of its own.
  */
-export function adjustmentHistory(adjustment: HistoryObject, asOf: number): Reported[] {
+function adjustmentHistory(adjustment: HistoryObject, asOf: number): Reported[] {
   const { data } = adjustmentShape.safeParse(adjustment);
   // Reported as it is: the adapter says what is wrong with it.
   if (data === undefined) return [{ type: "adjustment.updated", at: asOf, object: adjustment }];
   const { action, status, created_at: createdAt } = data;
   if (action === "chargeback" || action === "chargeback_reverse") {
     const isMoney = status === "approved" || status === "reversed";
-    const object = isMoney ? { ...adjustment, status: "approved" } : adjustment;
-    return [{ type: "adjustment.created", at: createdAt, object }];
+    const moved = isMoney ? { ...adjustment, status: "approved" } : adjustment;
+    return [{ type: "adjustment.created", at: createdAt, object: moved }];
   }
   if (action === "refund" && status === "pending_approval") return [];
   // Where it was never changed, that date is of the year 1.

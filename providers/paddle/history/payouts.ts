@@ -91,7 +91,7 @@ type Row = ReadonlyMap<string, string>;
  * @param expected how many Paddle says that it has; null: it does not say
  * @returns a text: why it cannot be read
  */
-export async function readRows(
+async function readRows(
   file: AsyncIterable<readonly string[]>,
   expected: number | null | undefined,
 ): Promise<readonly Row[] | string> {
@@ -132,7 +132,7 @@ const feeColumns: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Of rows that were read. What is left of each is the movement, whichever fees it names. */
-export function linesOf(rows: readonly Row[], payout: Payout): PayoutLine[] {
+function linesOf(rows: readonly Row[], payout: Payout): PayoutLine[] {
   // The API has smallest units; the documentation does not say whether its files do.
   const isMajor = rows.some((row) => row.get(movementColumn)?.includes(".") === true);
   return rows.map((row, place) => {

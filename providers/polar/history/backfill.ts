@@ -165,7 +165,7 @@ function takenBy(object: Listed): ListedPayment[] {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** What an object reports, before its event gets an id. */
-export interface Reported {
+interface Reported {
   readonly type: string;
   /** As Polar writes a time. */
   readonly at: unknown;
@@ -174,11 +174,11 @@ export interface Reported {
   readonly once?: string;
 }
 
-export function subscriptionHistory(now: Fields): Reported[] {
-  const { status, created_at: createdAt, started_at: startedAt, trial_start: trialStart } = now;
+function subscriptionHistory(now: Fields): Reported[] {
+  const { status, created_at: madeAt, started_at: startedAt, trial_start: trialStart } = now;
   // Never paid, or not yet.
   if (status === "incomplete" || status === "incomplete_expired") return [];
-  const begun = startedAt ?? createdAt;
+  const begun = startedAt ?? madeAt;
   const active = { ...now, status: "active", ended_at: null, paused_at: null };
   const trialing = { ...active, status: "trialing" };
   const hadTrial = typeof trialStart === "string";
@@ -204,7 +204,7 @@ export function subscriptionHistory(now: Fields): Reported[] {
   const isOver = status === "canceled";
   const type = isOver ? "subscription.revoked" : "subscription.updated";
   const { ended_at: endedAt, modified_at: modifiedAt } = now;
-  const at = (isOver ? endedAt : null) ?? modifiedAt ?? createdAt;
+  const at = (isOver ? endedAt : null) ?? modifiedAt ?? madeAt;
   return [...reported, { type, at, data: now }];
 }
 
