@@ -3,7 +3,6 @@
  * its commands as processes, killed where it hurts. What a restored installation answers is what
  * the first one answered, and so it is after a replay: the tables are what the log says.
  */
-import type { ChildProcess } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -35,16 +34,7 @@ import { at } from "../model/readers/json.js";
 import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
 import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
-import {
-  endpointOf,
-  freePort,
-  kill,
-  killedCommand,
-  runCommand,
-  startService,
-  stop,
-  whenReady,
-} from "../harness/service-process.js";
+import { killedCommand, runCommand, SuiteService } from "../harness/service-process.js";
 import { spoiledBackups } from "./spoiled-backups.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -102,11 +92,11 @@ describe("A backup", () => {
 
 describe("The commands", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   const root = mkdtempSync(join(tmpdir(), "revenue-backup-"));
   const first = join(root, "first");
   const second = join(root, "second");
   const third = join(root, "third");
-  let running: { readonly child: ChildProcess; readonly port: number } | undefined;
   let merchant: Merchant;
   let events: readonly Sent[];
   let clocks: readonly Clocks[];
@@ -121,8 +111,8 @@ describe("The commands", function suite() {
   before(async function prepare() {
     needTime(this);
     await placeDatabase(first);
-    const port = await start(first);
-    merchant = await openMerchant(endpointOf(first, port), "EUR");
+    const { port, endpoint } = await service.start(first);
+    merchant = await openMerchant(endpoint, "EUR");
     events = largestPortfolio(end);
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
@@ -137,13 +127,10 @@ describe("The commands", function suite() {
     answers = await answersOf(merchant, clocks);
     figures = await figuresRead(merchant, clocks);
     locked = await runCommand(first, ["audit"]);
-    await stopService();
+    await service.stop();
   });
 
-  after(async () => {
-    if (running !== undefined) await kill(running.child);
-    rmSync(root, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(root, { recursive: true, maxRetries: 5 }));
 
   it("should refuse while the service works on the folder, and say so", () => {
     expect(locked.reported).to.match(/is in use by process \d+/);
@@ -163,9 +150,9 @@ describe("The commands", function suite() {
     expect(refused.reported).to.include("A restore into this installation did not end");
     const restored = await runCommand(second, words);
     expect(restored.reported).to.include("Restored.");
-    await start(second);
-    expectSameAnswers(await answersOf(merchantAt(second), clocks), answers);
-    await stopService();
+    const restoredAt = await start(second);
+    expectSameAnswers(await answersOf(restoredAt, clocks), answers);
+    await service.stop();
   });
 
   it("should back up while the service takes events, and go on from any moment", async () => {
@@ -175,11 +162,11 @@ describe("The commands", function suite() {
     vaultKey = { VAULT_ENCRYPTION_KEY: readFileSync(join(first, "vault.key"), "utf8").trim() };
     const restored = await runCommand(third, words, vaultKey);
     expect(restored.reported).to.include("Restored.");
-    await start(third, vaultKey);
-    await sendAll(merchantAt(third), events);
-    await whenBooked(merchantAt(third));
-    await expectModel(third);
-    await stopService();
+    const restoredAt = await start(third, vaultKey);
+    await sendAll(restoredAt, events);
+    await whenBooked(restoredAt);
+    await expectModel(restoredAt);
+    await service.stop();
   });
 
   it("should find nothing wrong once it is stopped, and have nothing to rebuild", async () => {
@@ -224,11 +211,11 @@ describe("The commands", function suite() {
     expect(replayed.reported).to.include("Replayed.");
     const rejected = await runCommand(second, ["replay", "--rejected"]);
     expect(rejected.reported).to.match(/^\d+ rejected events were sent through again/);
-    await start(second);
-    await whenBooked(merchantAt(second));
-    expectSameAnswers(await figuresRead(merchantAt(second), clocks), figures);
-    await expectModel(second);
-    await stopService();
+    const replayedAt = await start(second);
+    await whenBooked(replayedAt);
+    expectSameAnswers(await figuresRead(replayedAt, clocks), figures);
+    await expectModel(replayedAt);
+    await service.stop();
   });
 
   for (const [what, spoil, said] of spoiledBackups) {
@@ -262,28 +249,14 @@ describe("The commands", function suite() {
     });
   }
 
-  function merchantAt(folder: string): Merchant {
-    if (running === undefined) throw new Error("no service is running");
-    return { ...merchant, endpoint: endpointOf(folder, running.port) };
+  async function expectModel(found: Merchant): Promise<void> {
+    await expectFigures(found, figuresOf(sent, "EUR", bundledQuotes()), end + secondMs);
   }
 
-  async function expectModel(folder: string): Promise<void> {
-    const model = figuresOf(sent, "EUR", bundledQuotes());
-    await expectFigures(merchantAt(folder), model, end + secondMs);
-  }
-
-  /** @returns the port it listens on */
-  async function start(folder: string, env: Settings = {}): Promise<number> {
-    const port = await freePort();
-    const child = startService(folder, port, env);
-    running = { child, port };
-    await whenReady(child, port);
-    return port;
-  }
-
-  async function stopService(): Promise<void> {
-    if (running !== undefined) await stop(running.child);
-    running = undefined;
+  /** @returns the merchant at the service of this folder */
+  async function start(folder: string, settings: Settings = {}): Promise<Merchant> {
+    const { endpoint } = await service.start(folder, settings);
+    return { ...merchant, endpoint };
   }
 });
 

@@ -3,7 +3,6 @@
  * ClickHouse) and on to embedded backends again. What it answers stays what it was, offsets
  * included, and what was under way is gone on with.
  */
-import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,14 +27,7 @@ import {
   needTime,
   openServerFolder,
 } from "../harness/real-servers.js";
-import {
-  freePort,
-  kill,
-  runCommand,
-  startService,
-  stop,
-  whenReady,
-} from "../harness/service-process.js";
+import { freePort, runCommand, SuiteService } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -43,10 +35,10 @@ type Settings = Readonly<Record<string, string>>;
 
 describe("Moving", function suite() {
   this.timeout(600_000);
+  const service = new SuiteService();
   let folder: ServerFolder;
   let servers: Servers | undefined;
   let cluster: ClusterServers | undefined;
-  let child: ChildProcess | undefined;
   let merchant: Merchant;
   let reported: ModelEvent[];
   let later: readonly Sent[];
@@ -78,8 +70,8 @@ describe("Moving", function suite() {
             CLICKHOUSE_SHARD_URLS: cluster.urls.join(","),
           }),
     };
-    const base = await start(path("first"), embedded);
-    merchant = await openMerchant({ base, adminToken: embedded.ADMIN_TOKEN }, "EUR");
+    const { endpoint } = await service.start(path("first"), embedded);
+    merchant = await openMerchant(endpoint, "EUR");
     const events = largestPortfolio(end);
     const third = Math.floor(events.length / 3);
     reported = await sendAll(merchant, events.slice(0, third));
@@ -90,11 +82,10 @@ describe("Moving", function suite() {
     const moment = { at: new Date(end).toISOString() };
     clocks = [moment, { ...moment, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
-    if (child !== undefined) await stop(child);
+    await service.stop();
   });
 
   after(async () => {
-    if (child !== undefined) await kill(child);
     if (servers !== undefined) await stopServers(servers);
     await cluster?.stop();
     await folder?.remove();
@@ -111,18 +102,18 @@ describe("Moving", function suite() {
     write("servers.env", onServers);
     const moved = await move(path("first"), embedded, "servers.env");
     expect(moved.code, moved.reported).to.equal(0);
-    await goOn(await start(path("unused"), onServers));
+    await goOn(path("unused"), onServers);
     expectSameAnswers(await answersOf(merchant, clocks), answers);
   });
 
   it("should carry everything back, with what was not booked yet", async () => {
     reported.push(...(await sendAll(merchant, later)));
-    if (child !== undefined) await kill(child);
+    await service.kill();
     write("embedded.env", { ...embedded, DATA_DIR: path("second") });
     await whenForgotten();
     const moved = await move(path("unused"), onServers, "embedded.env");
     expect(moved.code, moved.reported).to.equal(0);
-    await goOn(await start(path("second"), embedded));
+    await goOn(path("second"), embedded);
     await expectFigures(merchant, figuresOf(reported, "EUR", bundledQuotes()), end + secondMs);
     // The names of products have no past, and events of this round may have reported them.
     const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
@@ -137,7 +128,7 @@ describe("Moving", function suite() {
       expect(before, asked).to.not.deep.equal([]);
       expect(list(found, "data", "deliveries"), asked).to.include.deep.members(before);
     }
-    if (child !== undefined) await stop(child);
+    await service.stop();
     const audited = await runCommand(path("second"), ["audit"], embedded);
     expect(audited.reported).to.match(/^No differences \([1-9]/m);
   });
@@ -160,16 +151,9 @@ describe("Moving", function suite() {
     await postgres.close();
   }
 
-  async function goOn(base: string): Promise<void> {
-    merchant = { ...merchant, endpoint: { ...merchant.endpoint, base } };
+  async function goOn(data: string, settings: Settings): Promise<void> {
+    const { endpoint } = await service.start(data, settings);
+    merchant = { ...merchant, endpoint };
     await whenBooked(merchant);
-  }
-
-  /** @returns its base URL */
-  async function start(data: string, settings: Settings): Promise<string> {
-    const port = await freePort();
-    child = startService(data, port, settings);
-    await whenReady(child, port);
-    return `http://127.0.0.1:${port}`;
   }
 });

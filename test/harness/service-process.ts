@@ -36,6 +36,38 @@ export function startService(
   return child;
 }
 
+/** Services of a suite, one at a time; the last is killed after the suite. */
+export class SuiteService {
+  #child: ChildProcess | undefined;
+
+  constructor() {
+    after(() => this.kill());
+  }
+
+  /**
+   * Resolves when it is ready.
+   * @param program of another version
+   */
+  async start(
+    folder: string,
+    settings: Readonly<Record<string, string>> = {},
+    program = entry,
+  ): Promise<{ readonly port: number; readonly endpoint: Endpoint }> {
+    const port = await freePort();
+    this.#child = startService(folder, port, settings, "ignore", program);
+    await whenReady(this.#child, port);
+    return { port, endpoint: endpointOf(folder, port, settings) };
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child !== undefined) await stop(this.#child);
+  }
+
+  async kill(): Promise<void> {
+    if (this.#child !== undefined) await kill(this.#child);
+  }
+}
+
 /** `npm run ops -- …` on the folder. */
 export async function runCommand(
   folder: string,

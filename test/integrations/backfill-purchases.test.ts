@@ -10,6 +10,7 @@ import { sessionObject } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
 import { signingSecret, suiteEndpoints } from "../harness/endpoints.js";
 import { apiKey } from "../apis/stripe-api.js";
+import { backfilled } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
 
 const from = Date.UTC(2026, 0, 1);
@@ -91,14 +92,8 @@ describe("A backfill of Stripe, of what was bought", function suite() {
     await endpoints.deliver(eventBody(stripeEvent({ ...reported, id: "evt_sold" })));
     const credentials = { signing_secret: signingSecret, api_key: apiKey };
     const { id } = await endpoints.integrate("stripe", credentials);
-    const path = `${endpoints.path}/integrations/${id}/backfill`;
-    await endpoints.manage("POST", path, { from: "2026-01-01" });
-    for (;;) {
-      const { state, problem } = (await endpoints.manage("GET", path)).json.data;
-      if (state === "done") break;
-      expect(state, problem ?? "").to.be.oneOf(["reading", "comparing"]);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    const done = await backfilled(endpoints, id, "2026-01-01");
+    expect(done, done.problem ?? "").to.include({ state: "done" });
   });
 
   it("should know it where the invoice was made before the asked date", async () => {

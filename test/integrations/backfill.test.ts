@@ -22,6 +22,12 @@ import {
 import { creditNoteObject } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
+import {
+  backfilled,
+  endedBackfill,
+  shownBackfill,
+  type ShownBackfill,
+} from "../harness/histories.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
 import { logRecordBytesMax } from "../../stores/log/log.js";
@@ -312,8 +318,7 @@ describe("A backfill of Stripe", function suite() {
       subscriptions.map((object) => (object.id === dearer.id ? dearer : object)),
     );
     const past = await mrrAt("2026-02-01T00:00:00Z");
-    await backfill({ from: "2026-01-01" });
-    expect(await whenEnded()).to.include({ state: "done" });
+    expect(await readAll()).to.include({ state: "done" });
     api.lists.set("/v1/subscriptions", subscriptions);
     expect(await mrrAt("2026-02-01T00:00:00Z")).to.equal(past);
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before.mrr + 20);
@@ -346,8 +351,7 @@ describe("A backfill of Stripe", function suite() {
         .then(() => send(response, 200, { object: "list", data: [running], has_more: false }));
       return true;
     };
-    await backfill({ from: "2026-01-01" });
-    expect(await whenEnded()).to.include({ state: "done" });
+    expect(await readAll()).to.include({ state: "done" });
     expect(isReported).to.equal(true);
     expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal(before + 10);
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before);
@@ -366,8 +370,7 @@ describe("A backfill of Stripe", function suite() {
       }
       return false;
     };
-    await backfill({ from: "2026-01-01" });
-    const different = await whenEnded();
+    const different = await readAll();
     api.lists.set("/v1/charges", charges);
     expect(different).to.include({ state: "different" });
     const [january] = different.comparison;
@@ -418,8 +421,7 @@ describe("A backfill of Stripe", function suite() {
         }
         return always;
       };
-      await backfill({ from: "2026-11-01" });
-      const last = await whenEnded();
+      const last = await readAll("2026-11-01");
       api.lists.set("/v1/products", products);
       expect(last, last.problem ?? "").to.include(expected);
       expect(last.counts.products).to.equal(100);
@@ -478,9 +480,9 @@ describe("A backfill of Stripe", function suite() {
   for (const [title, credentials, problem] of refusals) {
     it(`should fail with ${title}, saying so`, async () => {
       const other = await connect(credentials);
-      await backfill({ from: "2026-01-01" }, other.integration);
-      await until(async () => (await shown(other.integration)).state === "failed");
-      expect((await shown(other.integration)).problem).to.include(problem);
+      const failed = await backfilled(endpoints, other.integration, "2026-01-01");
+      expect(failed.state).to.equal("failed");
+      expect(failed.problem).to.include(problem);
     });
   }
 
@@ -489,8 +491,7 @@ describe("A backfill of Stripe", function suite() {
     const large = productObject({ id: "prod_l", name: "L", createdAt: from });
     const description = "x".repeat(logRecordBytesMax);
     api.lists.set("/v1/products", [...products, { ...large, description }]);
-    await backfill({ from: "2026-11-01" });
-    const last = await whenEnded();
+    const last = await readAll("2026-11-01");
     api.lists.set("/v1/products", products);
     expect(last).to.include({ state: "failed", list: "products" });
     expect(last.problem).to.include("larger than the log takes");
@@ -506,8 +507,7 @@ describe("A backfill of Stripe", function suite() {
         throw new Error("not as expected");
       },
     });
-    await backfill({ from: "2026-11-01" });
-    const last = await whenEnded();
+    const last = await readAll("2026-11-01");
     Object.assign(log, { append });
     expect(last).to.include({ state: "failed", list: "products" });
     expect(last.problem).to.include("The service failed on a page of products");
@@ -525,8 +525,8 @@ describe("A backfill of Stripe", function suite() {
     };
     const present = new Date().toISOString().slice(0, 7);
     expect(await known()).to.deep.equal({ [present]: "none" });
-    await backfill({ from: "2026-01-01" }, other.integration);
-    await until(async () => (await shown(other.integration)).state === "done");
+    const done = await backfilled(endpoints, other.integration, "2026-01-01");
+    expect(done).to.include({ state: "done" });
     const { [present]: now, ...before } = await known();
     expect(Object.keys(before)[0]).to.equal("2026-01");
     expect(new Set(Object.values(before))).to.deep.equal(new Set(["api"]));
@@ -559,34 +559,11 @@ describe("A backfill of Stripe", function suite() {
     return endpoints.manage("POST", path, body);
   }
 
-  interface Sums {
-    count: number;
-    amount: number;
-    refunded: number;
-  }
-  interface Shown {
-    id: string;
-    state: string;
-    list: string;
-    problem: string | null;
-    missing: string[];
-    counts: Record<string, number>;
-    comparison: {
-      month: string;
-      currency: string;
-      listed: Sums;
-      booked: Sums;
-      same: boolean;
-    }[];
-  }
-  async function shown(id = integration): Promise<Shown> {
-    const path = `/workspaces/${endpoints.workspace}/integrations/${id}/backfill`;
-    return (await endpoints.manage("GET", path)).json.data;
-  }
-  async function whenEnded(): Promise<Shown> {
-    await until(async () => !["reading", "comparing"].includes((await shown()).state));
-    return shown();
-  }
+  const shown = (): Promise<ShownBackfill> => shownBackfill(endpoints, integration);
+  const whenEnded = (): Promise<ShownBackfill> => endedBackfill(endpoints, integration);
+  /** Of all there is, unless a later day is given. */
+  const readAll = (day = "2026-01-01"): Promise<ShownBackfill> =>
+    backfilled(endpoints, integration, day);
 
   function reported(type: string, object: Json | undefined) {
     if (typeof object !== "object" || object === null || Array.isArray(object)) {

@@ -2,7 +2,6 @@
  * The command that reads RevenueCat's export, as a process of its own: killed while it books, and
  * started again, it comes to what the same file comes to where nothing breaks.
  */
-import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,16 +10,7 @@ import { exportFile, type ExportedPurchase } from "../payloads/revenuecat-export
 import { dayMs } from "../harness/days.js";
 import { endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
 import { untilThere } from "../harness/promises.js";
-import {
-  endpointOf,
-  freePort,
-  kill,
-  killedCommand,
-  runCommand,
-  startService,
-  stop,
-  whenReady,
-} from "../harness/service-process.js";
+import { killedCommand, runCommand, SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
 const customers = 300;
@@ -56,22 +46,13 @@ const purchases = Array.from({ length: customers }, (_, customer) =>
 
 describe("RevenueCat's export, read by a command that is killed", function suite() {
   this.timeout(240_000);
+  const service = new SuiteService();
   const folder = mkdtempSync(join(tmpdir(), "revenue-export-"));
-  let child: ChildProcess | undefined;
-
-  after(async () => {
-    if (child !== undefined) await kill(child);
-    rmSync(folder, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
   it("should come to the figures and months of a reading that nothing broke", async () => {
     const settings = await prepareProcess(folder);
-    const port = await freePort();
-    const begin = async (): Promise<void> => {
-      child = startService(folder, port, settings);
-      await whenReady(child, port);
-    };
-    await begin();
+    let { endpoint } = await service.start(folder, settings);
     const [whole, broken] = [await openShop(), await openShop()];
     const day = new Date(from).toISOString().slice(0, 10);
     const csv = exportFile(purchases, asOf);
@@ -80,7 +61,7 @@ describe("RevenueCat's export, read by a command that is killed", function suite
     expect(sent.status, sent.text).to.equal(202);
     const unbroken = await endedBackfill(whole, whole.integration);
     expect(unbroken, unbroken.problem ?? "").to.include({ state: "done" });
-    if (child !== undefined) await stop(child);
+    await service.stop();
 
     const file = join(folder, "transactions.csv");
     writeFileSync(file, csv);
@@ -93,7 +74,7 @@ describe("RevenueCat's export, read by a command that is killed", function suite
     expect(again.code, again.reported).to.equal(0);
     expect(again.reported).to.include("continuing it").and.include(`(${purchases.length} trans`);
 
-    await begin();
+    ({ endpoint } = await service.start(folder, settings));
     const [expected, found] = [await knownOf(whole), await knownOf(broken)];
     expect(expected.figures.transactions).to.have.lengthOf(200);
     expect(new Set(expected.figures.mrr).size).to.be.above(3);
@@ -120,17 +101,16 @@ describe("RevenueCat's export, read by a command that is killed", function suite
 
     /** A workspace with an integration of RevenueCat, and calls as other tests make them. */
     async function openShop() {
-      const { base, adminToken } = endpointOf(folder, port, settings);
       const call = async (
         path: string,
         method: string,
         body?: string | Buffer,
         type = "application/json",
-        token = adminToken,
+        token = endpoint.adminToken,
       ) => {
         const headers = { authorization: `Bearer ${token}`, "content-type": type };
         const sentBody = typeof body === "object" ? new Uint8Array(body) : body;
-        const response = await fetch(base + path, {
+        const response = await fetch(endpoint.base + path, {
           method,
           headers,
           ...(sentBody !== undefined && { body: sentBody }),

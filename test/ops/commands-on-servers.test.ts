@@ -3,7 +3,6 @@
  * and after it. That they wait for each other is proved by sole-process.test.ts, and what carries
  * an installation from one kind of backend to the other by move.test.ts.
  */
-import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,15 +15,7 @@ import { figuresOf } from "../model/figures.js";
 import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
 import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
-import {
-  endpointOf,
-  freePort,
-  kill,
-  runCommand,
-  startService,
-  stop,
-  whenReady,
-} from "../harness/service-process.js";
+import { runCommand, SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
@@ -32,10 +23,10 @@ type Settings = Readonly<Record<string, string>>;
 
 describe("The commands over servers", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   const root = mkdtempSync(join(tmpdir(), "revenue-commands-"));
   const unused = join(root, "unused");
   let settings: Settings;
-  let child: ChildProcess | undefined;
   let merchant: Merchant;
   let events: readonly Sent[];
   let sent: ModelEvent[];
@@ -47,8 +38,8 @@ describe("The commands over servers", function suite() {
       this.skip();
     }
     settings = await prepareProcess(unused);
-    const port = await start(settings);
-    merchant = await openMerchant(endpointOf(unused, port, settings), "EUR");
+    const { port, endpoint } = await service.start(unused, settings);
+    merchant = await openMerchant(endpoint, "EUR");
     events = largestPortfolio(end);
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
@@ -58,13 +49,9 @@ describe("The commands over servers", function suite() {
     sent.push(...(await sendAll(merchant, events.slice(half))));
     backup = await asking;
     await whenBooked(merchant);
-    await stopService();
+    await service.stop();
   });
-
-  after(async () => {
-    if (child !== undefined) await kill(child);
-    rmSync(root, { recursive: true });
-  });
+  after(() => rmSync(root, { recursive: true }));
 
   it("should find nothing wrong, and have nothing to rebuild", async () => {
     const audited = await runCommand(unused, ["audit"], settings);
@@ -97,27 +84,14 @@ describe("The commands over servers", function suite() {
     given: Settings,
     first: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<void> {
-    const port = await start(given);
-    merchant = { ...merchant, endpoint: endpointOf(unused, port, given) };
+    const { endpoint } = await service.start(unused, given);
+    merchant = { ...merchant, endpoint };
     await first();
     await whenBooked(merchant);
     const model = figuresOf(sent, "EUR", bundledQuotes());
     await expectFigures(merchant, model, end + secondMs);
-    await stopService();
+    await service.stop();
     const audited = await runCommand(unused, ["audit"], given);
     expect(audited.reported).to.match(/^No differences \([1-9]/m);
-  }
-
-  /** @returns the port it listens on */
-  async function start(given: Settings): Promise<number> {
-    const port = await freePort();
-    child = startService(unused, port, given);
-    await whenReady(child, port);
-    return port;
-  }
-
-  async function stopService(): Promise<void> {
-    if (child !== undefined) await stop(child);
-    child = undefined;
   }
 });

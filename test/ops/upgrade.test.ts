@@ -3,7 +3,7 @@
  * cent, and goes on. Earlier versions are the tags of this tree's history, and before the first one
  * the commit whose data 1.0.0 takes; each is built from git.
  */
-import { execFileSync, type ChildProcess } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,15 +11,7 @@ import { expect } from "chai";
 import { z } from "zod";
 import { projectFile } from "../../runtime/project-root.js";
 import { needTime } from "../harness/real-servers.js";
-import {
-  endpointOf,
-  freePort,
-  kill,
-  runCommand,
-  startService,
-  stop,
-  whenReady,
-} from "../harness/service-process.js";
+import { runCommand, SuiteService } from "../harness/service-process.js";
 import { bundledQuotes } from "../model/bundled-quotes.js";
 import { type Clocks, answersOf } from "../model/compare/answers.js";
 import { expectFigures } from "../model/compare/compare.js";
@@ -34,16 +26,13 @@ const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 describe("An upgrade", function suite() {
   this.timeout(600_000);
+  const service = new SuiteService();
   const root = mkdtempSync(join(tmpdir(), "revenue-upgrade-"));
-  let child: ChildProcess | undefined;
 
   before(function () {
     needTime(this);
   });
-  after(async () => {
-    if (child !== undefined) await kill(child);
-    rmSync(root, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(root, { recursive: true, maxRetries: 5 }));
 
   for (const version of earlierVersions()) {
     it(`should go on with the data of ${version}, to the cent`, async function () {
@@ -52,9 +41,8 @@ describe("An upgrade", function suite() {
         this.skip();
       }
       const data = join(root, `data-${version}`);
-      let port = await start(data, buildOf(version));
-      const opened = await openMerchant(endpointOf(data, port), "EUR");
-      const merchant = (): Merchant => ({ ...opened, endpoint: endpointOf(data, port) });
+      const earlier = await service.start(data, {}, buildOf(version));
+      const opened = await openMerchant(earlier.endpoint, "EUR");
       const events = largestPortfolio(end);
       const half = Math.floor(events.length / 2);
       await sendAll(opened, events.slice(0, half));
@@ -62,33 +50,21 @@ describe("An upgrade", function suite() {
       const at = new Date(end).toISOString();
       const clocks: readonly Clocks[] = [{ at }, { at, known_at }];
       const before = await answersOf(opened, clocks);
-      await stopService();
+      await service.stop();
 
-      port = await start(data);
-      const after = await answersOf(merchant(), clocks);
+      const { endpoint } = await service.start(data);
+      const merchant: Merchant = { ...opened, endpoint };
+      const after = await answersOf(merchant, clocks);
       expect([...after.keys()]).to.deep.equal([...before.keys()]);
       for (const [asked, answer] of before) expectKept(after.get(asked), answer, asked);
       // The first half comes again, and counts once.
-      const sent = await sendAll(merchant(), events);
-      await whenBooked(merchant());
-      await expectFigures(merchant(), figuresOf(sent, "EUR", bundledQuotes()), end + secondMs);
-      await stopService();
+      const sent = await sendAll(merchant, events);
+      await whenBooked(merchant);
+      await expectFigures(merchant, figuresOf(sent, "EUR", bundledQuotes()), end + secondMs);
+      await service.stop();
       const audited = await runCommand(data, ["audit"]);
       expect(audited.reported).to.match(/^No differences \([1-9]\d* rows compared\)/m);
     });
-  }
-
-  /** @param program of another version. @returns the port it listens on */
-  async function start(folder: string, program?: string): Promise<number> {
-    const port = await freePort();
-    child = startService(folder, port, {}, "ignore", program);
-    await whenReady(child, port);
-    return port;
-  }
-
-  async function stopService(): Promise<void> {
-    if (child !== undefined) await stop(child);
-    child = undefined;
   }
 
   /** @returns its program */

@@ -2,7 +2,6 @@
  * Events dated long ago in a currency the ECB does not quote, at the real service: the list of
  * their day is fetched, for a caller who waits and for a webhook that is replayed.
  */
-import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -23,7 +22,7 @@ import { dayAfter, utcDay } from "../../schemas/money/rates.js";
 import { must, number, text } from "../model/readers/json.js";
 import { type Merchant, deliver, openMerchant, readPages } from "../model/merchant.js";
 import type { Sent } from "../model/stories/story.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 import { serveHttp } from "../harness/loopback.js";
 import { openTestPostgres, prepareProcess, testLogger } from "../harness/stores.js";
 
@@ -69,16 +68,13 @@ describe("Rates of days long past", function suite() {
   });
 
   describe("at the service", () => {
-    let child: ChildProcess;
+    const service = new SuiteService();
     let merchant: Merchant;
     before(async () => {
       const given = { ...(await prepareProcess(folder)), ...settings() };
-      const port = await freePort();
-      child = startService(folder, port, given);
-      await whenReady(child, port);
-      merchant = await openMerchant(endpointOf(folder, port, given), "EUR");
+      const { endpoint } = await service.start(folder, given);
+      merchant = await openMerchant(endpoint, "EUR");
     });
-    after(() => kill(child));
 
     /** What was booked of the event of that day. */
     async function booked(day: string): Promise<object> {
