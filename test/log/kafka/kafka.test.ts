@@ -153,7 +153,6 @@ describe("Kafka", function () {
           finished.set(place, (finished.get(place) ?? 0) + 1);
         }
       }
-      const consume = (log: Log) => log.consume({ topic, group: "g", batchRecordsMax: 10, handle });
       const appended: Position[] = [];
       const enough = new AbortController();
       const load = (async () => {
@@ -163,17 +162,17 @@ describe("Kafka", function () {
           await pause(10);
         }
       })();
-      const [one, other, third] = members.map(consume);
+      const [one, other, third] = members.map((log) => consume(log, handle, 10));
       await until(() => finished.size > 200);
       await one?.close();
       await pause(500);
-      const fourth = consume(members[0] ?? fail());
+      const fourth = consume(members[0], handle, 10);
       await until(() => finished.size > 600);
       await other?.close();
       enough.abort();
       await load;
       await until(() => finished.size >= appended.length);
-      await Promise.all([third?.close(), fourth.close()]);
+      await Promise.all([third?.close(), fourth?.close()]);
       expect(appended.filter((at) => !finished.has(`${at.partition}/${at.offset}`))).to.eql([]);
       // Partitions are given back when what ran on them is finished.
       expect([...finished.values()].filter((times) => times > 1)).to.eql([]);
@@ -186,17 +185,12 @@ describe("Kafka", function () {
       const partition = place?.partition ?? 0;
       const [first, others, shown] = [gate(), gate(), gate()];
       let given = 0;
-      const subscription = log?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 1,
-        async handle() {
-          given += 1;
-          return {
-            finished: (given === 1 ? first : others).enter(),
-            shown: given < 3 ? Promise.resolve() : shown.enter(),
-          };
-        },
+      const subscription = consume(log, async () => {
+        given += 1;
+        return {
+          finished: (given === 1 ? first : others).enter(),
+          shown: given < 3 ? Promise.resolve() : shown.enter(),
+        };
       });
       const known = async () => [
         (await another?.handled(topic, "g"))?.[partition],
@@ -222,34 +216,19 @@ describe("Kafka", function () {
       const { logger, lines } = keptLog("info");
       const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2, logger);
       const [place] = (await log?.append(topic, [record("a")])) ?? [];
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
-      let begun = false;
-      const stalled = log?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 1,
-        async handle() {
-          begun = true;
-          await held;
-        },
-      });
-      await until(() => begun);
+      const held = gate();
+      const stalled = consume(log, () => held.enter());
+      await held.entered;
       // Longer than a rebalance waits for running batches.
       const given: bigint[] = [];
-      const taking = another?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 1,
-        handle: async (records) => void given.push(...records.map((one) => one.offset)),
-      });
+      const taking = consumeInto(given, another);
       await log?.append(topic, [record("a"), record("a")]);
       await until(async () => {
         const committed = await another?.committed(topic, "g");
         return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
       });
       await taking?.close();
-      release();
+      held.open();
       await stalled?.close();
       expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
       expect(lines.join("")).to.include("another member of the group has the partition now");
@@ -262,30 +241,21 @@ describe("Kafka", function () {
       const records = Array.from({ length: 64 }, () => record("a"));
       const [place] = (await log?.append(topic, records)) ?? [];
       const sizes: number[] = [];
-      let release = (): void => {};
-      const held = new Promise<void>((resolve) => (release = resolve));
-      const slow = log?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 64,
-        async handle(batch) {
-          sizes.push(batch.length);
-          if (sizes.length === 1) await held;
-        },
-      });
-      await until(() => sizes.length > 0);
+      const held = gate();
+      const handleSlowly = async (batch: readonly LogRecord[]) => {
+        sizes.push(batch.length);
+        if (sizes.length === 1) await held.enter();
+      };
+      const slow = consume(log, handleSlowly, 64);
+      await held.entered;
       let hasOther = false;
-      const other = another?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 64,
-        async handle() {
-          hasOther = true;
-          throw new Error("not yet");
-        },
-      });
+      const refuse = async () => {
+        hasOther = true;
+        throw new Error("not yet");
+      };
+      const other = consume(another, refuse, 64);
       await until(() => hasOther);
-      release();
+      held.open();
       await other?.close();
       const isDone = async () =>
         (await log?.committed(topic, "g"))?.[place?.partition ?? 0] === 64n;
@@ -305,12 +275,7 @@ describe("Kafka", function () {
       const given: bigint[] = [];
       const processes = { own: "new", silent: async () => new Set(["dead"]) };
       const [another] = await open(installation, { processes });
-      const taking = another?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 1,
-        handle: async (records) => void given.push(...records.map((one) => one.offset)),
-      });
+      const taking = consumeInto(given, another);
       await until(() => given.length === 1);
       await taking?.close();
     });
@@ -330,15 +295,12 @@ describe("Kafka", function () {
       const processes = { own: "new", silent: async () => new Set(["dead"]) };
       const [another] = await open(installation, { processes });
       const handled: bigint[] = [];
-      const handle = async (records: readonly LogRecord[]) =>
-        void handled.push(...records.map(({ offset }) => offset));
-      const all = { topic, group: "g", batchRecordsMax: 1, handle };
-      const taking = another?.consume(all);
+      const taking = consumeInto(handled, another);
       await log?.append(topic, [record("a")]);
       await until(() => handled.length === 1);
       // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
       const memberId = await rejoin();
-      const joining = third?.consume(all);
+      const joining = consumeInto(handled, third);
       await pause(3_000);
       expect(await rejoin(memberId)).to.equal(memberId);
       slow.connection.abandon();
@@ -348,7 +310,7 @@ describe("Kafka", function () {
     it("should give the first records at once and let those after them gather", async () => {
       const [log] = await open(installKafka(server.url));
       const given = new Map<string, number>();
-      const consume = (group: string, options?: Pick<ConsumeOptions, "lingerMs">) =>
+      const consumeAs = (group: string, options?: Pick<ConsumeOptions, "lingerMs">) =>
         log?.consume({
           topic,
           group,
@@ -358,8 +320,8 @@ describe("Kafka", function () {
           ...options,
         });
       const [unhurried, hurried] = [
-        consume("unhurried", { lingerMs: 600_000 }),
-        consume("hurried"),
+        consumeAs("unhurried", { lingerMs: 600_000 }),
+        consumeAs("hurried"),
       ];
       for (const count of [1, 2, 3]) {
         await log?.append(topic, [record("a")]);
@@ -375,8 +337,7 @@ describe("Kafka", function () {
       const [log] = await open(installation);
       const other = await openMember(`${installation.prefix}${topic}`, "g");
       const { memberId } = await other.joinGroup();
-      const handle = async () => undefined;
-      const consumer = log?.consume({ topic, group: "g", batchRecordsMax: 1, handle });
+      const consumer = consume(log, async () => undefined);
       const both = async (userData: string): Promise<string[]> => {
         for (;;) {
           const { members } = await other.joinGroup(memberId, userData);
@@ -445,14 +406,10 @@ describe("Kafka", function () {
       const given = new Set<string>();
       const tailed = new Set<string>();
       let refused = 0;
-      const consumer = log?.consume({
-        topic,
-        group: "g",
-        batchRecordsMax: 50,
-        handle: async (records) => {
-          for (const one of records) given.add(one.value.toString());
-        },
-      });
+      const give = async (records: readonly LogRecord[]) => {
+        for (const one of records) given.add(one.value.toString());
+      };
+      const consumer = consume(log, give, 50);
       const tail = log?.tail(topic, (one) => void tailed.add(one.value.toString()));
       const enough = new AbortController();
       const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -722,14 +679,11 @@ describe("Kafka with TLS and a login", function () {
     await log.append(topic, [record("a", "kept")]);
     expect((await readAll(log)).map(({ value }) => value.toString())).to.eql(["kept"]);
     const given: string[] = [];
-    const consumer = log.consume({
-      topic,
-      group: "g",
-      batchRecordsMax: 10,
-      handle: async (records) => void given.push(...records.map(({ key }) => key)),
-    });
+    const give = async (records: readonly LogRecord[]) =>
+      void given.push(...records.map(({ key }) => key));
+    const consumer = consume(log, give, 10);
     await until(() => given.length > 0);
-    await consumer.close();
+    await consumer?.close();
     expect(given).to.eql(["a"]);
     await log.close();
   });
@@ -1034,6 +988,20 @@ describe("The settings of Kafka", () => {
     });
   }
 });
+
+/** By the group g, one record at a time unless more are asked for. */
+function consume(
+  log: Log | undefined,
+  handle: ConsumeOptions["handle"],
+  batchRecordsMax = 1,
+): ReturnType<Log["consume"]> | undefined {
+  return log?.consume({ topic, group: "g", batchRecordsMax, handle });
+}
+
+/** The offsets it is given. */
+function consumeInto(given: bigint[], log: Log | undefined) {
+  return consume(log, async (records) => void given.push(...records.map(({ offset }) => offset)));
+}
 
 function fail(): never {
   throw new Error("the log is not open");
