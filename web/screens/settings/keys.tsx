@@ -168,7 +168,7 @@ function NewKey(props: {
   };
   return (
     <Dialog title="Create a key" onClose={props.onClose}>
-      <ActionForm action={action} class="stack" send={(form) => create(form)}>
+      <ActionForm action={action} submit="Create" class="stack" send={(form) => create(form)}>
         <label>
           Name, such as the program that uses it
           <input type="text" name="name" maxLength={200} />
@@ -193,11 +193,6 @@ function NewKey(props: {
           Last day (empty: valid until you revoke it)
           <input type="date" name="expires" min={new Date().toISOString().slice(0, 10)} />
         </label>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Create
-          </button>
-        </p>
       </ActionForm>
     </Dialog>
   );

@@ -24,6 +24,7 @@ export function Roll(props: {
     <Dialog title={props.title} onClose={props.onClose}>
       <ActionForm
         action={action}
+        submit={`Make the new ${what}`}
         class="stack"
         send={(form) => props.roll(fieldOf(form, "overlap"))}
       >
@@ -42,11 +43,6 @@ export function Roll(props: {
             ))}
           </select>
         </label>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Make the new {what}
-          </button>
-        </p>
       </ActionForm>
     </Dialog>
   );

@@ -258,7 +258,7 @@ function Rotate(props: Props & { readonly onClose: () => void }) {
   };
   return (
     <Dialog title={`New credentials of ${provider.name}`} onClose={onClose}>
-      <ActionForm action={action} class="stack" send={(form) => rotate(form)}>
+      <ActionForm action={action} submit="Rotate" class="stack" send={(form) => rotate(form)}>
         <p class="soft">
           What is left empty stays as it is. Old credentials stay valid for 24 hours.
         </p>
@@ -270,11 +270,6 @@ function Rotate(props: Props & { readonly onClose: () => void }) {
         <label class="check">
           <input type="checkbox" name="expire" /> End the old ones at once
         </label>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Rotate
-          </button>
-        </p>
       </ActionForm>
     </Dialog>
   );

@@ -37,7 +37,12 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
         <a href={view.to("/settings/integrations/new")}>All providers</a>
       </p>
       <h2 class="step-title">Connect {provider.name}</h2>
-      <ActionForm action={action} class="stack" send={(form) => connect(form)}>
+      <ActionForm
+        action={action}
+        submit={isAddressFirst ? "Get the webhook URL" : "Connect"}
+        class="stack"
+        send={(form) => connect(form)}
+      >
         {isAddressFirst ? null : (
           <CredentialFields fields={credentials} wrong={action.error?.param ?? null} />
         )}
@@ -63,11 +68,6 @@ export function NewIntegration(props: { readonly provider: ProviderView; readonl
           />
           <p class="soft small">Helps where you connect several accounts of one provider.</p>
         </div>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            {isAddressFirst ? "Get the webhook URL" : "Connect"}
-          </button>
-        </p>
       </ActionForm>
       <p class="soft">
         {isAddressFirst

@@ -64,6 +64,7 @@ function ByApiKey({ integration, provider, path }: Props) {
       </p>
       <ActionForm
         action={action}
+        submit="Make the endpoint"
         class="stack"
         send={(form) =>
           call("POST", `${path}/endpoint`, { body: { api_key: fieldOf(form, "endpoint-key") } })
@@ -80,11 +81,6 @@ function ByApiKey({ integration, provider, path }: Props) {
             autocomplete="off"
           />
         </div>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Make the endpoint
-          </button>
-        </p>
       </ActionForm>
     </section>
   );
@@ -96,17 +92,13 @@ function Secret({ provider, path }: Props) {
   return (
     <ActionForm
       action={action}
+      submit="Connect"
       class="stack"
       send={(form) =>
         call("PATCH", path, { body: { credentials: credentialsOf(form, credentials) } })
       }
     >
       <CredentialFields fields={credentials} wrong={action.error?.param ?? null} />
-      <p>
-        <button type="submit" class="button primary" disabled={action.isBusy}>
-          Connect
-        </button>
-      </p>
     </ActionForm>
   );
 }

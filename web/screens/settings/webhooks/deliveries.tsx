@@ -177,7 +177,7 @@ function Replay(props: {
   };
   return (
     <Dialog title="Replay deliveries" onClose={props.onClose}>
-      <ActionForm action={action} class="stack" send={(form) => replay(form)}>
+      <ActionForm action={action} submit="Send again" class="stack" send={(form) => replay(form)}>
         <label>
           Of this day (UTC) and later
           <input
@@ -194,11 +194,6 @@ function Replay(props: {
             <option value="all">All, those that were taken, too</option>
           </select>
         </label>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            Send again
-          </button>
-        </p>
       </ActionForm>
     </Dialog>
   );

@@ -63,7 +63,12 @@ export function EndpointForm(props: {
   };
   return (
     <Dialog title={of === null ? "Add an endpoint" : "Change the endpoint"} onClose={props.onClose}>
-      <ActionForm action={action} class="stack" send={(form) => save(form)}>
+      <ActionForm
+        action={action}
+        submit={of === null ? "Add" : "Save"}
+        class="stack"
+        send={(form) => save(form)}
+      >
         <label>
           Address
           <input
@@ -126,11 +131,6 @@ export function EndpointForm(props: {
             />
           </div>
         </details>
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            {of === null ? "Add" : "Save"}
-          </button>
-        </p>
       </ActionForm>
     </Dialog>
   );
