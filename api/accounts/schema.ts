@@ -54,7 +54,6 @@ export const account = z.object({
 export type Account = z.output<typeof account>;
 
 const listedAccount = account.extend(customerField).meta({ id: "Account" });
-export type ListedAccount = z.output<typeof listedAccount>;
 
 export const accountsAnswer = completeAnswer("AccountsAnswer", {
   data: z.array(listedAccount).meta({

@@ -35,7 +35,6 @@ export const transaction = z.object({
 export type Transaction = z.output<typeof transaction>;
 
 const listedTransaction = transaction.extend(customerField).meta({ id: "Transaction" });
-export type ListedTransaction = z.output<typeof listedTransaction>;
 
 export const transactionsAnswer = completeAnswer("TransactionsAnswer", {
   data: z.array(listedTransaction).describe("Newest first (timestamp, then id)."),

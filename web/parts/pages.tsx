@@ -2,6 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { CallError, type Params, call, urlOf } from "../api/client.js";
 import type { Loaded } from "../api/use-answer.js";
+import { useView } from "../state/view.js";
 
 interface Page<Row> {
   readonly data: readonly Row[];
@@ -29,6 +30,16 @@ export interface Listed<Row> {
 export function listed<Row>({ answer, error, isStale }: Loaded<unknown>, rest: Rest<Row>) {
   const isLoading = answer === null && error === null;
   return { rows: rest.rows, rest, error, isLoading, isStale };
+}
+
+/** The list of an answer to `useAnswer`, of the same workspace, environment and clocks. */
+export function useListed<Row>(
+  loaded: Loaded<Page<Row>>,
+  path: string,
+  params: Params,
+): Listed<Row> {
+  const { tenant, clocks } = useView();
+  return listed(loaded, usePages(path, { ...tenant, ...clocks, ...params }, loaded.answer));
 }
 
 /** @param first the answer of the first page @param key what the list is of */

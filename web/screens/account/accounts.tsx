@@ -1,7 +1,6 @@
 /** Accounts that ever had MRR, in the part that the filters choose, the largest first. */
 import { useLocation } from "preact-iso";
 import { useEffect } from "preact/hooks";
-import type { ListedAccount } from "../../../api/accounts/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
@@ -9,7 +8,7 @@ import { money } from "../../format/numbers.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { AccountLink } from "../../parts/customer.js";
 import { ListTable } from "../../parts/list-table.js";
-import { listed, usePages } from "../../parts/pages.js";
+import { useListed } from "../../parts/pages.js";
 import { Empty } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
 import { Table, orderIn } from "../../parts/table.js";
@@ -32,12 +31,7 @@ export default function Accounts() {
   const params = { ...view.mrrFilters, active, search, sort: order.sort };
   const loaded = useAnswer(path, params);
   const { answer, isStale } = loaded;
-  const pages = usePages<ListedAccount>(
-    path,
-    { ...view.tenant, ...view.clocks, ...params },
-    answer,
-  );
-  const list = listed(loaded, pages);
+  const list = useListed(loaded, path, params);
   const { route } = useLocation();
   // The palette was given an exact id or e-mail: who alone has it is opened. What is still shown of
   // another search is not meant.

@@ -8,7 +8,7 @@ import { countryName, planIntervalName, providerName, shortId } from "../../form
 import { count, signedMoney } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
 import { ListTable } from "../../parts/list-table.js";
-import { listed, usePages } from "../../parts/pages.js";
+import { useListed } from "../../parts/pages.js";
 import { Empty } from "../../parts/states.js";
 import { type Column, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
@@ -31,12 +31,7 @@ export default function Movements() {
   const params = { ...view.range, ...view.mrrFilters, kind, account, sort: order.sort };
   const loaded = useAnswer(path, params);
   const { answer } = loaded;
-  const pages = usePages<ListedMovement>(
-    path,
-    { ...view.tenant, ...view.clocks, ...params },
-    answer,
-  );
-  const list = listed(loaded, pages);
+  const list = useListed(loaded, path, params);
   return (
     <>
       <Bar title="Movements" controls={{ range: true, filters: mrrFilterNames }}>

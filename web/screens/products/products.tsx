@@ -7,7 +7,7 @@ import { change, count, money } from "../../format/numbers.js";
 import { Delta } from "../../parts/delta.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { ListTable } from "../../parts/list-table.js";
-import { listed, usePages } from "../../parts/pages.js";
+import { useListed } from "../../parts/pages.js";
 import { Empty } from "../../parts/states.js";
 import { type Column, orderIn } from "../../parts/table.js";
 import { Bar } from "../../shell/bar.js";
@@ -55,12 +55,7 @@ export default function Products() {
   const params = { ...wanted, limit: "200" };
   const loaded = useAnswer(path, params);
   const { answer } = loaded;
-  const pages = usePages<ComparedProduct>(
-    path,
-    { ...view.tenant, ...view.clocks, ...params },
-    answer,
-  );
-  const list = listed(loaded, pages);
+  const list = useListed(loaded, path, params);
   const totals = answer?.totals;
   const then = answer?.compare ?? undefined;
   /** Beside a figure: how much more it is than at the other time. */

@@ -1,11 +1,10 @@
 /** Transactions, newest first unless another order is asked for; one opens in a drawer. */
-import type { ListedTransaction } from "../../../schemas/http/transactions.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { countryName, providerName, words } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
 import { ListTable } from "../../parts/list-table.js";
-import { listed, usePages } from "../../parts/pages.js";
+import { useListed } from "../../parts/pages.js";
 import { Empty } from "../../parts/states.js";
 import { Search } from "../../parts/search.js";
 import { orderIn } from "../../parts/table.js";
@@ -42,14 +41,7 @@ export default function Transactions() {
     account,
     sort: order.sort,
   };
-  const loaded = useAnswer(path, params);
-  const { answer } = loaded;
-  const pages = usePages<ListedTransaction>(
-    path,
-    { ...view.tenant, ...view.clocks, ...params },
-    answer,
-  );
-  const list = listed(loaded, pages);
+  const list = useListed(useAnswer(path, params), path, params);
   return (
     <>
       <Bar title="Transactions" controls={{ range: !isOne, filters: filterNames }}>
