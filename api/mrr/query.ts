@@ -85,11 +85,7 @@ ${sumSettingsSql}, optimize_move_to_prewhere = 0`,
 }
 
 /** @returns by provider, in order */
-function mrrPairs(
-  rows: readonly MrrPartRow[],
-  at: number,
-  previousAt: number,
-): MrrPairRow[] {
+function mrrPairs(rows: readonly MrrPartRow[], at: number, previousAt: number): MrrPairRow[] {
   const [now, previous] = edgesOf(at, previousAt);
   const signs: Readonly<Record<number, { readonly now: bigint; readonly previous: bigint }>> = {
     [parts.laterMonths]: { now: 1n, previous: 0n },
