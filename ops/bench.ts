@@ -38,7 +38,7 @@ const benchmarks = new Map(Object.entries({ ...usual, ...onRequest }));
 const children = new Map<string, () => Promise<{ run(words: readonly string[]): Promise<void> }>>([
   ["sockets-floor", () => import("./bench/sockets-floor.js")],
   ["fill", () => import("./bench/fill.js")],
-  ["readers-load", () => import("./bench/readers-load.js")],
+  ["readers-load", () => import("./bench/load.js")],
   ["naive-consumer", () => import("./bench/postgres/naive-consumer.js")],
 ]);
 

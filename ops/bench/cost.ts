@@ -4,7 +4,7 @@
  * list is measured apart, since looking for a payment there costs more than booking it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { below, type Figure, percentile, short, spread } from "./figures.js";
+import { below, type Figure, latencies, short, spread } from "./figures.js";
 import type { Options } from "./options.js";
 import { withNewService } from "./service.js";
 import { createTenant, settled } from "./tenant.js";
@@ -59,12 +59,4 @@ export function cost({ seconds, profileFolder }: Options): Promise<Figure[]> {
       return figures;
     });
   });
-}
-
-function latencies(name: string, valuesMs: readonly number[]): Figure[] {
-  return [0.5, 0.99].map((p) => ({
-    name: `${name}, p${p * 100}`,
-    value: percentile(valuesMs, p),
-    unit: "ms",
-  }));
 }

@@ -29,6 +29,20 @@ export function below(
   return { name, value, unit, ...target, ...(floor !== undefined && { floor }) };
 }
 
+/** The middle of many durations, and the slowest hundredth. */
+export function latencies(
+  name: string,
+  valuesMs: readonly number[],
+  maxMs: { readonly p50?: number; readonly p99?: number } = {},
+  floorsMs?: readonly number[],
+): Figure[] {
+  return ([50, 99] as const).map((p) => {
+    const value = percentile(valuesMs, p / 100);
+    const floor = floorsMs && percentile(floorsMs, p / 100);
+    return below(maxMs[`p${p}`] ?? null, `${name}, p${p}`, value, "ms", floor);
+  });
+}
+
 /** One line a figure: name, value, floor, ratio, target, `ok` or `MISSED`. */
 export function tableOf(figures: readonly Figure[]): string {
   return aligned([["", "value", "floor", "value ÷ floor", "target", ""], ...figures.map(cellsOf)]);

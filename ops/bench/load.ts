@@ -2,6 +2,7 @@
 import assert from "node:assert";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Call, HttpClient } from "./http-client.js";
+import { report } from "./processes.js";
 
 /** Who is refused comes again after that. */
 const refusedPauseMs = 100;
@@ -33,4 +34,13 @@ export async function sendClosedLoop(
   await Promise.all(Array.from({ length: senders }, send));
   client.close();
   return (answers * 1_000) / (performance.now() - startedAt);
+}
+
+const readers = 12;
+
+/** Runs as a child: senders of one key that ask the same again and again, until it is ended. */
+export async function run([base = "", authorization = "", path = ""]: readonly string[]) {
+  report({ begun: true });
+  const calls = [{ path, headers: { authorization } }];
+  await sendClosedLoop(new URL(base), calls, { seconds: Infinity, senders: readers });
 }

@@ -3,7 +3,7 @@
  * the interface has, one kind after the other: a reader must not slow the doors of others.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { below, type Figure, percentile, spread } from "./figures.js";
+import { type Figure, latencies, spread } from "./figures.js";
 import { withFilled, yearMs, years } from "./fill.js";
 import type { Options } from "./options.js";
 import { withChild } from "./processes.js";
@@ -12,6 +12,7 @@ import { createTenant } from "./tenant.js";
 
 const webhooksPerSecond = 40;
 const secondsOfKind = 8;
+const maxMs = { p50: 20, p99: 100 };
 /** The readers of one kind leave nothing under way for the next. */
 const restMs = 2_000;
 
@@ -40,14 +41,7 @@ export function readers({ rows, profileFolder }: Options): Promise<Figure[]> {
       const words = [base.href, `Bearer ${read.key}`, path];
       const times = await withChild("readers-load", words, () => webhooks(path));
       console.log(`  ${path.padEnd(66)}  ${spread(times)}`);
-      for (const [name, share, valueMax] of [
-        ["p50", 0.5, 20],
-        ["p99", 0.99, 100],
-      ] as const) {
-        const floor = percentile(alone, share);
-        const value = percentile(times, share);
-        figures.push(below(valueMax, `webhooks beside ${path}, ${name}`, value, "ms", floor));
-      }
+      figures.push(...latencies(`webhooks beside ${path}`, times, maxMs, alone));
       await pause(restMs);
     }
     return figures;

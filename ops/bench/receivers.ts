@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
-import { type Figure, percentile, spread } from "./figures.js";
+import { type Figure, latencies, spread } from "./figures.js";
 import type { Options } from "./options.js";
 import { portMessage } from "./processes.js";
 import { withNewService } from "./service.js";
@@ -66,8 +66,8 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
       console.log(`  sent: ${quick.calls()} to quick, ${slow.calls()} to slow receivers`);
       const [none, ...others] = kinds;
       return others.flatMap(({ name, answered, reported }) => [
-        ...besides(`2xx, ${name}`, answered, none?.answered ?? []),
-        ...besides(`2xx → socket, ${name}`, reported, none?.reported ?? []),
+        ...latencies(`2xx, ${name}`, answered, {}, none?.answered ?? []),
+        ...latencies(`2xx → socket, ${name}`, reported, {}, none?.reported ?? []),
       ]);
     },
     outbound,
@@ -76,15 +76,6 @@ export function receivers({ seconds, rounds, profileFolder }: Options): Promise<
 
 const newTimes = (): number[] => [];
 const repeated = (times: number, url: string): string[] => Array.from({ length: times }, () => url);
-
-function besides(name: string, times: readonly number[], without: readonly number[]): Figure[] {
-  return [0.5, 0.99].map((p) => ({
-    name: `${name}, p${p * 100}`,
-    value: percentile(times, p),
-    floor: percentile(without, p),
-    unit: "ms",
-  }));
-}
 
 /** Takes what it is sent, after so long. */
 async function openReceiver(answerMs: number) {
