@@ -12,11 +12,11 @@ import { exponentOf } from "../facts.js";
 import {
   after,
   amounts,
-  currencies,
   dayMs,
   type Drawn,
   gaps,
   momentBefore,
+  pastCurrencies,
   periodEnd,
   secondMs,
   type Script,
@@ -54,8 +54,7 @@ type Step = Drawn<typeof steps>;
 
 export const applePlans = fc.record({
   start: starts,
-  // Of the Kuwaiti dinar only the newest quote is bundled.
-  currency: currencies.filter((currency) => currency !== "KWD"),
+  currency: pastCurrencies,
   storefront: fc.constantFrom("USA", "DEU", "JPN", "QQQ"),
   isSandbox: fc.nat(9).map((drawn) => drawn === 0),
   product: products,
@@ -247,23 +246,22 @@ function report(
   input: TransactionInput,
   status = 1,
 ): void {
-  if (Math.max(signedAt, input.purchasedAt) > script.end) return;
   const app: AppInput = {
     bundleId: appleBundleId,
     appAppleId: 1,
     environment: plan.isSandbox ? "Sandbox" : "Production",
   };
   const renewal: RenewalInput = { originalId: input.originalId, product: input.product, signedAt };
-  const id = script.id("notification");
-  const body = appleNotification(app, {
-    id,
-    type,
-    ...(subtype === "" ? {} : { subtype }),
-    ...(input.expiresAt === null ? {} : { status, renewal: renewalInfo(app, renewal) }),
-    signedAt,
-    transaction: transactionInfo(app, { ...input, signedAt }),
-  });
-  script.sent.push({ id, source: "apple", body });
+  script.send("apple", Math.max(signedAt, input.purchasedAt), "notification", (id) =>
+    appleNotification(app, {
+      id,
+      type,
+      ...(subtype === "" ? {} : { subtype }),
+      ...(input.expiresAt === null ? {} : { status, renewal: renewalInfo(app, renewal) }),
+      signedAt,
+      transaction: transactionInfo(app, { ...input, signedAt }),
+    }),
+  );
 }
 
 function bought(

@@ -10,11 +10,11 @@ import {
   after,
   amounts,
   countries,
-  currencies,
   dayMs,
   type Drawn,
   gaps,
   momentBefore,
+  pastCurrencies,
   periodEnd,
   secondMs,
   type Script,
@@ -36,8 +36,7 @@ export const revenueCatPlans = fc.record({
   start: starts,
   /** Stores of which no other integration reports the same. */
   store: fc.constantFrom("AMAZON", "RC_BILLING", "ROKU", "PLAY_STORE"),
-  // Of the Kuwaiti dinar only the newest quote is bundled.
-  currency: currencies.filter((currency) => currency !== "KWD"),
+  currency: pastCurrencies,
   /** The store reported RevenueCat no currency: its estimate in dollars is all there is. */
   isInDollarsOnly: fc.nat(9).map((drawn) => drawn === 0),
   country: countries,

@@ -39,6 +39,8 @@ export const starts: fc.Arbitrary<Moment> = fc.record({
 });
 
 export const currencies = fc.constantFrom("USD", "EUR", "GBP", "JPY", "INR", "KWD", "ISK", "CHF");
+/** Of the Kuwaiti dinar only the newest quote is bundled. */
+export const pastCurrencies = currencies.filter((currency) => currency !== "KWD");
 /** Minor units of ISO 4217; Stripe wants the last digit of three-decimal currencies to be 0. */
 export const amounts = fc.oneof(fc.constantFrom(10n, 990n, 1000n, 9990n), fc.bigInt(10n, 500_000n));
 export const skus = fc.constantFrom("prod_alpha", "prod_beta", "prod_gamma", "prod_delta");
@@ -107,6 +109,12 @@ export class Script {
   id(prefix: string): string {
     this.#ids += 1;
     return `${prefix}_${String(this.#ids).padStart(4, "0")}`;
+  }
+
+  /** For providers whose ids are numbers. */
+  number(): number {
+    this.#ids += 1;
+    return this.#ids;
   }
 
   /** Under an id of its own, unless it has one. */
