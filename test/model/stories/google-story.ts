@@ -98,8 +98,13 @@ interface Standing {
   orders: OrderInput[];
 }
 
-/** All purchases so far, by token. */
-type World = Map<string, Standing>;
+/** The history of one customer. */
+interface Story {
+  readonly script: Script;
+  readonly plan: GooglePlan;
+  /** All so far, by token. */
+  readonly purchases: Map<string, Standing>;
+}
 
 export function emitGoogle(script: Script, plan: GooglePlan): void {
   const reported = script.sent.length;
@@ -120,32 +125,27 @@ function askedLate(event: Sent, later: readonly Sent[], { asked }: GooglePlan, i
 function notifyInTime(script: Script, plan: GooglePlan): void {
   const start = momentBefore(script.end, plan.start);
   if (plan.charge !== null) emitCharge(script, plan, start, plan.charge);
-  const world: World = new Map();
-  let standing = purchase(script, world, plan, start, plan.product, plan.price, null);
+  const story: Story = { script, plan, purchases: new Map() };
+  let standing = purchase(story, start, plan.product, plan.price, null);
   const trialEnd = plan.begins === "freeTrial" ? start + 7 * dayMs : null;
   charge(plan, standing, start, trialEnd ?? periodEnd(start, plan.period), plan.begins);
-  report(script, world, plan, standing, 4, start + 2 * secondMs);
+  report(story, standing, 4, start + 2 * secondMs);
   for (const step of plan.steps) {
     if ((standing.state === "EXPIRED") !== (step.what === "again")) continue;
-    const next = takeStep(script, world, plan, standing, step);
+    const next = takeStep(story, standing, step);
     if (next === null) return;
     standing = next;
   }
 }
 
 /** @returns the purchase that goes on; null when the next moment lies after the end */
-function takeStep(
-  script: Script,
-  world: World,
-  plan: GooglePlan,
-  standing: Standing,
-  step: Step,
-): Standing | null {
+function takeStep(story: Story, standing: Standing, step: Step): Standing | null {
+  const { script, plan } = story;
   const end = standing.expiresAt;
   const last = standing.orders.at(-1);
   const begun = last?.createdAt ?? standing.startAt;
   const middle = Math.min(after(begun, step.gap) + secondMs, end - secondMs);
-  const say = (type: number, time: number) => report(script, world, plan, standing, type, time);
+  const say = (type: number, time: number) => report(story, standing, type, time);
   const renewAt = (time: number, type: number) => {
     // Google charges a renewal some hours before its period begins.
     const early = time - (step.gap.seconds % 40_000) * secondMs;
@@ -199,20 +199,20 @@ function takeStep(
     case "upgrade": {
       if (middle + 5 * secondMs > script.end) return null;
       const { token } = standing;
-      const next = purchase(script, world, plan, middle, step.product, step.price, token);
+      const next = purchase(story, middle, step.product, step.price, token);
       const isTrial = last?.lines.some(({ period }) => isFree(period)) === true;
       charge(plan, next, middle, end, "prorationPeriod", middle, step.price / 2n, isTrial);
       Object.assign(standing, { state: "EXPIRED", isReplaced: true, expiresAt: middle - 400 });
-      report(script, world, plan, next, 4, middle + 2 * secondMs);
+      report(story, next, 4, middle + 2 * secondMs);
       say(13, middle + 3 * secondMs);
       return next;
     }
     case "again": {
       const time = after(end, step.gap) + dayMs;
       if (time + 2 * secondMs > script.end) return null;
-      const next = purchase(script, world, plan, time, step.product, step.price, null);
+      const next = purchase(story, time, step.product, step.price, null);
       charge(plan, next, time, periodEnd(time, plan.period), "base");
-      report(script, world, plan, next, 4, time + 2 * secondMs);
+      report(story, next, 4, time + 2 * secondMs);
       return next;
     }
     case "refund":
@@ -225,7 +225,7 @@ function takeStep(
       for (const refunded of refundsOf(last, kind, time)) {
         standing.orders[standing.orders.length - 1] = refunded;
         const reported = (refunded.refund?.at ?? time) + 2 * secondMs;
-        emitVoided(script, standing.token, refunded, answersOf(world, plan, standing), reported);
+        emitVoided(script, standing.token, refunded, answersOf(story, standing), reported);
       }
       if (step.what === "refund") return standing;
       Object.assign(standing, { state: "EXPIRED", expiresAt: time });
@@ -236,9 +236,7 @@ function takeStep(
 }
 
 function purchase(
-  script: Script,
-  world: World,
-  plan: GooglePlan,
+  { script, plan, purchases }: Story,
   startAt: number,
   product: string,
   price: bigint,
@@ -257,7 +255,7 @@ function purchase(
     isReplaced: false,
     orders: [],
   };
-  world.set(token, standing);
+  purchases.set(token, standing);
   return standing;
 }
 
@@ -337,16 +335,9 @@ function emitCharge(script: Script, plan: GooglePlan, time: number, bought: Char
   }
 }
 
-function report(
-  script: Script,
-  world: World,
-  plan: GooglePlan,
-  standing: Standing,
-  type: number,
-  time: number,
-): void {
+function report(story: Story, standing: Standing, type: number, time: number): void {
   const notification = subscriptionNotification(type, standing.token, standing.product);
-  send(script, time, notification, answersOf(world, plan, standing));
+  send(story.script, time, notification, answersOf(story, standing));
 }
 
 function emitVoided(
@@ -363,11 +354,11 @@ function emitVoided(
 }
 
 /** What Google answers about a purchase now: itself, those it replaced, orders, products. */
-function answersOf(world: World, plan: GooglePlan, standing: Standing): JsonObject {
+function answersOf({ plan, purchases }: Story, standing: Standing): JsonObject {
   const answers: JsonObject = {};
   for (let each: Standing | undefined = standing; each !== undefined;) {
     answers[subscriptionPath(googlePackage, each.token)] = purchaseAnswer(plan, each);
-    each = each.replaces === null ? undefined : world.get(each.replaces);
+    each = each.replaces === null ? undefined : purchases.get(each.replaces);
   }
   const orders = standing.orders.map(orderAnswer);
   const ids = standing.orders.map(({ id }) => id);

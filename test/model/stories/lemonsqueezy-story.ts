@@ -102,11 +102,11 @@ export function emitLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
   const money = { customer, currency: plan.currency, ...rateOf(plan.currency) };
   if (plan.oneOff !== null) {
     const { product, price, refund } = plan.oneOff;
-    const order = { ...money, id: idOf(script), product, total: price, tax: price / 6n };
+    const order = { ...money, id: script.number(), product, total: price, tax: price / 6n };
     emitOrder(script, order, start, refund);
   }
   const isTrial = plan.trialDays > 0;
-  const [order, price] = [idOf(script), idOf(script)];
+  const [order, price] = [script.number(), script.number()];
   const full = isTrial ? 0n : (plan.ownPrice ?? plan.price) * BigInt(plan.quantity);
   const discount = (full * BigInt(plan.percentOff)) / 100n;
   const tax = (full - discount) / 6n;
@@ -114,8 +114,8 @@ export function emitLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
   const what = { product: plan.product, priceId: price, quantity: plan.quantity };
   const ordered = { ...paid, ...what, id: order };
   const standing: Standing = {
-    id: idOf(script),
-    item: idOf(script),
+    id: script.number(),
+    item: script.number(),
     order,
     createdAt: start,
     trialEndsAt: isTrial ? start + plan.trialDays * dayMs : null,
@@ -127,36 +127,34 @@ export function emitLemonSqueezy(script: Script, plan: LemonPlan, customer: numb
     endsAt: null,
   };
   emitOrder(script, ordered, start, null);
-  report(script, plan, customer, standing, "subscription_created", start + secondMs);
+  const say: Say = (name, time) => report(script, plan, customer, standing, name, time);
+  say("subscription_created", start + secondMs);
   let time = start + 2 * secondMs;
   if (standing.trialEndsAt === null) {
-    emitFirstInvoice(script, { ...paid, id: idOf(script) }, ordered, standing, plan);
+    emitFirstInvoice(script, { ...paid, id: script.number() }, ordered, standing, plan);
   } else {
-    emitTrial(script, plan, customer, standing, standing.trialEndsAt);
+    emitTrial(plan, standing, standing.trialEndsAt, say);
     if (plan.trial === "cancelled") return;
     standing.status = "active";
     time = standing.trialEndsAt + secondMs;
-    report(script, plan, customer, standing, "subscription_updated", time);
+    say("subscription_updated", time);
     invoice(script, standing, paidBy(money, standing), "renewal", time, null);
   }
   for (const step of plan.steps) {
     time = after(time, step.gap) + 2 * secondMs;
-    takeStep(script, plan, { customer, money }, standing, step, time);
+    takeStep(script, money, standing, step, time, say);
     if (standing.status === "expired") return;
   }
 }
 
-function emitTrial(
-  script: Script,
-  plan: LemonPlan,
-  customer: number,
-  standing: Standing,
-  trialEndsAt: number,
-): void {
+/** Reports the subscription as it stands. */
+type Say = (name: string, time: number) => void;
+
+function emitTrial(plan: LemonPlan, standing: Standing, trialEndsAt: number, say: Say): void {
   const become = (status: Standing["status"], name: string, time: number) => {
     standing.status = status;
     standing.endsAt = status === "on_trial" ? null : trialEndsAt;
-    report(script, plan, customer, standing, name, time);
+    say(name, time);
   };
   const { createdAt } = standing;
   if (plan.trial === "changed") become("on_trial", "subscription_updated", createdAt + dayMs);
@@ -170,25 +168,23 @@ type Money = Pick<InvoiceInput, "customer" | "currency" | "rate">;
 
 function takeStep(
   script: Script,
-  plan: LemonPlan,
-  { customer, money }: { readonly customer: number; readonly money: Money },
+  money: Money,
   standing: Standing,
-  step: Step,
+  { what, product, price, quantity, refund }: Step,
   time: number,
+  say: Say,
 ): void {
-  const { what, product, price, quantity, refund } = step;
-  const say = (name: string) => report(script, plan, customer, standing, name, time);
   const become = (status: Standing["status"], name: string) => {
     standing.status = status;
-    say(name);
+    say(name, time);
   };
   switch (what) {
     case "renew":
       invoice(script, standing, paidBy(money, standing), "renewal", time, refund);
-      return report(script, plan, customer, standing, "subscription_updated", time + secondMs);
+      return say("subscription_updated", time + secondMs);
     case "plan":
-      Object.assign(standing, { product, price: { id: idOf(script), amount: price } });
-      say("subscription_updated");
+      Object.assign(standing, { product, price: { id: script.number(), amount: price } });
+      say("subscription_updated", time);
       return invoice(
         script,
         standing,
@@ -199,7 +195,7 @@ function takeStep(
       );
     case "quantity":
       standing.quantity = quantity;
-      return say("subscription_updated");
+      return say("subscription_updated", time);
     case "pause":
       return become("paused", "subscription_paused");
     case "unpause":
@@ -211,7 +207,7 @@ function takeStep(
     case "recover":
       invoice(script, standing, paidBy(money, standing), "renewal", time, refund, true);
       standing.status = "active";
-      return report(script, plan, customer, standing, "subscription_updated", time + secondMs);
+      return say("subscription_updated", time + secondMs);
     case "cancel":
       standing.endsAt = time + 10 * dayMs;
       return become("cancelled", "subscription_cancelled");
@@ -323,7 +319,7 @@ function invoice(
   isRecovered = false,
 ): void {
   const tax = money.total / 6n;
-  const input = { ...money, tax, id: idOf(script), subscription, reason, createdAt };
+  const input = { ...money, tax, id: script.number(), subscription, reason, createdAt };
   const object = invoiceObject(input);
   send(script, "subscription_payment_success", createdAt, object);
   if (isRecovered) send(script, "subscription_payment_recovered", createdAt, object);
@@ -358,11 +354,6 @@ function rateOf(currency: string): { rate: string } {
 
 function nameOf(product: number): string {
   return names[product] ?? "";
-}
-
-/** Ids are numbers here. */
-function idOf(script: Script): number {
-  return Number(script.id("lemon").replace("lemon_", ""));
 }
 
 /** Leaves out what would lie after the end. */
