@@ -1,7 +1,7 @@
 /**
- * Three files at a time, each in one of three processes that stay to the end, a service open in
- * each: two cores are then busy while one waits. Those that take longest are begun first, so that
- * all end together.
+ * Four files at a time, each in one of four processes that stay to the end, a service open in
+ * each: two cores are then always busy. Those that take longest are begun first, so that all end
+ * together.
  */
 const { readdirSync } = require("node:fs");
 const path = require("node:path");
@@ -71,7 +71,7 @@ module.exports = {
   // A database that is given without more would be that of both.
   parallel:
     !isNamed && (process.env.BACKENDS !== undefined || process.env.TEST_DATABASE_URL === undefined),
-  jobs: 3,
+  jobs: 4,
   timeout: process.env.BACKENDS === undefined ? 60_000 : 120_000,
   exit: false,
 };

@@ -28,6 +28,9 @@ const releaseWithinMs = 20_000;
 const quickStart = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 const failuresPrefix = "not-released-";
 
+/** Of a worker, the last one registered first. The pool keeps a single handler. */
+const releases: (() => Promise<void>)[] = [];
+
 const isWorker = process.env["MOCHA_WORKER_ID"] !== undefined;
 /** Where all that is written lies; `tmpdir()` from here on. */
 export const runFolder = isWorker ? tmpdir() : openFolder();
@@ -40,7 +43,11 @@ process.on("exit", () => {
  * run. In a worker each file is a run of its own to mocha, so that no root hook comes last.
  */
 export function atEndOfRun(release: () => Promise<void>): void {
-  if (isWorker) return atEndOfWorker(() => inTime(release));
+  if (isWorker) {
+    if (releases.length === 0) atEndOfWorker(() => inTime(releaseAllOfWorker));
+    releases.unshift(release);
+    return;
+  }
   after(async function releaseAll() {
     this.timeout(releaseWithinMs);
     await release();
@@ -105,6 +112,10 @@ function isPool(value: unknown): value is Pool {
     "worker" in value &&
     typeof value.worker === "function"
   );
+}
+
+async function releaseAllOfWorker(): Promise<void> {
+  for (const release of releases) await release();
 }
 
 /** The worker ends with success however this ends: the leader reads what went wrong. */
