@@ -4,7 +4,7 @@ import { z } from "zod";
 import { jsonIn } from "../http/body.js";
 import { type ApiError, conflict, unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
-import type { IsMirrored } from "../workspaces/mirrored.js";
+import type { IsMirrored } from "../workspaces/integrations.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { firstReceivedAt } from "../stores/log/raw-event.js";
 import type { Claim } from "./idempotency.js";

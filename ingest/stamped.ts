@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Receipt } from "../stores/watermark/in-flight-receipts.js";
 import { unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
-import { mirrorsAt } from "../workspaces/mirrored.js";
+import { mirrorsAt } from "../workspaces/integrations.js";
 import type { Receipts } from "./idempotency.js";
 import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
 import { type Line, planLines, type Source } from "./lines.js";

@@ -14,6 +14,7 @@ import {
 } from "./integration-secrets.js";
 import { hashToken } from "./members/personal.js";
 import type { Vault } from "../stores/vault/vault.js";
+import type { Provider, ProviderToken } from "../providers/provider.js";
 
 export interface Integration {
   readonly id: string;
@@ -130,5 +131,29 @@ async function findIntegration(
       credentials: current === null ? [] : [current],
     },
     previous: openPrevious(vault, id, row),
+  };
+}
+
+/** Whether a copy of a sale in this store is not booked; undefined: it is no copy. */
+export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;
+
+/**
+ * Each store is looked up once, however many events of one call ask.
+ * @param at ms since 1970: the first receipt of the copy
+ */
+export function mirrorsAt(
+  { postgres, providers }: { postgres: Postgres; providers: ReadonlyMap<string, Provider> },
+  { workspace, environment }: { workspace: string; environment: Environment },
+  at: number,
+): IsMirrored {
+  const known = new Map<ProviderToken, Promise<boolean>>();
+  return async (provider) => {
+    if (provider === undefined) return false;
+    const reportsBoth = providers.get(provider)?.reportsBothEnvironments === true;
+    const environments: Environment[] = reportsBoth ? ["live", "test"] : [environment];
+    const had =
+      known.get(provider) ?? hadIntegration(postgres, { workspace, environments, provider }, at);
+    known.set(provider, had);
+    return had;
   };
 }

@@ -5,7 +5,7 @@
  */
 import { parseBody } from "../../http/webhook-body.js";
 import type { LogRecord } from "../../stores/log/log.js";
-import { mirrorsAt } from "../../workspaces/mirrored.js";
+import { mirrorsAt } from "../../workspaces/integrations.js";
 import { firstReceivedAt, openIntact, readRawEvent } from "../../stores/log/raw-event.js";
 import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";

@@ -16,7 +16,7 @@ import type { Environment } from "../../schemas/records/records.js";
 import type { ExportLine } from "./export-lines.js";
 import { ExportRefused } from "./export-refused.js";
 import { parquetLines, parquetMagic } from "./parquet-lines.js";
-import type { IsMirrored } from "../mirrored.js";
+import type { IsMirrored } from "../integrations.js";
 
 /** Of all files of one reading: what each comes to is held until the last line is read. */
 const purchasesMax = 2_000_000;

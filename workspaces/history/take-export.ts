@@ -14,8 +14,7 @@ import {
 import { readExport } from "./export-file.js";
 import { type ExportLine, keepLines } from "./export-lines.js";
 import { ExportRefused } from "./export-refused.js";
-import type { Integration } from "../integrations.js";
-import { mirrorsAt } from "../mirrored.js";
+import { type Integration, mirrorsAt } from "../integrations.js";
 
 interface Stores {
   readonly postgres: Postgres;
