@@ -14,7 +14,7 @@ import {
   sealSecret,
   type SealedPrevious,
   withReplaced,
-} from "./integration-secrets.js";
+} from "./integrations.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import type { Vault } from "../stores/vault/vault.js";
 

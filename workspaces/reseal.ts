@@ -5,7 +5,7 @@
  */
 import { boundToChat } from "./channels/chat-channels.js";
 import { boundToPerson } from "./members/personal.js";
-import { boundToIntegration } from "./integration-secrets.js";
+import { boundToIntegration } from "./integrations.js";
 import { boundToEndpoint } from "./webhooks/endpoints.js";
 import { boundToName, keepPreviousKey } from "../stores/vault/own-secrets.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
