@@ -1,5 +1,5 @@
 import { memberOf } from "../../http/state.js";
-import { setCustomerDetails } from "../../workspaces/customers/setting.js";
+import { setCustomerDetails } from "../../workspaces/customers/customers.js";
 import {
   type Workspace,
   createWorkspace,

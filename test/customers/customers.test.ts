@@ -5,8 +5,8 @@ import {
   type Customers,
   type ReportedCustomer,
   openCustomers,
+  setCustomerDetails,
 } from "../../workspaces/customers/customers.js";
-import { setCustomerDetails } from "../../workspaces/customers/setting.js";
 import {
   type CustomerReader,
   accountsCalled,
