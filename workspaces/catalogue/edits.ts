@@ -7,7 +7,7 @@
 import type { ChangedProduct } from "../../schemas/http/manage.js";
 import { type Category, slugOf } from "../../schemas/products.js";
 import type { Environment } from "../../schemas/records/records.js";
-import { lockCatalogue } from "./lock.js";
+import { lockCatalogue } from "./skus.js";
 import type { ListPage } from "../list-page.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { randomBase62 } from "../../stores/vault/random.js";

@@ -5,7 +5,7 @@
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { insertRow } from "../../stores/postgres/rows.js";
 import { type ProductRecord, findProduct, removeEmpty } from "./edits.js";
-import { lockCatalogue } from "./lock.js";
+import { lockCatalogue } from "./skus.js";
 
 /**
  * Moves all SKUs of `from` to the product, and removes `from`.

@@ -4,7 +4,6 @@
  */
 import { unattributed } from "../../schemas/products.js";
 import { AskedTogether } from "../../runtime/batch-loader.js";
-import { catalogueName, catalogueNews, lockCatalogue, readRevisions } from "./lock.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import { chunksBySize } from "../../runtime/lists.js";
 import { grouped } from "../../runtime/grouped.js";
@@ -22,6 +21,8 @@ import {
   timeText,
   reportedAs,
 } from "./sku-names.js";
+import type { Environment } from "../../schemas/records/records.js";
+import { News } from "../../runtime/lookout.js";
 
 export type { NamedSku, SkuName } from "./sku-names.js";
 
@@ -193,4 +194,40 @@ function partsOf<One>(skus: readonly One[]): Iterable<One[]> {
 
 function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]> {
   return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
+}
+
+export const catalogueNews = new News();
+
+/**
+ * Two processes that name equal SKUs at once would each make a product of that slug; one that meets
+ * a SKU while another names it would make an empty product; and two people could undo each other's
+ * merges. The lock lasts for the rest of the transaction; what was read before it may be old. The
+ * new revision becomes visible with the change.
+ */
+export async function lockCatalogue(
+  sql: Sql,
+  workspace: string,
+  environment: Environment,
+): Promise<void> {
+  await sql.query(
+    `INSERT INTO catalogue_revisions AS c (name, revision) VALUES ($1, 1)
+     ON CONFLICT (name) DO UPDATE SET revision = c.revision + 1`,
+    [catalogueName(workspace, environment)],
+  );
+}
+
+export function catalogueName(workspace: string, environment: Environment): string {
+  return `${workspace} ${environment}`;
+}
+
+/** By name; a catalogue that never changed has none. */
+export async function readRevisions(
+  sql: Sql,
+  names: readonly string[],
+): Promise<Map<string, bigint>> {
+  const rows = await sql.query<{ name: string; revision: bigint }>(
+    "SELECT name, revision FROM catalogue_revisions WHERE name = ANY ($1::text[])",
+    [names],
+  );
+  return new Map(rows.map(({ name, revision }) => [name, revision]));
 }

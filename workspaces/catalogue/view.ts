@@ -7,7 +7,7 @@ import { productId } from "../../schemas/ids.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { LRUCache } from "lru-cache";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import { catalogueName, catalogueNews, readRevisions } from "./lock.js";
+import { catalogueName, catalogueNews, readRevisions } from "./skus.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 
 export interface CatalogueProduct {
