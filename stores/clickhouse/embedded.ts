@@ -8,7 +8,7 @@ import {
 } from "@clickhouse/client";
 import { Session, drainPending } from "chdb";
 import { createChdbConnection } from "chdb/connection";
-import { appendTo, wholeOf } from "./append.js";
+import { appendTo, wholeOf } from "./rows.js";
 import { embeddedFiles } from "./table-files.js";
 import { memoryOfStatement, statementSettings } from "./settings.js";
 import { favourMainThread } from "../../runtime/thread-priority.js";

@@ -7,7 +7,7 @@
 import { allEnded } from "../../../runtime/all-settled.js";
 import type { ClickHouseClient } from "@clickhouse/client";
 import { limits } from "../../../config.js";
-import { appendTo } from "../append.js";
+import { appendTo } from "../rows.js";
 import { byLane, StoreUnavailable, type WriteLane } from "../clickhouse.js";
 import { serverFiles } from "../table-files.js";
 import {

@@ -10,7 +10,7 @@
  * On one server all of these mean the same.
  */
 import assert from "node:assert";
-import { type Share, tabSeparatedTable } from "../append.js";
+import { type Share, tabSeparatedTable } from "../rows.js";
 import type { RowsBatch } from "../clickhouse.js";
 import { dataMark, literal, replaceInCode } from "../sql-text.js";
 

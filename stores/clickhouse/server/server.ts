@@ -8,9 +8,8 @@ import {
 } from "@clickhouse/client";
 import { ConfigError, limits } from "../../../config.js";
 import { byLane, StoreUnavailable, type WriteLane, writeLanes } from "../clickhouse.js";
-import { appendTo, wholeOf } from "../append.js";
+import { appendTo, wholeOf, parsedRows } from "../rows.js";
 import { isRefusal } from "../errors.js";
-import { parsedRows } from "../rows.js";
 import { ServerLane } from "../write-lane.js";
 import { serverFiles } from "../table-files.js";
 import { memoryOfStatement, statementSettings } from "../settings.js";
