@@ -28,10 +28,12 @@ import {
   bookedTables,
   type Message,
   readFacts,
+  Publisher,
+  readMessages,
+  writeMessages,
 } from "./booked.js";
 import { KnownBooks } from "./known-books.js";
 import { bookMoney } from "./money/book-money.js";
-import { Publisher, readMessages, writeMessages } from "./publisher.js";
 import { repairTables } from "./repair-tables.js";
 import { KeptLists, Lists } from "./lists.js";
 import { bookSubscriptions } from "./subscriptions/book-subscriptions.js";

@@ -1,7 +1,6 @@
 /** What becomes of messages that the log does not take. */
 import { expect } from "chai";
-import { Publisher } from "../../processors/book/publisher.js";
-import type { Message } from "../../processors/book/booked.js";
+import { Publisher, type Message } from "../../processors/book/booked.js";
 import { topics } from "../../schemas/records/records.js";
 import { logRecordBytesMax } from "../../stores/log/log.js";
 import { openTestLog, testLogger } from "../harness/stores.js";
