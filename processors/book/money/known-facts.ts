@@ -4,9 +4,8 @@
  */
 import { paymentKey, purchaseKey, tieOf } from "../../../schemas/money-keys.js";
 import type { Fact } from "../../../schemas/records/records.js";
-import { nameOf, subjects } from "../../normalize/facts.js";
+import { nameOf, subjects, byReceipt } from "../../normalize/facts.js";
 import { withPurchases } from "../payment/invoice-allocation.js";
-import { byReceipt } from "../payment/readings.js";
 import { moneyFacts, type Lists } from "../lists.js";
 import type { KnownPayment } from "./money-tables.js";
 

@@ -9,7 +9,7 @@ import { tieOf } from "../../../schemas/money-keys.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import { splitByWeight } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line } from "../../../schemas/records/records.js";
-import { byReceipt, byNewest } from "./readings.js";
+import { byReceipt, byNewest } from "../../normalize/facts.js";
 
 export type PurchaseBody = BodyOf<"Purchase">;
 

@@ -8,7 +8,7 @@ import { disputesOf, isOpen } from "./disputes.js";
 import { unknownCountry } from "../../../schemas/countries.js";
 import { inBase, largestLine, type Move, movesOf, type Sale } from "./entries.js";
 import { Prefix, addedUp, bySku, type PurchaseBody, sharedOut } from "./invoice-allocation.js";
-import { byNewest, paymentsNewestFirst } from "./readings.js";
+import { byNewest, paymentsNewestFirst } from "../../normalize/facts.js";
 import { withOwnRefunds, refundedTotal, type RefundStep, refundSteps } from "./refunds.js";
 
 /** Amounts in minor units: `normalized_amount` of base, the others of the original currency. */

@@ -7,7 +7,7 @@
 import { grouped } from "../../../runtime/grouped.js";
 import { divideRounded } from "../../../schemas/money/decimal.js";
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
-import { byNewest, type Reading, readingsOf, refundIn } from "./readings.js";
+import { byNewest, type Reading, readingsOf, refundIn } from "../../normalize/facts.js";
 import type { Shares } from "./invoice-allocation.js";
 
 /** The refunded total of one currency goes from `before` to `after`; minor units. */
