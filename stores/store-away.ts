@@ -1,7 +1,7 @@
 /**
  * Whether a failure means that a store (the log, ClickHouse, Postgres) or this process is in
  * trouble: then the same batch succeeds later. Any other failure, an assertion included, counts
- * against the events of the batch (stores/log/suspects.ts).
+ * against the events of the batch (stores/log/partition-consumer.ts).
  */
 import { StoreBusy, StoreUnavailable } from "./clickhouse/clickhouse.js";
 import { isEngineInTrouble } from "./clickhouse/errors.js";

@@ -135,7 +135,9 @@ async function findIntegration(
 export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;
 
 /**
- * Each store is looked up once, however many events of one call ask.
+ * What the workspace's own integration of a store reports is not booked again from RevenueCat's
+ * copy (`definitions.md`, Providers). Each store is looked up once, however many events of one call
+ * ask.
  * @param at ms since 1970: the first receipt of the copy
  */
 export function mirrorsAt(
@@ -178,6 +180,7 @@ const previousCredentials = z.object({
 });
 export type PreviousCredentials = Readonly<z.output<typeof previousCredentials>>;
 
+/** Old credentials that still count, each until its own end, are sealed together. */
 export interface SealedPrevious {
   readonly previous_credentials_sealed: Buffer | null;
   /** When the last of them expires. */

@@ -1,4 +1,4 @@
-/** What a batch makes: rows of the tables, and messages on the public topics. */
+/** What a batch makes: rows of the tables, and messages, which are published here. */
 import type { NewRecord, LogRecord, Log } from "../../stores/log/log.js";
 import {
   type Fact,
@@ -120,6 +120,10 @@ interface Waiting {
   newerOf?: bigint;
 }
 
+/**
+ * Publishes what each commit queued, in order and without waiting for any table. After a crash,
+ * messages that may not have been published are published again, with the same ids and versions.
+ */
 export class Publisher {
   #turn: Promise<void> = Promise.resolve();
   readonly #waiting = new Map<string, Waiting>();

@@ -1,6 +1,6 @@
 /**
  * Turns what an adapter read into facts ready for booking: ids, hashed accounts, base currency and
- * quote. Pure.
+ * quote; and the order of several facts about one thing. Pure.
  */
 import {
   type ConversionBounds,
@@ -212,6 +212,7 @@ function iso(at: number): string {
   return Number.isFinite(at) && Math.abs(at) <= 8.64e15 ? new Date(at).toISOString() : String(at);
 }
 
+/** One of several readings of one thing: the newest counts. */
 export interface Reading<Body> {
   readonly fact: Fact;
   readonly body: Body;

@@ -1,7 +1,7 @@
 /**
- * A record on which its consumer fails by itself (stores/log/suspects.ts): its raw event becomes a
- * reject, `internal_error`, and all others go on. What is booked of it stays; a replay books what
- * is missing.
+ * A record on which its consumer fails by itself (stores/log/partition-consumer.ts): its raw event
+ * becomes a reject, `internal_error`, and all others go on. What is booked of it stays; a replay
+ * books what is missing.
  */
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Message } from "../book/booked.js";

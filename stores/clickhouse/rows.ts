@@ -1,4 +1,4 @@
-/** Rows as text: parsed from answers, and written for statements. */
+/** Rows as text: parsed from answers, written for statements, and appended in batches. */
 import {
   literal,
   dataMark,
@@ -215,7 +215,15 @@ export function tabSeparatedTable(structure: string, rows: string): string {
 /** Tokens without rows: for each, an engine was killed at the same instant. */
 const attemptsMax = 3;
 
-/** @throws when the rows may be missing: the same batch succeeds later */
+/**
+ * Appends a batch of rows once, however often and by how many processes it is sent. The engine
+ * ignores an insert whose token it has noted, even while the first one is under way. The note alone
+ * is not enough. The engine (26.7) writes it before the rows are in place: if it is killed in
+ * between, it ignores every repeat, and the rows are lost. It also does not sync the note: after a
+ * power cut a repeat may double the rows. So a batch that may have been sent before is looked for
+ * before and after it is sent, and gets another token when an earlier one stands for missing rows.
+ * @throws when the rows may be missing: the same batch succeeds later
+ */
 export async function appendTo(
   engine: Reader & Writer,
   batch: RowsBatch,

@@ -72,9 +72,9 @@ export interface ConsumeOptions {
   } | void>;
   /**
    * Called for a record that `handle` cannot handle even alone, although all stores are available
-   * (stores/log/suspects.ts, stores/store-away.ts). When this resolves the offset moves past it,
-   * else it is called again. Left out: such a record is delivered again and again, and all behind
-   * it wait.
+   * (stores/log/partition-consumer.ts, stores/store-away.ts). When this resolves the offset moves
+   * past it, else it is called again. Left out: such a record is delivered again and again, and all
+   * behind it wait.
    */
   passOver?(record: LogRecord, error: unknown): Promise<void>;
 }

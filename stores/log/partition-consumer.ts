@@ -257,14 +257,19 @@ const batchTriesMax = 2;
 const recordTriesMax = 4;
 
 /** What a failure means: handle the same again, use smaller batches, or pass over one record. */
-export type Verdict = "again" | "halved" | "found";
+type Verdict = "again" | "halved" | "found";
 
-export interface Found {
+interface Found {
   readonly record: LogRecord;
   readonly error: unknown;
 }
 
-export class Suspects {
+/**
+ * Finds the one event that makes a partition's batches fail. A batch that failed twice is halved
+ * again and again until a single record fails, which is passed over (`ConsumeOptions.passOver`).
+ * Kept in memory only, because the parts that succeeded have moved the group's offset.
+ */
+class Suspects {
   /** Offsets where a batch has to end, the nearest last; the first is the end of what failed. */
   #ends: bigint[] = [];
   /** A record of that stretch was found: the others are known to succeed without it. */

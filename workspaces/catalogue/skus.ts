@@ -196,6 +196,8 @@ function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]>
   return grouped(skus, ({ workspace, environment }) => `${workspace} ${environment}`).values();
 }
 
+// One process at a time changes which SKUs belong to which products.
+
 export const catalogueNews = new News();
 
 /**

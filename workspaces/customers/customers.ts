@@ -236,14 +236,15 @@ export function openRecord(vault: Vault, account: string, sealed: Buffer): Custo
   return parseRecord(vault.open(sealed, boundToCustomer(account)).toString());
 }
 
-export interface CustomerSetting {
+/** Who may see a workspace's customers by name, and whether any are kept. */
+interface CustomerSetting {
   readonly details: CustomerDetails;
   /** Grows with each change. */
   readonly revision: number;
 }
 
 /** @returns null: there is no such workspace */
-export async function customerDetailsOf(
+async function customerDetailsOf(
   postgres: Postgres,
   workspace: string,
 ): Promise<CustomerSetting | null> {
