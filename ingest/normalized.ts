@@ -9,9 +9,8 @@ import {
   malformedDetail,
   type Unconvertible,
 } from "../schemas/money/conversion.js";
-import { knownExponentOf } from "../schemas/money/currencies.js";
+import { convertMinor, knownExponentOf, toJsonNumber } from "../schemas/money/money.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
-import { convertMinor, toJsonNumber } from "../schemas/money/money.js";
 import type { FactBody, Quote } from "../schemas/records/records.js";
 import type { Access } from "../workspaces/keys.js";
 import type { IngestService } from "./append-sealed.js";

@@ -15,8 +15,7 @@ import { progressOf } from "../workspaces/history/backfill-progress.js";
 import type { Service } from "../service.js";
 import { limits } from "../config.js";
 import { createProviders } from "../providers/index.js";
-import { knownExponentOf } from "../schemas/money/currencies.js";
-import { minorToMajor } from "../schemas/money/money.js";
+import { knownExponentOf, minorToMajor } from "../schemas/money/money.js";
 import { newBackfill } from "../schemas/http/manage.js";
 import { utcDay } from "../schemas/money/rates.js";
 

@@ -1,7 +1,7 @@
 /** Shapes and checks of fields that several providers write alike. */
 import { z } from "zod";
 import { limits } from "../config.js";
-import { exponentOf } from "../schemas/money/currencies.js";
+import { exponentOf } from "../schemas/money/money.js";
 import { parseFraction } from "../schemas/money/monthly.js";
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -7,8 +7,7 @@ import { compiled } from "./compiled.js";
 import { isObject } from "./fields.js";
 import { eventAheadMs, limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
-import { exponentOf } from "../schemas/money/currencies.js";
-import { majorToMinor } from "../schemas/money/money.js";
+import { exponentOf, majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
 import type { Environment } from "../schemas/records/records.js";
 import {

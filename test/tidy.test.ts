@@ -66,7 +66,7 @@ const drivers = ["lmdb", "chdb", "@clickhouse/client", "pg", "@electric-sql/pgli
 
 /** Each ban names its replacement. */
 const bans: readonly { pattern: RegExp; where: RegExp; instead: string }[] = [
-  { pattern: /\bparseFloat\(/, where: /./, instead: "schemas/decimal: money is never a float" },
+  { pattern: /\bparseFloat\(/, where: /./, instead: "schemas/money: money is never a float" },
   { pattern: /\.toFixed\(/, where: /./, instead: "schemas/money: decimal text of minor units" },
   {
     pattern: /\bNumber\([^)]*(amount|minor|mrr|monthly)/i,

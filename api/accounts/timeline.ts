@@ -1,8 +1,7 @@
 /** The timeline of an account, merged from its tables, newest first. */
 import type { Service } from "../../service.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import { transactionId } from "../../schemas/ids.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 import { timeText } from "../events/evidence.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { rowsOf } from "../reading/reading.js";

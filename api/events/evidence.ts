@@ -1,6 +1,6 @@
 /** The JSON of ledger entries, of facts and of their raw events. */
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import {
   type FactView,
   type LedgerEntry,
@@ -8,7 +8,6 @@ import {
   ledgerEntry,
   rawEvent,
 } from "./evidence-schema.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 import { type Fact, type FactBody, topics } from "../../schemas/records/records.js";
 import type { JournalRow } from "./journal-query.js";
 import type { EntryRow } from "../transaction/entries-query.js";

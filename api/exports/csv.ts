@@ -4,7 +4,7 @@
  * formula, and others choose names of products. Such a text gets an apostrophe in front (OWASP, CSV
  * Injection), even after other apostrophes, so that removing one gives the text back.
  */
-import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
+import { parseDecimal, trimmedText } from "../../schemas/money/money.js";
 import { type Column, type Encoder, type ExportRow, valueIn } from "./columns.js";
 
 export function csvEncoder(columns: readonly Column[]): Encoder {

@@ -3,7 +3,7 @@
  * be opened. Amounts are decimals of a fixed scale, never doubles.
  */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
-import { parseDecimal, rescale, powerOfTen } from "../../schemas/money/decimal.js";
+import { parseDecimal, powerOfTen, rescale } from "../../schemas/money/money.js";
 import { type Column, type Encoder, type ExportRow, valueIn } from "./columns.js";
 
 /** Rows of one row group; encoding it blocks everything else (100 ms). */

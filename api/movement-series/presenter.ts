@@ -1,9 +1,7 @@
 /** The movements from one balance of MRR to the next, rounded so that they add up. */
 import { limits } from "../../config.js";
 import { grouped } from "../../runtime/grouped.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { powerOfTen } from "../../schemas/money/decimal.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
+import { knownExponentOf, powerOfTen, toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";

@@ -3,8 +3,7 @@ import type { Catalogue, CatalogueProduct, Sku } from "../../workspaces/catalogu
 import { mrrOf } from "../../schemas/money/monthly.js";
 import type { SkuRevenueRow, SkuSubscriptionsRow } from "./query.js";
 import { providerToken } from "../../schemas/http/transactions.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import { showMrr } from "../reading/amounts.js";
 import type { Product, ProductsAnswer, ProductSort, ProductThen } from "./schema.js";
 import { z } from "zod";

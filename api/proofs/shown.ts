@@ -1,8 +1,12 @@
 /** A figure as a proof may show it: rounded, or an index without amounts. Pure. */
 import type { ShownAs } from "../../schemas/http/proofs.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
-import { majorToMinor, toJsonNumber } from "../../schemas/money/money.js";
+import {
+  divideRounded,
+  knownExponentOf,
+  majorToMinor,
+  powerOfTen,
+  toJsonNumber,
+} from "../../schemas/money/money.js";
 
 export type Unit = "money" | "count" | "percent";
 

@@ -1,8 +1,12 @@
 /** MRR sums stay unrounded (millionths, as bigint) until they are shown; ratios are of those. */
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { decimalText, divideRounded, powerOfTen } from "../../schemas/money/decimal.js";
+import {
+  decimalText,
+  divideRounded,
+  knownExponentOf,
+  powerOfTen,
+  toJsonNumber,
+} from "../../schemas/money/money.js";
 import { mrrPlaces } from "../../schemas/money/monthly.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 
 /**
  * @param mrr millionths

@@ -7,8 +7,7 @@ import { groupedTable, revenueRows, withCompared } from "../exports/tables.js";
 import { type Groups, placeOfOthers } from "../reading/groups.js";
 import { type Series, type SeriesPart, tooLong } from "../reading/series.js";
 import type { ReportedRow, RevenueCell, RevenueSumsRow } from "./query.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { RevenueAnswer, RevenueRow } from "./schema.js";
 

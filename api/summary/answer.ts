@@ -8,9 +8,8 @@ import { balanceOf, plus, type Sums, sumsByStart, sumsOf } from "../reading/move
 import type { MovementKindRow } from "./movement-kinds.js";
 import type { Period } from "./period.js";
 import type { SummaryAnswer, SummaryFigures } from "./schema.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import type { MovementKind } from "../../schemas/records/records.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 import { mrrMinor, percent, ratio, showMrr } from "../reading/amounts.js";
 
 export interface SummaryTexts {

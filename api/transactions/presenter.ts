@@ -1,8 +1,7 @@
 /** The JSON of a transaction, from a row of the table or from a record of the topic. */
 import type { Catalogue, CatalogueProduct } from "../../workspaces/catalogue/view.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import { type Transaction, transaction } from "../../schemas/http/transactions.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 import type { TransactionRecord } from "../../schemas/records/records.js";
 import type { TransactionRow } from "./listed-row.js";
 

@@ -4,7 +4,7 @@
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { grouped } from "../../runtime/grouped.js";
-import { refundedOf } from "../../schemas/money/refunded.js";
+import { refundedOf } from "../../schemas/money/money.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";
 import { rowsOf } from "../reading/reading.js";

@@ -20,10 +20,8 @@ import {
 } from "./schema.js";
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
 import { grouped } from "../../runtime/grouped.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { powerOfTen } from "../../schemas/money/decimal.js";
+import { knownExponentOf, powerOfTen, toJsonNumber } from "../../schemas/money/money.js";
 import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
-import { toJsonNumber } from "../../schemas/money/money.js";
 import { movementKinds } from "../../schemas/records/records.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";
 import { groupKey, memberFields } from "../reading/groups.js";

@@ -1,7 +1,6 @@
 /** What a file amounts to, by event type and currency, to be held against its source. */
 import type { EventRecord } from "../../providers/record.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { minorToMajor } from "../../schemas/money/money.js";
+import { knownExponentOf, minorToMajor } from "../../schemas/money/money.js";
 
 interface Sum {
   rows: number;

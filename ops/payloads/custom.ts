@@ -2,8 +2,7 @@
  * Makes bodies a custom sender posts: event records whose amounts are exact decimals. For tests,
  * the demo and the property test; `sign` in index.ts makes the headers that go with them.
  */
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { minorToMajor } from "../../schemas/money/money.js";
+import { exponentOf, minorToMajor } from "../../schemas/money/money.js";
 
 export interface RecordInput {
   readonly eventType:

@@ -5,8 +5,7 @@
  * Times are ms since 1970. Amounts are minor units (`bigint`) and are written into the JSON as the
  * decimals RevenueCat writes, so that no amount passes through a double on its way.
  */
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { minorToMajor } from "../../schemas/money/money.js";
+import { exponentOf, minorToMajor } from "../../schemas/money/money.js";
 
 export interface PurchaseInput {
   /** The identity of all redeliveries. */

@@ -19,7 +19,7 @@ import { clickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
-import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/decimal.js";
+import { decimalText, parseDecimal, powerOfTen } from "../../schemas/money/money.js";
 import { auditLedger, auditVersions } from "./ledger.js";
 import { paymentSlices, paymentsIn } from "./money.js";
 import { compareWithState, type HeldFinding, type StateService } from "./state.js";

@@ -5,9 +5,13 @@
 import type { Unread } from "../../providers/api/ask-json.js";
 import type { OwnFigure, Span, ToldFigure } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { parseDecimal, rescale } from "../../schemas/money/decimal.js";
-import { convertMinor, toJsonMinor } from "../../schemas/money/money.js";
+import {
+  convertMinor,
+  knownExponentOf,
+  parseDecimal,
+  rescale,
+  toJsonMinor,
+} from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { MonthReport } from "../../schemas/reconciliation.js";
 import type { Service } from "../../service.js";

@@ -4,8 +4,7 @@
  */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { divideRounded, rescale } from "../../schemas/money/decimal.js";
+import { divideRounded, exponentOf, rescale } from "../../schemas/money/money.js";
 import { anyCaseCurrency, timeMs } from "../fields.js";
 
 /** Thousandths of the currency's unit: 10990 is 10.99 USD. */

@@ -1,6 +1,6 @@
 /** The envelope around Chargebee's objects, how they are read, and what its amounts mean. */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/money/currencies.js";
+import { exponentOf } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { readOnce } from "../compiled.js";
 import { anyObject, idText, isoCurrency, minorUnits } from "../fields.js";

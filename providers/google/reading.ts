@@ -1,7 +1,6 @@
 /** What the readers of Google's answers share: fields as Google writes them, and outcomes. */
 import { z } from "zod";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { powerOfTen, rescale } from "../../schemas/money/decimal.js";
+import { knownExponentOf, powerOfTen, rescale } from "../../schemas/money/money.js";
 import { type Fraction, fraction } from "../../schemas/money/monthly.js";
 import { anyCaseCurrency } from "../fields.js";
 import { rejected, type Unreported } from "../outcomes.js";

@@ -6,8 +6,7 @@
 import { z } from "zod";
 import { limits } from "../../config.js";
 import { alpha2OfName } from "../../schemas/countries.js";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { majorToMinor } from "../../schemas/money/money.js";
+import { exponentOf, majorToMinor } from "../../schemas/money/money.js";
 import { malformed, rejected, type Unreported } from "../outcomes.js";
 import type { Known, Question } from "../provider.js";
 import type { Sale } from "./ping.js";

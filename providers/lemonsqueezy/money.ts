@@ -4,8 +4,12 @@
  * says whether ¥1200 was written 1200 or 120000.
  */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { type Decimal, isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
+import {
+  type Decimal,
+  exponentOf,
+  isFartherApart,
+  parseDecimal,
+} from "../../schemas/money/money.js";
 import { contradictory, rejected, type Unreported } from "../outcomes.js";
 import { field } from "./event.js";
 

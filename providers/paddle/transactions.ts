@@ -1,7 +1,7 @@
 /** Completed transactions: the one place where Paddle's money comes in. */
 import { z } from "zod";
 import { limits } from "../../config.js";
-import { divideRounded } from "../../schemas/money/decimal.js";
+import { divideRounded } from "../../schemas/money/money.js";
 import type { Line } from "../../schemas/records/records.js";
 import { contradictory, ignored, rejected } from "../outcomes.js";
 import { field, reader } from "./event.js";

@@ -3,8 +3,13 @@
  * the month's money is known. The next store's reader is one file in its folder.
  */
 import type { ReportKind } from "../../schemas/http/reports.js";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { divideRounded, parseDecimal, powerOfTen, rescale } from "../../schemas/money/decimal.js";
+import {
+  divideRounded,
+  exponentOf,
+  parseDecimal,
+  powerOfTen,
+  rescale,
+} from "../../schemas/money/money.js";
 
 export interface StoreReports<Credentials = unknown> {
   /** Which files are read, for a person. */

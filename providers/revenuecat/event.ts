@@ -1,7 +1,12 @@
 /** The fields of a RevenueCat event that move money or MRR, turned into ours. */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { type Decimal, parseDecimal, powerOfTen, rescale } from "../../schemas/money/decimal.js";
+import {
+  type Decimal,
+  exponentOf,
+  parseDecimal,
+  powerOfTen,
+  rescale,
+} from "../../schemas/money/money.js";
 import { idText, timeMs } from "../fields.js";
 import { contradictory, rejected, type Unreported } from "../outcomes.js";
 

@@ -6,7 +6,7 @@
  */
 import { z } from "zod";
 import { issueText } from "../../schemas/issues.js";
-import { decimalText, parseDecimal, rescale } from "../../schemas/money/decimal.js";
+import { decimalText, parseDecimal, rescale } from "../../schemas/money/money.js";
 import type { HistoryEvent } from "../backfill.js";
 import { compiled } from "../compiled.js";
 import type { Beside, ExportedLine, ExportPlace, HistoryExport } from "../backfill.js";

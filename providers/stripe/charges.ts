@@ -1,7 +1,7 @@
 /** Charges: the one place where Stripe's money is read from. */
 import { z } from "zod";
 import { compiled } from "../compiled.js";
-import { divideRounded } from "../../schemas/money/decimal.js";
+import { divideRounded } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";

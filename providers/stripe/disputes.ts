@@ -1,6 +1,6 @@
 /** Disputes: only when money is withdrawn or returned. */
 import { z } from "zod";
-import { divideRounded } from "../../schemas/money/decimal.js";
+import { divideRounded } from "../../schemas/money/money.js";
 import {
   addFractions,
   type Fraction,

@@ -3,7 +3,7 @@
  * decimals in ISO but are sent with two (500 is 5 ISK); MGA has two in ISO but is sent without.
  * Source: docs.stripe.com/currencies, "Special cases".
  */
-import { divideRounded } from "../../schemas/money/decimal.js";
+import { divideRounded } from "../../schemas/money/money.js";
 import { type Fraction, fraction, multiplyFractions } from "../../schemas/money/monthly.js";
 
 const isoPerStripeUnit: ReadonlyMap<string, Fraction> = new Map([

@@ -1,6 +1,6 @@
 /** Refunds, and credit notes that return money outside Stripe. */
 import { z } from "zod";
-import { divideRounded } from "../../schemas/money/decimal.js";
+import { divideRounded } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
 import { isObject } from "../fields.js";

@@ -1,5 +1,5 @@
 /** Rules that tools share. */
-import { divideRounded } from "../money/decimal.js";
+import { divideRounded } from "../money/money.js";
 import { monthlyToMrr, mrrOf } from "../money/monthly.js";
 import type { Rule } from "./definition.js";
 

@@ -1,6 +1,6 @@
 /** What every series over time is asked by: its days, its intervals, its cells. */
 import { z } from "zod";
-import { exponentOf } from "../money/currencies.js";
+import { exponentOf } from "../money/money.js";
 import { planIntervals } from "../money/plan-intervals.js";
 import { providerTokens } from "../provider-tokens.js";
 import { wholeNumber } from "./pages.js";

@@ -2,7 +2,7 @@
  * Whether a fact can be converted into base currency, and at which quote: asked at the endpoint, so
  * that what cannot is refused there, and again when it is booked. Pure: all it needs is given.
  */
-import { exponentOf } from "./currencies.js";
+import { exponentOf } from "./money.js";
 import { isWithinBounds, malformedField, misdated } from "../fact-bounds.js";
 import type { FactBody, Quote } from "../records/records.js";
 

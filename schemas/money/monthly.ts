@@ -2,15 +2,15 @@
  * What a recurring price is worth a month, exactly: a fraction of one minor unit, turned into base
  * currency and rounded once (`definitions.md`, MRR).
  */
-import { knownExponentOf } from "./currencies.js";
 import {
   decimalText,
   divideRounded,
+  knownExponentOf,
   parseDecimal,
   powerOfTen,
   rescale,
   trimmedText,
-} from "./decimal.js";
+} from "./money.js";
 
 /** Always in lowest terms with a positive denominator: equal values are equal fields. */
 export interface Fraction {

@@ -8,8 +8,14 @@
  *
  * Days are UTC dates as `YYYY-MM-DD`: as text they sort as they follow each other.
  */
-import { euroPredecessors, exponentOf } from "./currencies.js";
-import { type Decimal, divideSignificant, parseDecimal, trimmedText } from "./decimal.js";
+import {
+  type Decimal,
+  divideSignificant,
+  euroPredecessors,
+  exponentOf,
+  parseDecimal,
+  trimmedText,
+} from "./money.js";
 import type { Quote } from "../records/records.js";
 
 /** In the order they are asked. */

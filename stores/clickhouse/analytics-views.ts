@@ -5,7 +5,7 @@
  * with policies on the views, the engine (26.7) would apply a condition of the query first, and
  * `throwIf(…)` would show other workspaces' rows in its error.
  */
-import { unusualExponents } from "../../schemas/money/currencies.js";
+import { unusualExponents } from "../../schemas/money/money.js";
 import { textArray } from "./rows.js";
 
 /** By name, in the order they are made: the last one reads the others. */

@@ -15,7 +15,7 @@ import { createHttpServer } from "../../http/server.js";
 import { createMetrics } from "../../runtime/metrics.js";
 import { openSkus } from "../../workspaces/catalogue/skus.js";
 import { limits } from "../../config.js";
-import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
+import { parseDecimal, trimmedText } from "../../schemas/money/money.js";
 import { productId } from "../../schemas/ids.js";
 import {
   type Endpoints,

@@ -1,7 +1,7 @@
 /** A CSV file's rows as the Parquet file a warehouse writes of them, in columns of their types. */
 import { parse } from "csv-parse/sync";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
-import { parseDecimal, rescale } from "../../schemas/money/decimal.js";
+import { parseDecimal, rescale } from "../../schemas/money/money.js";
 
 const isTrue = new Set(["true", "t"]);
 const priceScale = 4;

@@ -28,7 +28,7 @@ import { ask, type Merchant, whenBooked } from "../../ops/demo/merchant.js";
 import { recordPast } from "../../ops/demo/past.js";
 import { personOf } from "../../ops/demo/person.js";
 import { demoEnvironment } from "../../ops/demo/service-process.js";
-import { knownExponentOf } from "../../schemas/money/currencies.js";
+import { knownExponentOf, majorToMinor } from "../../schemas/money/money.js";
 import { cohortsAnswer } from "../../api/cohorts/schema.js";
 import { mrrAnswer } from "../../api/mrr/schema.js";
 import { productsAnswer } from "../../api/products/schema.js";
@@ -38,7 +38,6 @@ import {
   transactionsAnswer,
 } from "../../schemas/http/transactions.js";
 import { coverage } from "../../schemas/http/manage.js";
-import { majorToMinor } from "../../schemas/money/money.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";

@@ -5,8 +5,7 @@
  *
  * Times are ms since 1970, amounts minor units of ISO 4217 (`bigint`).
  */
-import { knownExponentOf } from "../../schemas/money/currencies.js";
-import { powerOfTen } from "../../schemas/money/decimal.js";
+import { knownExponentOf, powerOfTen } from "../../schemas/money/money.js";
 
 import { type JsonObject, sent, sum } from "../../ops/payloads/json.js";
 

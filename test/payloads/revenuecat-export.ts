@@ -2,8 +2,7 @@
  * Lines of RevenueCat's Scheduled Data Export of transactions (version 7), as they stand at a
  * moment: for tests. Times are ms since 1970 and whole seconds; amounts are minor units.
  */
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { minorToMajor } from "../../schemas/money/money.js";
+import { exponentOf, minorToMajor } from "../../schemas/money/money.js";
 
 export interface ExportedPurchase {
   readonly transaction: string;

@@ -1,19 +1,18 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { euroPredecessors, exponentOf } from "../../schemas/money/currencies.js";
 import {
+  convertMinor,
   decimalText,
   divideRounded,
   divideSignificant,
-  parseDecimal,
-  trimmedText,
-} from "../../schemas/money/decimal.js";
-import {
-  convertMinor,
+  euroPredecessors,
+  exponentOf,
   majorToMinor,
   minorToMajor,
+  parseDecimal,
   splitByWeight,
   toJsonNumber,
+  trimmedText,
 } from "../../schemas/money/money.js";
 import {
   type BillingPeriod,

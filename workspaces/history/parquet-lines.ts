@@ -3,7 +3,7 @@
  * Its index comes last, so the whole file is held; a file that was cut short has none.
  */
 import type { FileMetaData, parquetRead, SchemaElement } from "hyparquet";
-import { decimalText, parseDecimal, rescale } from "../../schemas/money/decimal.js";
+import { decimalText, parseDecimal, rescale } from "../../schemas/money/money.js";
 import { ExportRefused } from "./export-refused.js";
 
 export const parquetMagic = Buffer.from("PAR1");

@@ -2,8 +2,7 @@
  * The European Central Bank's euro foreign exchange reference rates: units of a currency for one
  * euro, published every working day at about 16:00 CET. Free to reuse with the source named.
  */
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
+import { exponentOf, parseDecimal, trimmedText } from "../../schemas/money/money.js";
 import type { PublishedQuote } from "../../schemas/money/rates.js";
 
 /** In the bank's own file; empty in the packed one. */

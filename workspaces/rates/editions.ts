@@ -5,7 +5,7 @@
  * change), and the wide list that was packaged when the installation first started, from Postgres
  * (the next release packages another).
  */
-import { isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
+import { isFartherApart, parseDecimal } from "../../schemas/money/money.js";
 import {
   type PublishedQuote,
   type QuoteTable,

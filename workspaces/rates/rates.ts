@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LRUCache } from "lru-cache";
 import { schedule } from "node-cron";
 import type { Config } from "../../config.js";
-import { exponentOf } from "../../schemas/money/currencies.js";
+import { exponentOf } from "../../schemas/money/money.js";
 import {
   type QuoteTable,
   type RateSource,

@@ -1,6 +1,6 @@
 /** Reads the sources of rates over HTTP, and rejects implausible values. */
 import type { Config } from "../../config.js";
-import { isFartherApart, parseDecimal } from "../../schemas/money/decimal.js";
+import { isFartherApart, parseDecimal } from "../../schemas/money/money.js";
 import {
   type PublishedQuote,
   type QuoteTable,

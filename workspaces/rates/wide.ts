@@ -3,8 +3,7 @@
  * coins, which are left out) for one euro. It fills in what the ECB does not quote.
  */
 import { z } from "zod";
-import { exponentOf } from "../../schemas/money/currencies.js";
-import { parseDecimal, trimmedText } from "../../schemas/money/decimal.js";
+import { exponentOf, parseDecimal, trimmedText } from "../../schemas/money/money.js";
 import type { PublishedQuote } from "../../schemas/money/rates.js";
 
 /** Earlier lists cannot be fetched: the project moved to npm then. */

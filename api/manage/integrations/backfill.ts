@@ -9,14 +9,13 @@ import { progressOf } from "../../../workspaces/history/backfill-progress.js";
 import { conflict, notFound, unprocessable } from "../../../schemas/http/errors.js";
 import { limits } from "../../../config.js";
 import type { Provider } from "../../../providers/provider.js";
-import { knownExponentOf } from "../../../schemas/money/currencies.js";
+import { knownExponentOf, toJsonNumber } from "../../../schemas/money/money.js";
 import {
   type BackfillView,
   backfill as backfillShape,
   coverage,
   newBackfill,
 } from "../../../schemas/http/manage.js";
-import { toJsonNumber } from "../../../schemas/money/money.js";
 import { utcDay } from "../../../schemas/money/rates.js";
 import { ofWorkspace } from "../calls.js";
 import { integrationOf } from "./routes.js";

@@ -18,8 +18,7 @@ import type { Integration } from "../../../workspaces/integrations.js";
 import { ofWorkspace } from "../calls.js";
 import { reading } from "./read-payouts.js";
 import { integrationOf } from "./routes.js";
-import { knownExponentOf } from "../../../schemas/money/currencies.js";
-import { toJsonMinor } from "../../../schemas/money/money.js";
+import { knownExponentOf, toJsonMinor } from "../../../schemas/money/money.js";
 
 const path = "/integrations/{integration}/payouts";
 const dayMs = 24 * 60 * 60 * 1000;

@@ -16,8 +16,7 @@ import {
   reportFetch,
   reportPath,
 } from "../../../schemas/http/reports.js";
-import { knownExponentOf } from "../../../schemas/money/currencies.js";
-import { toJsonMinor } from "../../../schemas/money/money.js";
+import { knownExponentOf, toJsonMinor } from "../../../schemas/money/money.js";
 import { askReportFetch, findReportFetch } from "../../../workspaces/history/report-fetches.js";
 import { ReportRefused } from "../../../workspaces/history/report-file.js";
 import {

@@ -5,7 +5,7 @@ import {
   renewalInfo,
   transactionInfo,
 } from "../../payloads/apple.js";
-import { knownExponentOf } from "../../../schemas/money/currencies.js";
+import { knownExponentOf } from "../../../schemas/money/money.js";
 import { monthsAfter } from "../calendar.js";
 import { appOfDemo } from "../integrations.js";
 import type { Sale, Shop } from "./shop.js";

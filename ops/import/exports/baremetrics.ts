@@ -2,8 +2,7 @@
  * Charges of Baremetrics: a CSV with the names its API gives to the fields of a charge. Sources:
  * docs/import.md.
  */
-import { exponentOf } from "../../../schemas/money/currencies.js";
-import { minorToMajor } from "../../../schemas/money/money.js";
+import { exponentOf, minorToMajor } from "../../../schemas/money/money.js";
 import type { ExportedEvents, ExportFormat } from "./format.js";
 import { centsOf, type LeftOut, type Line, type Tables, timeOf } from "./tables.js";
 

@@ -3,8 +3,7 @@
  * `definitions.md`, Ledger and revenue.
  */
 import { unknownCountry } from "../../../schemas/countries.js";
-import { divideRounded } from "../../../schemas/money/decimal.js";
-import { convertMinor, splitByWeight } from "../../../schemas/money/money.js";
+import { convertMinor, divideRounded, splitByWeight } from "../../../schemas/money/money.js";
 import type { Line, Quote } from "../../../schemas/records/records.js";
 import type { Withdrawn } from "./disputes.js";
 import {

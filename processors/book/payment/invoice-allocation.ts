@@ -6,8 +6,7 @@
 import { limits } from "../../../config.js";
 import { grouped } from "../../../runtime/grouped.js";
 import { tieOf } from "../../../schemas/money-keys.js";
-import { divideRounded } from "../../../schemas/money/decimal.js";
-import { splitByWeight } from "../../../schemas/money/money.js";
+import { divideRounded, splitByWeight } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line } from "../../../schemas/records/records.js";
 import { byReceipt, byNewest } from "../../normalize/facts.js";
 

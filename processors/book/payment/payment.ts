@@ -3,7 +3,7 @@
  * customer would recognise. Pure. Rules: `definitions.md`, Ledger and Transactions.
  */
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
-import { refundedOf } from "../../../schemas/money/refunded.js";
+import { refundedOf } from "../../../schemas/money/money.js";
 import { disputesOf, isOpen } from "./disputes.js";
 import { unknownCountry } from "../../../schemas/countries.js";
 import { inBase, largestLine, type Move, movesOf, type Sale } from "./entries.js";

@@ -5,9 +5,8 @@
  * difference of two moments. Pure.
  */
 import { compare } from "../../../runtime/lists.js";
-import { splitByWeight } from "../../../schemas/money/money.js";
+import { divideRounded, splitByWeight } from "../../../schemas/money/money.js";
 import type { Line } from "../../../schemas/records/records.js";
-import { divideRounded } from "../../../schemas/money/decimal.js";
 
 /** Minor units: `original` of the sale's currency, the others of base. */
 export interface Parts {

@@ -5,7 +5,7 @@
  * is in no reading and is added. Pure.
  */
 import { grouped } from "../../../runtime/grouped.js";
-import { divideRounded } from "../../../schemas/money/decimal.js";
+import { divideRounded } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { byNewest, type Reading, readingsOf, refundIn } from "../../normalize/facts.js";
 import type { Shares } from "./invoice-allocation.js";

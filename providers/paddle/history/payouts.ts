@@ -13,8 +13,7 @@ import {
 import { field } from "../event.js";
 import { all } from "./object.js";
 import { isEarly, readyReport } from "./payout-report.js";
-import { knownExponentOf } from "../../../schemas/money/currencies.js";
-import { majorToMinor } from "../../../schemas/money/money.js";
+import { knownExponentOf, majorToMinor } from "../../../schemas/money/money.js";
 
 /** Ninety days have some dozens at most. */
 const payoutEventsMax = 1_000;

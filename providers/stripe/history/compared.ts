@@ -6,7 +6,7 @@
  * docs.stripe.com/api/invoice-payment/list.
  */
 import { z } from "zod";
-import { divideRounded } from "../../../schemas/money/decimal.js";
+import { divideRounded } from "../../../schemas/money/money.js";
 import { parseFraction } from "../../../schemas/money/monthly.js";
 import {
   type HistoryList,
