@@ -17,7 +17,7 @@ import {
   parseJson,
   problem,
 } from "../schemas/json.js";
-import { hasOnlyCharacters } from "../schemas/text-bounds.js";
+import { hasOnlyCharacters } from "../schemas/bounds.js";
 import {
   type ApiError,
   malformed,

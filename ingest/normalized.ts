@@ -8,7 +8,7 @@ import {
   convertedAs,
   malformedDetail,
   type Unconvertible,
-} from "../schemas/money/conversion.js";
+} from "../schemas/bounds.js";
 import { convertMinor, knownExponentOf, toJsonNumber } from "../schemas/money/money.js";
 import type { IngestAnswer } from "../schemas/http/ingest.js";
 import type { FactBody, Quote } from "../schemas/records/records.js";

@@ -1,10 +1,10 @@
 /**
  * Every adapter within the bounds of what can be stored. What an event brings is checked here, as
- * it leaves the adapter, and in `schemas/fact-bounds.ts`, once it is a fact: an id of a megabyte or
+ * it leaves the adapter, and in `schemas/bounds.ts`, once it is a fact: an id of a megabyte or
  * a name with a NUL makes the event a reject (`malformed`) and reaches no store.
  */
 import { createHash } from "node:crypto";
-import { idBytesMax, isStorable, nameLengthMax, tokenBytesMax } from "../schemas/text-bounds.js";
+import { idBytesMax, isStorable, nameLengthMax, tokenBytesMax } from "../schemas/bounds.js";
 import { isObject } from "./fields.js";
 import { rejected } from "./outcomes.js";
 import type { Decoded, Heading, KeptObject, Provider } from "./provider.js";

@@ -1,13 +1,12 @@
 /**
- * What adapters answer where they report no facts, and how they read an object of a known shape.
+ * What adapters answer where they report no facts, how they read an object of a known shape, and
+ * names of products, wherever an event or an answer carries a whole product.
  */
 import type { z } from "zod";
-import { compiled } from "./compiled.js";
+import { shown } from "../schemas/bounds.js";
 import { issueText } from "../schemas/issues.js";
 import type { FactBody } from "../schemas/records/records.js";
-import { shown } from "../schemas/text-bounds.js";
-import { unknownCurrency } from "./fields.js";
-import type { Sku } from "./products.js";
+import { compiled, isObject, unknownCurrency } from "./fields.js";
 import type { Decoded } from "./provider.js";
 
 export type Unreported = Exclude<Decoded, { outcome: "facts" }>;
@@ -72,4 +71,27 @@ export function readerOf<Event, Reported>(objectOf: (event: Event) => unknown) {
       return parsed.success ? read(parsed.data, event) : malformed(parsed.error);
     };
   };
+}
+
+export type Sku = Extract<FactBody, { Sku: unknown }>["Sku"];
+
+/**
+ * However deep it lies: the endpoint bounds depth and size of a body.
+ * @param isProduct of an object that has an id
+ */
+export function productsIn(
+  value: unknown,
+  isProduct: (object: Readonly<Record<string, unknown>>, id: string) => boolean,
+): Sku[] {
+  const found: Sku[] = [];
+  // Into one list: every event is walked, and lists of lists cost more than the walk.
+  const collect = (part: unknown): void => {
+    if (!isObject(part)) return;
+    const { id, name } = part;
+    const isNamed = typeof id === "string" && typeof name === "string" && name.trim() !== "";
+    if (isNamed && isProduct(part, id)) found.push({ external_id: id, name: name.trim() });
+    else for (const inner of Object.values(part)) collect(inner);
+  };
+  collect(value);
+  return found;
 }

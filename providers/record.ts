@@ -3,19 +3,13 @@
  * becomes. Rules: `definitions.md`, Ingest. The facts it stands for: record-facts.ts.
  */
 import { z } from "zod";
-import { compiled } from "./compiled.js";
-import { isObject } from "./fields.js";
+import { compiled, isObject } from "./fields.js";
 import { eventAheadMs, limits } from "../config.js";
 import { isCountry } from "../schemas/countries.js";
 import { exponentOf, majorToMinor } from "../schemas/money/money.js";
 import { providerTokens } from "../schemas/provider-tokens.js";
 import type { Environment } from "../schemas/records/records.js";
-import {
-  hasOnlyCharacters,
-  idBytesMax,
-  isStorable,
-  isStorableName,
-} from "../schemas/text-bounds.js";
+import { hasOnlyCharacters, idBytesMax, isStorable, isStorableName } from "../schemas/bounds.js";
 
 export const eventTypes = [
   "transaction.sale",

@@ -1,6 +1,9 @@
-/** What several providers' signature checks share: digests, and comparing them in constant time. */
+/**
+ * What several providers share to prove who calls: signatures with their digests, compared in
+ * constant time, and an API that takes the merchant's key as it stands.
+ */
 import { createHmac, type KeyObject, sign, timingSafeEqual } from "node:crypto";
-import type { Delivery, Refusal, Signed, Verdict } from "./provider.js";
+import type { Delivery, ProviderApi, Refusal, Signed, Verdict } from "./provider.js";
 
 /** More signatures than any rotation needs; keeps one header from costing more than a few µs. */
 export const signaturesMax = 16;
@@ -143,4 +146,33 @@ export function anyEqual(expected: readonly Buffer[], given: readonly Buffer[]):
 /** @param detail see `Refusal` */
 export function refused(reason: Refusal["reason"], detail?: string): Refusal {
   return { ok: false, reason, ...(detail === undefined ? {} : { detail }) };
+}
+
+/**
+ * An API that takes the merchant's key as it stands: nothing is exchanged for it.
+ *
+ * @param api.keyOf a key is optional
+ */
+export function bearerApi<Credentials>(api: {
+  readonly baseUrl: (credentials: Credentials) => string;
+  readonly keyOf: (credentials: Credentials) => string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly requestsPerSecond: number;
+  readonly limitsAddress?: true;
+  readonly meaningOf?: ProviderApi<Credentials>["meaningOf"];
+}): ProviderApi<Credentials> {
+  const { baseUrl, keyOf, headers, requestsPerSecond, limitsAddress, meaningOf } = api;
+  return {
+    baseUrl,
+    requestsPerSecond,
+    ...(limitsAddress && { limitsAddress }),
+    ...(meaningOf && { meaningOf }),
+    allowsCalls: (credentials) => keyOf(credentials) !== undefined,
+    authorize: async (credentials) => {
+      const key = keyOf(credentials);
+      if (key === undefined) return null;
+      const authorization = `Bearer ${key}`;
+      return { headers: { authorization, ...headers }, until: Number.MAX_SAFE_INTEGER };
+    },
+  };
 }

@@ -1,5 +1,5 @@
 /** What a subscription is worth from a moment on, as every adapter reports it. */
-import { isMonthlyWithinBounds } from "../schemas/fact-bounds.js";
+import { isMonthlyWithinBounds } from "../schemas/bounds.js";
 import { type BillingPeriod, type Fraction, monthlyFraction } from "../schemas/money/monthly.js";
 import { planIntervalOf } from "../schemas/money/plan-intervals.js";
 import type { FactBody, Item } from "../schemas/records/records.js";

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { hashToken } from "./members/personal.js";
 import { LRUCache } from "lru-cache";
-import { base62 } from "../schemas/base62.js";
+import { base62 } from "../schemas/ids.js";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Logger } from "../runtime/logger.js";

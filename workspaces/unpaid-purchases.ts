@@ -5,7 +5,7 @@
 import { clickhouseTime } from "../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
 import type { UnpaidPurchase } from "../providers/backfill.js";
-import { paymentKey, purchaseKey } from "../schemas/money-keys.js";
+import { paymentKey, purchaseKey } from "../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../schemas/records/records.js";
 
 /** A payment's event comes within seconds of its purchase's, or when a failed call is repeated. */

@@ -4,7 +4,7 @@
  * receiver's answer, the message is sent once more.
  */
 import { limits } from "../../config.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import type { Service } from "../../service.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import {

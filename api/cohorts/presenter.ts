@@ -1,5 +1,5 @@
 /** Cohorts (`definitions.md`), from the changes of MRR or accounts by vintage and month. */
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import type {
   AccountCohort,
   AccountCohortAverage,

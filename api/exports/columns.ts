@@ -24,7 +24,7 @@ export interface Encoder {
 
 export type Piece = string | Uint8Array;
 
-/** No currency has more decimals (`schemas/money/currencies.ts`). */
+/** No currency has more decimals (`schemas/money/money.ts`). */
 const amountScale = 4;
 
 /** Other names for what SQL reserves; it does not reserve `timestamp`. */

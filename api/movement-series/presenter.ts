@@ -1,6 +1,6 @@
 /** The movements from one balance of MRR to the next, rounded so that they add up. */
 import { limits } from "../../config.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { knownExponentOf, powerOfTen, toJsonNumber } from "../../schemas/money/money.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import { apportioned, mrrMinor } from "../reading/amounts.js";

@@ -1,7 +1,6 @@
 /** Computes MRR by two definitions, account by account, in slices of accounts. */
 import { limits } from "../../config.js";
-import { grouped } from "../../runtime/grouped.js";
-import { inTurns, compare } from "../../runtime/lists.js";
+import { compare, grouped, inTurns } from "../../runtime/lists.js";
 import {
   type Comparison,
   type Definition,

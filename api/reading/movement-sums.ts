@@ -1,5 +1,5 @@
 /** Movements added up by kind, unrounded. */
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { type MovementKind, movementKinds } from "../../schemas/records/records.js";
 import { mrrOf } from "../../schemas/money/monthly.js";
 

@@ -1,5 +1,5 @@
 /** `GET /v1/mrr-movements`: MRR movements as they were recorded, in pages. */
-import { announcedLatest } from "../../schemas/fact-bounds.js";
+import { announcedLatest } from "../../schemas/bounds.js";
 import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { RecordedMovementRow } from "../../schemas/movements.js";
 import type { ExportRow } from "../exports/columns.js";

@@ -1,6 +1,6 @@
 /** All that is known of a payment: its own facts, and those of the purchases it is linked to. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { paymentKey, purchaseKey, tieOf } from "../../schemas/money-keys.js";
+import { paymentKey, purchaseKey, tieOf } from "../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { PinnedAsOf } from "../reading/pages.js";

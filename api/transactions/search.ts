@@ -1,7 +1,6 @@
 /** Which transactions a provider's own id stands for. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { transactionId } from "../../schemas/ids.js";
-import { purchaseKey } from "../../schemas/money-keys.js";
+import { purchaseKey, transactionId } from "../../schemas/ids.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import { factCodec } from "../../schemas/records/records.js";
 import type { PinnedAsOf } from "../reading/pages.js";

@@ -3,7 +3,7 @@
  * by the times in the ledger (`definitions.md`, Two clocks).
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { refundedOf } from "../../schemas/money/money.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { type Query, asOfParams, atSql, knownAtSql, tenantSql } from "../reading/query.js";

@@ -18,7 +18,7 @@ export interface TrialsRow {
   readonly lost: string;
 }
 
-/** After every possible change and step (`schemas/fact-bounds.ts`). */
+/** After every possible change and step (`schemas/bounds.ts`). */
 const never = "toDateTime64('2200-01-01', 3, 'UTC')";
 
 /**

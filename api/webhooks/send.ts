@@ -6,7 +6,7 @@ import { setMaxListeners } from "node:events";
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
 import { signedMessage } from "../../providers/custom/signature.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { Lookout } from "../../runtime/lookout.js";
 import type { Service } from "../../service.js";
 import { tryExclusively } from "../../stores/postgres/leases.js";

@@ -19,7 +19,7 @@ import {
   type WhatChangedRow,
 } from "./schema.js";
 import type { Catalogue } from "../../workspaces/catalogue/view.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { knownExponentOf, powerOfTen, toJsonNumber } from "../../schemas/money/money.js";
 import { mrrOf, mrrPlaces } from "../../schemas/money/monthly.js";
 import { movementKinds } from "../../schemas/records/records.js";

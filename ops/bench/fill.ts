@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type ClickHouse, writeLanes } from "../../stores/clickhouse/clickhouse.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { readConfig } from "../../config.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { report, withChild, withFolder } from "./processes.js";
 import { nodeCommand, type RunningService, withService } from "./service.js";
 import { productId } from "./stripe-sales.js";

@@ -16,7 +16,7 @@ import {
 } from "../book/money/money-tables.js";
 import type { LedgerRow, Version } from "../book/payment/payment-versions.js";
 import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 
 /** Minor units; `sales` a number of them. */
 const measures = ["original_amount", "amount", "tax", "fee", "sales"] as const;

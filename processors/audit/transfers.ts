@@ -2,10 +2,9 @@
 import { findingOf, type SliceFinding } from "./movements.js";
 import { type Tenant, tenantSql } from "./account-slices.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { chunksBySize } from "../../runtime/lists.js";
+import { chunksBySize, grouped } from "../../runtime/lists.js";
 import { limits } from "../../config.js";
 import { clickhouseTime, matching } from "../../stores/clickhouse/rows.js";
-import { grouped } from "../../runtime/grouped.js";
 import {
   isReportedSql,
   nameOfSubscription,

@@ -13,10 +13,9 @@ import { changeColumns } from "./subscriptions/changes.js";
 import { movementColumns } from "./subscriptions/movements.js";
 import { sideColumns } from "./subscriptions/pools.js";
 import type { SkuName } from "../../workspaces/catalogue/skus.js";
-import { mapInTurns } from "../../runtime/lists.js";
+import { grouped, mapInTurns } from "../../runtime/lists.js";
 import { setTimeout as pause } from "node:timers/promises";
 import { limits } from "../../config.js";
-import { grouped } from "../../runtime/grouped.js";
 import type { Logger } from "../../runtime/logger.js";
 import { isStoreAway } from "../../stores/store-away.js";
 

@@ -8,7 +8,7 @@ import { matching } from "../../stores/clickhouse/rows.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Fact, factCodec, topics } from "../../schemas/records/records.js";
 import type { OwnedPartition } from "../../stores/state/state.js";

@@ -247,7 +247,7 @@ function withItems<Item>(
 }
 
 /**
- * By the key of a payment or purchase (`schemas/money-keys.ts`): its facts, in order of arrival.
+ * By the key of a payment or purchase (`schemas/ids.ts`): its facts, in order of arrival.
  */
 export const moneyFacts: Kind<Fact> = {
   letter: "m",

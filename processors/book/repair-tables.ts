@@ -5,7 +5,7 @@
  */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped, mapInTurns } from "../../runtime/lists.js";
 import type { Fact } from "../../schemas/records/records.js";
 import { matterOf } from "../normalize/facts.js";
 import { addFacts } from "./money/known-facts.js";
@@ -16,7 +16,6 @@ import { type AccountName, Accounts, nameOfAccount } from "./subscriptions/accou
 import { insertChanges, subscriptionChange, countryChange } from "./subscriptions/changes.js";
 import { recordMovements } from "./subscriptions/movements.js";
 import { insertSides, nameOfPool, sideOf } from "./subscriptions/pools.js";
-import { mapInTurns } from "../../runtime/lists.js";
 
 interface Stores {
   readonly clickhouse: ClickHouse;

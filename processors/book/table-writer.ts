@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { rejectNews } from "../../workspaces/rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import type { Log } from "../../stores/log/log.js";

@@ -3,14 +3,14 @@
  * quote; and the order of several facts about one thing. Pure.
  */
 import {
+  announcedSteps,
   type ConversionBounds,
   conversionOf,
   malformedDetail,
   type Unconvertible,
-} from "../../schemas/money/conversion.js";
+} from "../../schemas/bounds.js";
 import { unknownCountry } from "../../schemas/countries.js";
-import { announcedSteps } from "../../schemas/fact-bounds.js";
-import { paymentKey, purchaseKey } from "../../schemas/money-keys.js";
+import { paymentKey, purchaseKey } from "../../schemas/ids.js";
 import type { Fact, FactBody, RawEventMeta, BodyOf } from "../../schemas/records/records.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { DecodedFact } from "../../providers/provider.js";

@@ -4,8 +4,7 @@
  */
 import { limits } from "../../config.js";
 import type { ListedPayment, ListedTax } from "../../providers/backfill.js";
-import { grouped } from "../../runtime/grouped.js";
-import { inTurns } from "../../runtime/lists.js";
+import { grouped, inTurns } from "../../runtime/lists.js";
 import { knownExponentOf, toJsonMinor } from "../../schemas/money/money.js";
 import { type CostDifference, costKinds, type MonthReport } from "../../schemas/reconciliation.js";
 import type { Pair } from "./compare-month.js";

@@ -1,13 +1,12 @@
 /** Reads what is booked of disputes in a month: the ledger's entries of their money. */
 import { limits } from "../../config.js";
 import type { Span, ListedPayment } from "../../providers/backfill.js";
-import { chunksBySize, inTurns } from "../../runtime/lists.js";
+import { chunksBySize, grouped, inTurns } from "../../runtime/lists.js";
 import { transactionId } from "../../schemas/ids.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { clickhouseTime, fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import { besideMonthMs, idsAtOnce, type Of } from "./booked.js";
 import type { BookedPayment, Pair } from "./compare-month.js";
-import { grouped } from "../../runtime/grouped.js";
 
 interface Row {
   readonly payment: string;

@@ -3,8 +3,7 @@
  * docs/providers/apple.md is the page for merchants.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { idText } from "../fields.js";
+import { compiled, idText } from "../fields.js";
 import type { Provider } from "../provider.js";
 import { appleApi } from "./api.js";
 import { VerifiedChains } from "./chain.js";

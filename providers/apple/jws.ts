@@ -5,7 +5,7 @@
 import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { signCompact } from "../signatures.js";
 
 export interface Jws {

@@ -4,8 +4,7 @@
  * verified them (signature.ts) and the seal keeps it so.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { timeMs } from "../fields.js";
+import { compiled, timeMs } from "../fields.js";
 import { historyPrefix } from "../history-events.js";
 import { payloadOf, readJws } from "./jws.js";
 

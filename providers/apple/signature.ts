@@ -6,8 +6,7 @@
  */
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
-import { compiled } from "../compiled.js";
-import { timeMs } from "../fields.js";
+import { compiled, timeMs } from "../fields.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";
 import type { Claim, VerifiedChains } from "./chain.js";

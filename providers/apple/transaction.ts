@@ -1,6 +1,6 @@
 /** The transaction inside a notification: what was paid, and what that is worth a month. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled, idText, timeMs } from "../fields.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { alpha2OfAlpha3 } from "../../schemas/countries.js";
 import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
@@ -12,7 +12,6 @@ import {
   trialFrom,
   type Worth,
 } from "../worth.js";
-import { idText, timeMs } from "../fields.js";
 import { standingOf } from "../standing.js";
 import { milliunits, minorOf, type Price, pricedFields } from "./price.js";
 

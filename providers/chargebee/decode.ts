@@ -1,7 +1,6 @@
 /** From an event's type to what it reports. The table is the whole of Chargebee's meaning here. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { isObject, textOf } from "../fields.js";
+import { compiled, isObject, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed, rejected } from "../outcomes.js";
 import type { Decoded, DecodedFact, Known, NamedCustomer, NeededTypes } from "../provider.js";
 import { nothingKnown } from "../provider.js";

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { exponentOf } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { readOnce } from "../compiled.js";
-import { anyObject, idText, isoCurrency, minorUnits } from "../fields.js";
+import { anyObject, idText, isoCurrency, minorUnits, readOnce } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Known } from "../provider.js";
 

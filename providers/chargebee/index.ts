@@ -4,8 +4,7 @@
  * the page for merchants.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { together } from "../fields.js";
+import { compiled, together } from "../fields.js";
 import type { Delivery, Provider, ProviderApi, Verdict } from "../provider.js";
 import { anyEqual, refused } from "../signatures.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";

@@ -1,7 +1,6 @@
 /** What a payment, or one that failed, says of the subscription that it was for. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { anyObject } from "../fields.js";
+import { anyObject, compiled } from "../fields.js";
 import { ignored, isUnreported } from "../outcomes.js";
 import { standingOf } from "../standing.js";
 import { factsAt, field, reader, type Reported } from "./event.js";

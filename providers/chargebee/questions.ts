@@ -1,6 +1,6 @@
 /** What Chargebee's events leave out and its API reports: coupons, and names of item prices. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { KeptObject, Known, Question } from "../provider.js";
 import { type Coupon, couponShape } from "./discounts.js";
 import { envelopeShape, field } from "./event.js";

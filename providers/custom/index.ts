@@ -3,7 +3,7 @@
  * of the ingest endpoint, providers/record.ts); docs/providers/custom.md is the page for senders.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { ignored, rejected, type Unreported } from "../outcomes.js";
 import type { Decoded, Known, NamedCustomer, Provider } from "../provider.js";
 import { eventTypes, readRecord } from "../record.js";

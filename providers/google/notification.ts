@@ -3,8 +3,7 @@
  * developer.android.com/google/play/billing/rtdn-reference, cloud.google.com/pubsub/docs/push.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { timeMsMax } from "../fields.js";
+import { compiled, timeMsMax } from "../fields.js";
 import { issueText } from "../../schemas/issues.js";
 import { jsonValue } from "../../schemas/json.js";
 

@@ -3,7 +3,7 @@
  * history says what was returned of it.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, type Unreported } from "../outcomes.js";

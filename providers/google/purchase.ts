@@ -3,7 +3,7 @@
  * of their orders.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { limits } from "../../config.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import type { KeptObject, Known } from "../provider.js";

@@ -6,7 +6,7 @@
 import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused, signCompact } from "../signatures.js";
 

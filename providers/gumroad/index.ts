@@ -5,9 +5,8 @@
  */
 import { z } from "zod";
 import { jsonValue } from "../../schemas/json.js";
-import { bearerApi } from "../bearer-api.js";
+import { anyEqual, bearerApi, refused } from "../signatures.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
-import { anyEqual, refused } from "../signatures.js";
 import {
   asks,
   customers,

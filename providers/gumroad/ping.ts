@@ -3,10 +3,9 @@
  * sale; those about a membership name it and what happened to it.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled, idText } from "../fields.js";
 import { limits } from "../../config.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { idText } from "../fields.js";
 import type { Unreported } from "../outcomes.js";
 
 const digitsMax = limits.amountMinorMax.toString().length;

@@ -1,8 +1,7 @@
 /** From an event's name to what it reports. The table is the whole of its meaning here. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled, idOf, textOf } from "../fields.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { idOf, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed } from "../outcomes.js";
 import {
   type Decoded,

@@ -1,8 +1,7 @@
 /** The envelope around every Lemon Squeezy object, and how an object's reader is made. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
-import { compiled, readOnce } from "../compiled.js";
-import { anyCaseCurrency, anyObject, isoTime, minorUnits } from "../fields.js";
+import { anyCaseCurrency, anyObject, compiled, isoTime, minorUnits, readOnce } from "../fields.js";
 import { readerOf, rejected, type Unreported } from "../outcomes.js";
 import type { DecodedFact, Heading, Known } from "../provider.js";
 import { hash } from "node:crypto";

@@ -3,7 +3,7 @@
  * docs/providers/lemonsqueezy.md is the page for merchants.
  */
 import { z } from "zod";
-import { bearerApi } from "../bearer-api.js";
+import { anyEqual, bearerApi, hmacSha256, refused } from "../signatures.js";
 import type { Delivery, Provider, Signed, Verdict } from "../provider.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";
 import { heading } from "./event.js";
@@ -12,7 +12,6 @@ import { invoicePayment } from "./invoices.js";
 import { keeps } from "./kept.js";
 import { orderPayment } from "./orders.js";
 import { asks, needs } from "./questions.js";
-import { anyEqual, hmacSha256, refused } from "../signatures.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),

@@ -1,9 +1,7 @@
 /** From an event's type to what it reports. The table is the whole of Paddle's meaning here. */
 import { z } from "zod";
-import { readOnce } from "../compiled.js";
-import { anyObject, isObject, textOf } from "../fields.js";
-import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
-import { productsIn } from "../products.js";
+import { anyObject, isObject, readOnce, textOf } from "../fields.js";
+import { ignored, isUnreported, malformed, productsIn, withNames } from "../outcomes.js";
 import type { Decoded, KeptObject, Known, NamedCustomer, NeededTypes } from "../provider.js";
 import { readAdjustment } from "./adjustments.js";
 import { keptDiscount } from "./discounts.js";

@@ -3,14 +3,13 @@
  * docs/providers/paddle.md is the page for merchants.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
-import { bearerApi } from "../bearer-api.js";
+import { compiled } from "../fields.js";
+import { bearerApi, type TimedScheme, timedSignatures } from "../signatures.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, keeps, knownTypes, neededTypes } from "./decode.js";
 import { paddleBackfill } from "./history/backfill.js";
 import { paddlePayouts } from "./history/payouts.js";
 import { asks, needs } from "./questions.js";
-import { type TimedScheme, timedSignatures } from "../signatures.js";
 
 const credentials = z.strictObject({
   signing_secret: z.string().trim().min(1),

@@ -1,6 +1,6 @@
 /** What Paddle's webhooks leave out and its API reports: countries, names, what a discount is. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { Known, Question } from "../provider.js";
 import { discountShape } from "./discounts.js";
 import { field } from "./event.js";

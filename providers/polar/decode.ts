@@ -1,8 +1,7 @@
 /** From an event's type to what it reports. The table is the whole of Polar's meaning here. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
-import { compiled } from "../compiled.js";
-import { isObject, textOf } from "../fields.js";
+import { compiled, isObject, textOf } from "../fields.js";
 import { ignored, isUnreported, malformed, withNames } from "../outcomes.js";
 import type { Decoded, NamedCustomer, NeededTypes } from "../provider.js";
 import { disputeType, readDispute } from "./disputes.js";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { ignored } from "../outcomes.js";
-import { isoMinor } from "../stripe/money.js";
+import { isoMinor } from "../stripe/event.js";
 import { field, reader } from "./event.js";
 
 /** How a reading of the API calls one that it lists. */

@@ -1,8 +1,7 @@
 /** The envelope around every Polar object, and how an object's reader is made. */
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
-import { readOnce } from "../compiled.js";
-import { anyCaseCurrency, anyObject, idText, isoTime, minorUnits } from "../fields.js";
+import { anyCaseCurrency, anyObject, idText, isoTime, minorUnits, readOnce } from "../fields.js";
 import { readerOf, type Unreported } from "../outcomes.js";
 
 export const envelopeShape = readOnce(

@@ -3,8 +3,8 @@
  * the page for merchants.
  */
 import { z } from "zod";
-import { bearerApi } from "../bearer-api.js";
-import { compiled } from "../compiled.js";
+import { bearerApi } from "../signatures.js";
+import { compiled } from "../fields.js";
 import { signedHeaders, verifySignature } from "../custom/signature.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, knownTypes, neededTypes } from "./decode.js";

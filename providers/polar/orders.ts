@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
-import { isoMinor } from "../stripe/money.js";
+import { isoMinor } from "../stripe/event.js";
 import { field, reader } from "./event.js";
 
 /** Of what there is a payment, and of what there is none. */

@@ -4,7 +4,7 @@ import { fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { rejected, type Unreported } from "../outcomes.js";
 import { endStanding, standingOf } from "../standing.js";
-import { isoMinor } from "../stripe/money.js";
+import { isoMinor } from "../stripe/event.js";
 import {
   monthlyItem,
   nothingFrom,

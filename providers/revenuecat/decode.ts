@@ -1,10 +1,9 @@
 /** From an event's type to what it reports. The table is the whole of RevenueCat's meaning here. */
 import { z } from "zod";
-import { compiled, readOnce } from "../compiled.js";
+import { compiled, isObject, readOnce, textOf } from "../fields.js";
 import { billingPeriodBetween } from "../../schemas/money/billing-periods.js";
 import { type BillingPeriod, fraction } from "../../schemas/money/monthly.js";
 import type { FactBody } from "../../schemas/records/records.js";
-import { isObject, textOf } from "../fields.js";
 import { ignored, malformed, rejected, type Unreported } from "../outcomes.js";
 import {
   type Decoded,

@@ -8,9 +8,8 @@ import { z } from "zod";
 import { issueText } from "../../schemas/issues.js";
 import { decimalText, parseDecimal, rescale } from "../../schemas/money/money.js";
 import type { HistoryEvent } from "../backfill.js";
-import { compiled } from "../compiled.js";
+import { compiled, idText } from "../fields.js";
 import type { Beside, ExportedLine, ExportPlace, HistoryExport } from "../backfill.js";
-import { idText } from "../fields.js";
 import { historyId, listedPayments } from "../history-events.js";
 import { decode } from "./decode.js";
 

@@ -3,7 +3,7 @@
  * What each type means stands in decode.ts; docs/providers/revenuecat.md is the page for merchants.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { Provider } from "../provider.js";
 import { customers, decode, keeps, knownTypes, needs, neededTypes } from "./decode.js";
 import { revenueCatExport } from "./export.js";

@@ -4,7 +4,7 @@
  * kept of each subscription.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { KeptObject, Known } from "../provider.js";
 import { type RevenueCatEvent, subscriptionOf } from "./event.js";
 

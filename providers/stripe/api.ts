@@ -1,5 +1,5 @@
 /** Stripe's API: read only, in one version, so that answers look the same for every account. */
-import { bearerApi } from "../bearer-api.js";
+import { bearerApi } from "../signatures.js";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { EndpointMaker } from "../provider.js";

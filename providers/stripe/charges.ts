@@ -1,12 +1,11 @@
 /** Charges: the one place where Stripe's money is read from. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { divideRounded } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
-import { accountKey, field, reader, type StripeEvent } from "./event.js";
-import { isoMinor } from "./money.js";
+import { accountKey, field, isoMinor, reader, type StripeEvent } from "./event.js";
 import { hasFailed, isRelease, refundFact, refundShape } from "./refunds.js";
 
 const chargeShape = z.object({

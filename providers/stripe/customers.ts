@@ -4,8 +4,7 @@ import type { FactBody } from "../../schemas/records/records.js";
 import { isObject, textOf } from "../fields.js";
 import { ignored } from "../outcomes.js";
 import type { NamedCustomer, Provider } from "../provider.js";
-import { idIn } from "./connected.js";
-import { accountKey, field, reader, type StripeEvent } from "./event.js";
+import { accountKey, field, idIn, reader, type StripeEvent } from "./event.js";
 
 const shape = z.object({ id: field.id, address: field.address });
 

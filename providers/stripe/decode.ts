@@ -1,9 +1,7 @@
 /** From an event's type to what it reports. The table is the whole of Stripe's meaning here. */
 import { z } from "zod";
-import { readOnce } from "../compiled.js";
-import { anyObject, isObject } from "../fields.js";
-import { ignored, isUnreported, malformed, rejected, withNames } from "../outcomes.js";
-import { productsIn } from "../products.js";
+import { anyObject, isObject, readOnce } from "../fields.js";
+import { ignored, isUnreported, malformed, productsIn, rejected, withNames } from "../outcomes.js";
 import type {
   Decoded,
   KeptObject,
@@ -15,15 +13,13 @@ import type {
 import { keptAndAnswered, withAnswers } from "./answers.js";
 import { asks as asksOf } from "./asks.js";
 import { readCharge } from "./charges.js";
-import { idIn, withOwnSkus } from "./connected.js";
+import { field, idIn, inNamesOfToday, type Reader, withOwnSkus } from "./event.js";
 import { namedIn, readCustomer } from "./customers.js";
 import { keptDiscounts } from "./discounts.js";
 import { readDispute } from "./disputes.js";
-import { field, type Reader } from "./event.js";
 import { readInvoice } from "./invoices.js";
 import { readInvoicePayment, readSession } from "./purchases.js";
 import { readCreditNote, readRefund } from "./refunds.js";
-import { inNamesOfToday } from "./renames.js";
 import { neededBySubscription, readSubscription } from "./subscriptions.js";
 
 /** Names of products, which are read from every event of this table. */

@@ -5,8 +5,7 @@ import { isObject } from "../fields.js";
 import type { Unreported } from "../outcomes.js";
 import type { KeptObject } from "../provider.js";
 import { factorOf, type Reduction } from "../reductions.js";
-import { field, unavailable } from "./event.js";
-import { isoMinor } from "./money.js";
+import { field, isoMinor, unavailable } from "./event.js";
 
 const couponShape = z.object({
   id: z.string().nullish(),

@@ -8,8 +8,7 @@ import {
   parseFraction,
 } from "../../schemas/money/monthly.js";
 import { contradictory, ignored } from "../outcomes.js";
-import { field, reader, type StripeEvent } from "./event.js";
-import { isoMinor } from "./money.js";
+import { field, isoMinor, reader, type StripeEvent } from "./event.js";
 
 /** Of the currency the merchant is paid in, which may be another than the dispute's. */
 const moveShape = z.object({

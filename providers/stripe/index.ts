@@ -3,7 +3,7 @@
  * means stands in decode.ts; docs/providers/stripe.md is the page for merchants.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { Provider } from "../provider.js";
 import { stripeApi } from "./api.js";
 import { stripeEndpoint } from "./api.js";

@@ -3,8 +3,7 @@ import { z } from "zod";
 import { limits } from "../../config.js";
 import type { FactBody, Line } from "../../schemas/records/records.js";
 import { contradictory, ignored, rejected } from "../outcomes.js";
-import { accountKey, field, reader } from "./event.js";
-import { isoMinor } from "./money.js";
+import { accountKey, field, isoMinor, reader } from "./event.js";
 
 const ofSubscription = z.object({ subscription: field.reference }).nullish();
 const amounts = z.array(z.object({ amount: field.amount })).nullish();

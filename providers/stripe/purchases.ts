@@ -1,13 +1,12 @@
 /** What ties a payment to what was bought: invoice payments and checkout sessions. */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import type { Line } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
 import { type Answers, paths } from "./answers.js";
 import { customerIn } from "./customers.js";
-import { accountKey, field, reader } from "./event.js";
+import { accountKey, field, isoMinor, reader } from "./event.js";
 import { paymentOutside } from "./invoices.js";
-import { isoMinor } from "./money.js";
 
 const invoicePaymentShape = z.object({
   id: field.id,

@@ -4,8 +4,7 @@ import { divideRounded } from "../../schemas/money/money.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { contradictory, ignored } from "../outcomes.js";
 import { isObject } from "../fields.js";
-import { field, reader } from "./event.js";
-import { isoMinor } from "./money.js";
+import { field, isoMinor, reader } from "./event.js";
 
 export const refundShape = z.object({
   id: field.id,

@@ -3,7 +3,7 @@
  * from a moment on. Rules: `definitions.md`, MRR.
  */
 import { z } from "zod";
-import { compiled } from "../compiled.js";
+import { compiled } from "../fields.js";
 import { limits } from "../../config.js";
 import { type BillingPeriod, zeroFraction } from "../../schemas/money/monthly.js";
 import type { Item } from "../../schemas/records/records.js";
@@ -19,7 +19,7 @@ import {
   trialFrom,
   worthOf,
 } from "../worth.js";
-import { idIn } from "./connected.js";
+import { field, idIn, isoMinorFraction, reader, type StripeEvent, unavailable } from "./event.js";
 import {
   type GivenDiscount,
   givenDiscount,
@@ -28,8 +28,6 @@ import {
   neededDiscounts,
   readReductions,
 } from "./discounts.js";
-import { field, reader, type StripeEvent, unavailable } from "./event.js";
-import { isoMinorFraction } from "./money.js";
 import { periodAmount, periodOf, planShape, priceIn, priceShape } from "./prices.js";
 
 /** Stripe allows 20 discounts on a subscription and on each item; more ends than this are none. */

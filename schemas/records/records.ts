@@ -14,10 +14,10 @@ import {
   type Reader,
   readerOf,
   record,
+  selfDescribing,
   withoutField,
   withoutRecord,
 } from "./avro.js";
-import { selfDescribing } from "./single-object.js";
 import { planIntervals } from "../money/plan-intervals.js";
 
 const timestamp = { type: "long", logicalType: "timestamp-millis" } as const;

@@ -1,5 +1,5 @@
 /** What a subscription is worth after one change and the next (`definitions.md`, MRR). Pure. */
-import { announcedBefore } from "../fact-bounds.js";
+import { announcedBefore } from "../bounds.js";
 import { mrrOf } from "../money/monthly.js";
 import { transferSuffix } from "../movements.js";
 import { type Change, type ReadPrice, countingItems, readPrice } from "./change.js";
@@ -32,7 +32,7 @@ export function stepsOf({ steps }: Pick<Change, "steps">, next?: Pick<Change, "a
   return steps.filter(({ at }) => at < until);
 }
 
-/** Facts announce nothing later (`schemas/fact-bounds.ts`). */
+/** Facts announce nothing later (`schemas/bounds.ts`). */
 const reach = `${announcedBefore} 00:00:00.000`;
 
 /**

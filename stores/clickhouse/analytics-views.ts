@@ -104,7 +104,7 @@ HAVING max(is_listed) = 1 OR total_revenue != 0 OR total_sales != 0 OR active_su
   OR mrr_exact != 0`;
 }
 
-/** No currency has more decimals (schemas/money/currencies.ts). */
+/** No currency has more decimals (schemas/money/money.ts). */
 const amountPlaces = 4;
 /** As in exports: ten significant digits after up to 11 zeros. */
 const ratePlaces = 30;

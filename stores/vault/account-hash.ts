@@ -5,7 +5,7 @@
  */
 import { createHmac, createSecretKey } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { base62 } from "../../schemas/base62.js";
+import { base62 } from "../../schemas/ids.js";
 import type { Environment, RawEventMeta } from "../../schemas/records/records.js";
 import type { Postgres } from "../postgres/postgres.js";
 import { ownSecret } from "./own-secrets.js";

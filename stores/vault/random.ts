@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { base62Alphabet } from "../../schemas/base62.js";
+import { base62Alphabet } from "../../schemas/ids.js";
 
 /** About 5.95 bits a character; 22 hold more than a UUID, 32 more than 190 bits. */
 export function randomBase62(length: number): string {

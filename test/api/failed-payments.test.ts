@@ -18,7 +18,7 @@ import {
 } from "../../ops/payloads/stripe.js";
 import { differenceOf } from "../../processors/book/account/recorded.js";
 import { viewOf } from "../../processors/book/subscriptions/movements.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import type { Fact, FactBody } from "../../schemas/records/records.js";
 import { bookingOver } from "../harness/booking.js";
 import { itRefuses, jsonLines, suiteEndpoints } from "../harness/endpoints.js";

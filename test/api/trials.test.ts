@@ -13,7 +13,7 @@ import {
   stripeEvent,
   subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import { grouped } from "../../runtime/grouped.js";
+import { grouped } from "../../runtime/lists.js";
 import { transferSuffix } from "../../schemas/movements.js";
 import { type Change, timeOf, trialPrice } from "../../schemas/subscriptions/change.js";
 import { stepsOf } from "../../schemas/subscriptions/worth.js";

@@ -1,5 +1,13 @@
 import { expect } from "chai";
-import { codec, type Codec, withoutField, withoutRecord } from "../../schemas/records/avro.js";
+import {
+  codec,
+  type Codec,
+  fingerprintOf,
+  nameOf,
+  selfDescribing,
+  withoutField,
+  withoutRecord,
+} from "../../schemas/records/avro.js";
 import {
   type Fact,
   factCodec,
@@ -7,7 +15,6 @@ import {
   factRecords,
   incompleteRecords,
 } from "../../schemas/records/records.js";
-import { fingerprintOf, nameOf, selfDescribing } from "../../schemas/records/single-object.js";
 import { subscription } from "../harness/fact-bodies.js";
 import { factOf } from "../harness/facts.js";
 

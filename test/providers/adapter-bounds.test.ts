@@ -7,7 +7,7 @@ import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import type { Known, Provider } from "../../providers/provider.js";
 import { factCodec, type RawEventMeta } from "../../schemas/records/records.js";
-import { isStorable } from "../../schemas/text-bounds.js";
+import { isStorable } from "../../schemas/bounds.js";
 import { metaOf } from "../harness/facts.js";
 import { quoteOf } from "../harness/fact-bodies.js";
 import { pathsIn, replaced } from "../harness/json-paths.js";

@@ -1,7 +1,7 @@
 /** Shapes compile when they are first read by: a start that compiled all would wait for all. */
 import { expect } from "chai";
 import { z } from "zod";
-import { compiled } from "../../providers/compiled.js";
+import { compiled } from "../../providers/fields.js";
 
 describe("A compiled shape", () => {
   let looks: number;

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { base62, base62Alphabet } from "../../schemas/base62.js";
 import {
+  base62,
+  base62Alphabet,
   eventId,
   historyEventId,
   movementId,

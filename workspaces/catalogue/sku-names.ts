@@ -220,7 +220,7 @@ class Names {
   }
 }
 
-/** Ids hold no NUL: Postgres could not store one (schemas/text-bounds.ts). */
+/** Ids hold no NUL: Postgres could not store one (schemas/bounds.ts). */
 export const keySeparator = "\0";
 
 export function keyOf({ workspace, environment, provider, externalId }: SkuName): string {

@@ -5,8 +5,7 @@
 import { unattributed } from "../../schemas/products.js";
 import { AskedTogether } from "../../runtime/batch-loader.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import { chunksBySize } from "../../runtime/lists.js";
-import { grouped } from "../../runtime/grouped.js";
+import { chunksBySize, grouped } from "../../runtime/lists.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import {
   giveMissingPlaces,

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { NamedCustomer } from "../../providers/provider.js";
-import { hasOnlyCharacters, tokenBytesMax } from "../../schemas/text-bounds.js";
+import { hasOnlyCharacters, tokenBytesMax } from "../../schemas/bounds.js";
 
 /** A text as it was last reported. */
 const reportedText = z.strictObject({

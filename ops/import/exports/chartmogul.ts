@@ -7,7 +7,7 @@ import { alpha2OfName, isCountry } from "../../../schemas/countries.js";
 import { billingPeriodBetween } from "../../../schemas/money/billing-periods.js";
 import { exponentOf, minorToMajor } from "../../../schemas/money/money.js";
 import type { BillingPeriod } from "../../../schemas/money/monthly.js";
-import { grouped } from "../../../runtime/grouped.js";
+import { grouped } from "../../../runtime/lists.js";
 import { centsOf, type LeftOut, type Line, type Tables, timeOf } from "./tables.js";
 import type { ExportedEvents, ExportFormat } from "./format.js";
 

@@ -3,8 +3,7 @@
  * intervals is `switch`; only the rest has the movement's name (`definitions.md`, MRR). Intervals
  * are divided last, so that they change nothing in the sums above them. Pure.
  */
-import { grouped } from "../../../runtime/grouped.js";
-import { compare } from "../../../runtime/lists.js";
+import { compare, grouped } from "../../../runtime/lists.js";
 import type { MovementKind } from "../../../schemas/records/records.js";
 import type { Part } from "./subscription.js";
 

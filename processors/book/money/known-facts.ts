@@ -2,7 +2,7 @@
  * A batch's facts about money beside all that is known of the payments they touch. A payment's
  * purchases are found through its links, and a purchase's payments through its own.
  */
-import { paymentKey, purchaseKey, tieOf } from "../../../schemas/money-keys.js";
+import { paymentKey, purchaseKey, tieOf } from "../../../schemas/ids.js";
 import type { Fact } from "../../../schemas/records/records.js";
 import { nameOf, subjects, byReceipt } from "../../normalize/facts.js";
 import { withPurchases } from "../payment/invoice-allocation.js";

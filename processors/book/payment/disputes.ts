@@ -1,5 +1,5 @@
 /** Disputes of a payment whose money was withdrawn, each with its newest amount and its times. */
-import { grouped } from "../../../runtime/grouped.js";
+import { grouped } from "../../../runtime/lists.js";
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { byNewest, byReceipt, type Reading, readingsOf } from "../../normalize/facts.js";
 

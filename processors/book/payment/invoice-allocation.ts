@@ -4,8 +4,8 @@
  * up to the invoice, and a later payment changes no earlier one (docs/decisions/payments.md). Pure.
  */
 import { limits } from "../../../config.js";
-import { grouped } from "../../../runtime/grouped.js";
-import { tieOf } from "../../../schemas/money-keys.js";
+import { grouped } from "../../../runtime/lists.js";
+import { tieOf } from "../../../schemas/ids.js";
 import { divideRounded, splitByWeight } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line } from "../../../schemas/records/records.js";
 import { byReceipt, byNewest } from "../../normalize/facts.js";

@@ -4,7 +4,7 @@
  * again, however facts were batched. Pure.
  */
 import { limits } from "../../../config.js";
-import { isInt64 } from "../../../schemas/fact-bounds.js";
+import { isInt64 } from "../../../schemas/bounds.js";
 import type { Fact, Line } from "../../../schemas/records/records.js";
 import { entriesOf, type Entry, type Move, movesMoney, type Returned } from "./entries.js";
 import { type Document, stateOf } from "./payment.js";

@@ -4,7 +4,7 @@
  * or counted twice. Money that came back another way than the charge was paid (`Refund.purchase`)
  * is in no reading and is added. Pure.
  */
-import { grouped } from "../../../runtime/grouped.js";
+import { grouped } from "../../../runtime/lists.js";
 import { divideRounded } from "../../../schemas/money/money.js";
 import type { BodyOf, Fact, Line, Quote } from "../../../schemas/records/records.js";
 import { byNewest, type Reading, readingsOf, refundIn } from "../../normalize/facts.js";

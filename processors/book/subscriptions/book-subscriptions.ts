@@ -5,8 +5,7 @@
 import { clickhouseTime, fromClickhouseTime } from "../../../stores/clickhouse/rows.js";
 import type { Skus } from "../../../workspaces/catalogue/skus.js";
 import { limits } from "../../../config.js";
-import { compare, inTurns, mapInTurns } from "../../../runtime/lists.js";
-import { grouped } from "../../../runtime/grouped.js";
+import { compare, grouped, inTurns, mapInTurns } from "../../../runtime/lists.js";
 import { type Fact, movementCodec, topics } from "../../../schemas/records/records.js";
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
 import { newRows, recordedRows, type RecordedRow } from "../account/recorded.js";

@@ -2,7 +2,7 @@
 import { clickhouseTime, matching } from "../../../stores/clickhouse/rows.js";
 import { partsOf } from "../../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../../stores/clickhouse/clickhouse.js";
-import { grouped } from "../../../runtime/grouped.js";
+import { grouped } from "../../../runtime/lists.js";
 import { bookedNow } from "../../../schemas/booked-at.js";
 import { fraction, monthlyToMrr } from "../../../schemas/money/monthly.js";
 import type { Fact } from "../../../schemas/records/records.js";

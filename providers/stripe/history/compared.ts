@@ -16,8 +16,7 @@ import {
   nothingListed,
   type Span,
 } from "../../backfill.js";
-import { field, seconds } from "../event.js";
-import { isoMinor } from "../money.js";
+import { field, isoMinor, seconds } from "../event.js";
 
 const pageObjects = 100;
 const dayMs = 24 * 60 * 60 * 1000;

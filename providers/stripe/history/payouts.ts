@@ -5,8 +5,7 @@
  */
 import { z } from "zod";
 import type { Ask, Payout, PayoutLine, Payouts } from "../../payouts.js";
-import { field, seconds } from "../event.js";
-import { isoMinor } from "../money.js";
+import { field, isoMinor, seconds } from "../event.js";
 
 const pageObjects = "100";
 

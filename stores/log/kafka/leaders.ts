@@ -6,7 +6,7 @@
  * broker, and fails before its next try when its partitions no longer have one leader.
  */
 import type { Message, PartitionerArgs } from "kafkajs";
-import { grouped } from "../../../runtime/grouped.js";
+import { grouped } from "../../../runtime/lists.js";
 
 export class Leaders {
   readonly #leaders = new Map<number, number>();
