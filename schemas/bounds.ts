@@ -47,7 +47,7 @@ const sentenceLengthMax = 500;
  * The field whose text or list is beyond its bound or has a character that cannot be stored; null
  * when there is none. An adapter's own prefix of an id (`order:`) does not count.
  */
-export function malformedField(value: unknown, name = ""): string | null {
+function malformedField(value: unknown, name = ""): string | null {
   if (typeof value === "string") return isWithinTextBound(name, value) ? null : name;
   if (typeof value !== "object" || value === null) return null;
   if (Array.isArray(value) && value.length > listLengthMax) return name;
@@ -88,7 +88,7 @@ const poolBytesMax = 4 * tokenBytesMax;
  * @param quote by which the fact's money is converted; null where nothing is, or not yet
  * @param max minor units
  */
-export function isWithinBounds(body: FactBody, quote: Quote | null, max: bigint): boolean {
+function isWithinBounds(body: FactBody, quote: Quote | null, max: bigint): boolean {
   return numbersIn(body).every(([name, value]) => {
     if (fractions.has(name)) return isInt64(value);
     const size = value < 0n ? -value : value;
@@ -117,7 +117,7 @@ export const announcedLatest = Date.parse(announcedBefore) - 1;
  * A moment of a fact that is none it may be dated at, or null: all are from `earliest` to `latest`,
  * but what a subscription is worth, or that it ended, may lie ahead, since it comes true by itself.
  */
-export function misdated(
+function misdated(
   { happenedAt, body }: { readonly happenedAt: number; readonly body: FactBody },
   { earliest, latest }: { readonly earliest: number; readonly latest: number },
 ): number | null {

@@ -1,9 +1,10 @@
 /**
  * Amounts of money: bigint minor units inside, decimal text in major units at the edges. Rounding
- * is half away from zero, once. What a subscription is worth a month (fractions) is in `monthly.ts`.
+ * is half away from zero, once. What a subscription is worth a month (fractions) is in
+ * `monthly.ts`.
  *
- * Below: exact decimals (a bigint and the place of its point; nothing here passes through a double),
- * the currencies with their exponents, amounts of money, and how much of a sale was refunded.
+ * Below: exact decimals (a bigint and the place of its point; nothing here passes through a
+ * double), the currencies with their exponents, amounts, and how much of a sale was refunded.
  *
  * A currency `exponentOf` does not know is our own mistake here and throws: it is refused where
  * data comes in.
