@@ -251,16 +251,16 @@ class WrittenByAnotherVersion extends Error {
  * @param earlier of schemas that versions before wrote by; called when one of their records comes
  */
 export function selfDescribing<Written, Read>(
-  codec: Pick<Codec<Written>, "type" | "encode"> & Pick<Codec<Read>, "decode">,
+  current: Pick<Codec<Written>, "type" | "encode"> & Pick<Codec<Read>, "decode">,
   earlier: () => readonly Reader<Read>[] = () => [],
 ): Pick<Codec<Written>, "encode"> & Pick<Codec<Read>, "decode"> {
-  const head = headOf(codec.type);
+  const head = headOf(current.type);
   let older: readonly { readonly head: Buffer; decode(bytes: Buffer): Read }[] | undefined;
   return {
-    encode: (value) => Buffer.concat([head, codec.encode(value)]),
+    encode: (value) => Buffer.concat([head, current.encode(value)]),
     decode(bytes) {
       const [given, body] = [bytes.subarray(0, headBytes), bytes.subarray(headBytes)];
-      if (given.equals(head)) return codec.decode(body);
+      if (given.equals(head)) return current.decode(body);
       older ??= earlier().map(({ type, decode }) => ({ head: headOf(type), decode }));
       const reader = older.find((one) => given.equals(one.head));
       if (reader !== undefined) return reader.decode(body);
