@@ -117,7 +117,7 @@ const groupable = {
   "mrr-movements": { ...movementsRow.shape, currency },
 };
 
-/** With the columns of the group that was asked for. */
+/** The table, with the columns of the group that was asked for. */
 export function groupedTable(
   name: keyof typeof groupable,
   group: MovementGroup | undefined,

@@ -28,9 +28,6 @@ const releaseWithinMs = 20_000;
 const quickStart = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
 const failuresPrefix = "not-released-";
 
-/** Of a worker, the last one registered first. The pool keeps a single handler. */
-const releases: (() => Promise<void>)[] = [];
-
 const isWorker = process.env["MOCHA_WORKER_ID"] !== undefined;
 /** Where all that is written lies; `tmpdir()` from here on. */
 export const runFolder = isWorker ? tmpdir() : openFolder();
@@ -40,14 +37,11 @@ process.on("exit", () => {
 
 /**
  * Releases what this process holds for all its files, after the last of them; a failure fails the
- * run. In a worker each file is a run of its own to mocha, so that no root hook comes last.
+ * run. Called once (`testReleases`): the pool of a worker keeps one handler. In a worker each file
+ * is a run of its own to mocha, so that no root hook comes last.
  */
 export function atEndOfRun(release: () => Promise<void>): void {
-  if (isWorker) {
-    if (releases.length === 0) atEndOfWorker(() => inTime(releaseAllOfWorker));
-    releases.unshift(release);
-    return;
-  }
+  if (isWorker) return atEndOfWorker(() => inTime(release));
   after(async function releaseAll() {
     this.timeout(releaseWithinMs);
     await release();
@@ -112,10 +106,6 @@ function isPool(value: unknown): value is Pool {
     "worker" in value &&
     typeof value.worker === "function"
   );
-}
-
-async function releaseAllOfWorker(): Promise<void> {
-  for (const release of releases) await release();
 }
 
 /** The worker ends with success however this ends: the leader reads what went wrong. */

@@ -4,11 +4,11 @@ import { createRequire } from "node:module";
 import { expect } from "chai";
 import type { Browser, Locator, Page } from "playwright-core";
 import { NoChromium, launchChromium } from "../../ops/chromium.js";
-import { atEndOfRun } from "../harness/run.js";
+import { testReleases } from "../harness/stores.js";
 
 let launched: Promise<Browser | null> | undefined;
 
-atEndOfRun(async () => (await launched)?.close());
+testReleases.push("browser", async () => (await launched)?.close());
 
 /** One for all files of a process. Where there is none the suite is left out; in CI that fails. */
 export async function openBrowser(suite: Mocha.Context): Promise<Browser> {

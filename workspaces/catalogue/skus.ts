@@ -200,10 +200,10 @@ function byCatalogue<One extends SkuName>(skus: readonly One[]): Iterable<One[]>
 export const catalogueNews = new News();
 
 /**
- * Two processes that name equal SKUs at once would each make a product of that slug; one that meets
- * a SKU while another names it would make an empty product; and two people could undo each other's
- * merges. The lock lasts for the rest of the transaction; what was read before it may be old. The
- * new revision becomes visible with the change.
+ * Without a lock, two processes that name equal SKUs at once would each make a product of that
+ * slug; one that meets a SKU while another names it would make an empty product; and two people
+ * could undo each other's merges. The lock lasts for the rest of the transaction; what was read
+ * before it may be old. The new revision becomes visible with the change.
  */
 export async function lockCatalogue(
   sql: Sql,

@@ -170,7 +170,7 @@ interface Sum {
   amount: bigint;
 }
 
-/** What was kept back of a payment is a fee, like one that was charged separately. */
+/** A fee that was withheld from a payment counts with those that were charged separately. */
 function sumsOf(lines: readonly PayoutLine[]): Sum[] {
   const sums = payoutLineKinds.map((kind): Sum => ({ kind, count: 0, amount: 0n }));
   const add = (kind: PayoutLine["kind"], amount: bigint): void => {

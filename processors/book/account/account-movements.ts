@@ -71,7 +71,7 @@ function byReceipt(one: Change, other: Change): number {
 /**
  * An account after each of its changes: its moments in order of time, and the movements of each.
  * A change computes only the moments it touches. Later movements may become of another kind (a
- * `new` a `reactivation`), because the account's total before them is another. Pure.
+ * `new` a `reactivation`), because the account's total before them changed. Pure.
  */
 interface Moment {
   readonly at: string;
