@@ -1,4 +1,5 @@
 /** What stands around the screens: what happens when something is missing, and ways to go on. */
+import { setTimeout } from "node:timers/promises";
 import { expect } from "chai";
 import type { BrowserContext, Page } from "playwright-core";
 import type { Endpoints } from "../harness/endpoints.js";
@@ -98,10 +99,17 @@ describe("Around the screens", function () {
       await link("Retention").click();
       await heading("This screen could not be loaded").waitFor();
       expect(await heading("Overview").count()).to.equal(0);
-      // The browser says that it is there before anything answers.
+      // The browser says that it is there before anything answers, and the page comes slowly then.
       await page.route("**/icon.svg", (route) => route.abort(), { times: 1 });
+      let loaded = 0;
+      await page.route("**/retention?*", async (route) => {
+        loaded += 1;
+        await setTimeout(2500);
+        await route.continue();
+      });
       await context.setOffline(false);
       await heading("Retention").waitFor();
+      expect(loaded).to.equal(1);
     });
   });
 

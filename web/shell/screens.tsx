@@ -1,6 +1,6 @@
 /** Screens are files of their own, loaded when opened: what is shown while one does not come. */
 import { Component, type ComponentChildren, type ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { lazy } from "preact-iso";
 
 export function screenOf<Props>(load: () => Promise<{ readonly default: ComponentType<Props> }>) {
@@ -33,12 +33,18 @@ const retryMs = 1_000;
 
 function NotLoaded() {
   const [isTrying, setTrying] = useState(false);
+  // Stays set once the page is being reloaded: reloaded again, it would never come over a slow network.
+  const isBusy = useRef(false);
   const tryAgain = async (): Promise<void> => {
+    if (isBusy.current) return;
+    isBusy.current = true;
     setTrying(true);
-    if (await isReachable()) location.reload();
-    else setTrying(false);
+    if (await isReachable()) return location.reload();
+    isBusy.current = false;
+    setTrying(false);
   };
-  useEffect(() => {
+  // Listens before it is painted: the network may be back by then.
+  useLayoutEffect(() => {
     let tries: ReturnType<typeof setInterval> | undefined;
     // The network may answer only some time after the browser says that it is there.
     const wake = (): void => {
