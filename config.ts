@@ -8,7 +8,7 @@ import { pageRows } from "./schemas/http/pages.js";
 import { segmentAccountsMax } from "./schemas/http/segments.js";
 import { seriesGroupsMax } from "./schemas/http/series.js";
 import { issueText } from "./schemas/issues.js";
-import { jsonDepthMax } from "./schemas/json.js";
+import { jsonDepthMax } from "./schemas/parse.js";
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;

@@ -8,7 +8,7 @@ import type { Context, Middleware, Next } from "koa";
 import { type AssistantCaller, findAssistantCaller } from "../workspaces/assistants/assistants.js";
 import { accessPrefix } from "../workspaces/assistants/tokens.js";
 import type { Access, KeyLookup } from "../workspaces/keys.js";
-import { hashToken } from "../workspaces/members/personal.js";
+import { hashToken } from "../schemas/ids.js";
 import { type Role, includesRole } from "../workspaces/members/roles.js";
 import { type Session, sessionMsMax } from "../workspaces/members/sessions.js";
 import type { Service } from "../service.js";

@@ -16,7 +16,7 @@ import {
   jsonProblemOf,
   parseJson,
   problem,
-} from "../schemas/json.js";
+} from "../schemas/parse.js";
 import { hasOnlyCharacters } from "../schemas/bounds.js";
 import {
   type ApiError,

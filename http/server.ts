@@ -13,7 +13,7 @@ import {
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import type { Logger } from "../runtime/logger.js";
-import { pathWithoutSecret, requestIdOf, type Trust } from "./caller.js";
+import { pathWithoutSecret, requestIdOf, type Trust } from "./app.js";
 import { ApiError, errorEnvelope } from "../schemas/http/errors.js";
 
 const headersMsMax = 10_000;

@@ -1,6 +1,6 @@
 /** Makes calls durable: seals what was verified and appends it to the raw topic. */
 import { bulkKey } from "../stores/log/log.js";
-import { sealRawEvent } from "../stores/log/raw-event.js";
+import { sealRawEvent } from "../stores/vault/vault.js";
 import { mapInTurns } from "../runtime/lists.js";
 import type { Provider } from "../providers/provider.js";
 import type { Service } from "../service.js";

@@ -6,14 +6,14 @@ import { type ApiError, conflict, unprocessable } from "../schemas/http/errors.j
 import type { Access } from "../workspaces/keys.js";
 import type { IsMirrored } from "../workspaces/integrations.js";
 import { randomBase62 } from "../stores/vault/random.js";
-import { firstReceivedAt } from "../stores/log/raw-event.js";
+import { eventId } from "../schemas/ids.js";
+import { firstReceivedAt } from "../stores/vault/vault.js";
 import type { Claim } from "./idempotency.js";
 import { type IngestEvent, readIngestEvent } from "../providers/ingest-event.js";
 import type { Provider } from "../providers/provider.js";
 import { ingestRefusal } from "../providers/record.js";
 import { canonicalJson } from "../schemas/canonical-json.js";
 import { type IngestAnswer, ingestAnswer } from "../schemas/http/ingest.js";
-import { eventId } from "../schemas/ids.js";
 import { normalize, notBooked, RateMissing } from "./normalized.js";
 import type { IngestService, Taken } from "./append-sealed.js";
 

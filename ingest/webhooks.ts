@@ -15,7 +15,7 @@ import {
   unprocessable,
   wrongContentType,
 } from "../schemas/http/errors.js";
-import { contentTypes, parseBody } from "../http/webhook-body.js";
+import { contentTypes, parseBody } from "../schemas/parse.js";
 import { type IntegrationCalls, takenVerdict } from "../workspaces/integration-calls.js";
 import type { Integration } from "../workspaces/integrations.js";
 import { limits } from "../config.js";

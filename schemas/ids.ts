@@ -1,7 +1,7 @@
 /**
  * Ids that are functions of what they name, so that a redelivery, a replay and a second process
  * make the same one, and the keys by which facts about money are looked up (`money_facts`). A hash
- * is 160 bits of SHA-256, in base 62.
+ * is 160 bits of SHA-256, in base 62. Beside them, how tokens are stored.
  */
 import { hash } from "node:crypto";
 import type { Environment, FactBody } from "./records/records.js";
@@ -133,4 +133,9 @@ function digitsOf(number: number): string {
     rest = Math.floor(rest / 62);
   }
   return text;
+}
+
+/** The stored form of a token of 256 random bits. */
+export function hashToken(token: string): Buffer {
+  return hash("sha256", token, "buffer");
 }

@@ -2,7 +2,8 @@
 import { limits } from "../config.js";
 import type { Environment } from "../schemas/records/records.js";
 import { oweReplay } from "./rejects/credential-replays.js";
-import { hashToken } from "./members/personal.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import { hashToken } from "../schemas/ids.js";
 import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
@@ -15,7 +16,6 @@ import {
   type SealedPrevious,
   withReplaced,
 } from "./integrations.js";
-import { randomBase62 } from "../stores/vault/random.js";
 import type { Vault } from "../stores/vault/vault.js";
 
 export interface IntegrationRecord {

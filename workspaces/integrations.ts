@@ -6,7 +6,7 @@
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
-import { hashToken } from "./members/personal.js";
+import { hashToken } from "../schemas/ids.js";
 import type { Vault } from "../stores/vault/vault.js";
 import type { Provider, ProviderToken } from "../providers/provider.js";
 import { z } from "zod";

@@ -1,11 +1,11 @@
 /** API keys as people manage them: made, listed, revoked. Calls look them up in keys.ts. */
 import type { Environment } from "../schemas/records/records.js";
 import { type Scope, drawKey, keyPrefix } from "./keys.js";
-import { hashToken } from "./members/personal.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import { hashToken } from "../schemas/ids.js";
 import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
-import { randomBase62 } from "../stores/vault/random.js";
 
 export interface KeyRecord {
   readonly id: string;

@@ -4,14 +4,13 @@
  * (`definitions.md`, Keys).
  */
 import { createHash } from "node:crypto";
-import { hashToken } from "./members/personal.js";
+import { randomBase62 } from "../stores/vault/random.js";
+import { hashToken, base62 } from "../schemas/ids.js";
 import { LRUCache } from "lru-cache";
-import { base62 } from "../schemas/ids.js";
 import type { Environment } from "../schemas/records/records.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
-import { randomBase62 } from "../stores/vault/random.js";
 
 const scopes = ["Read-only", "Full Ingress"] as const;
 export type Scope = (typeof scopes)[number];

@@ -3,7 +3,7 @@ import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../../schemas/http/errors.js";
 import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
-import { openIntact, readRawEvent } from "../../stores/log/raw-event.js";
+import { openIntact, readRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
 import { groups } from "../../stores/watermark/watermark.js";
 import { limits } from "../../config.js";

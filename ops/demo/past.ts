@@ -5,9 +5,9 @@
  * it holds, before its service starts.
  */
 import { readConfig } from "../../config.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { bulkKey } from "../../stores/log/log.js";
-import { sealRawEvent } from "../../stores/log/raw-event.js";
+import { sealRawEvent } from "../../stores/vault/vault.js";
 import { createProviders } from "../../providers/index.js";
 import type { Provider } from "../../providers/provider.js";
 import { createLogger } from "../../runtime/logger.js";

@@ -1,5 +1,5 @@
 /** From a row to the line that is sent for it, checked as the ingest endpoint will check it. */
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import {
   type EventRecord,
   type RecordRefusal,

@@ -1,7 +1,7 @@
 /** Sends lines to the ingest endpoint as one batch, again while it is not to be had. */
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import { ImportRefused } from "./refused.js";
 
 export interface Target {

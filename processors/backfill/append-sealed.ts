@@ -1,7 +1,7 @@
 /** Makes the events of a backfill durable, as the ingest endpoints do. */
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
 import { bulkKey } from "../../stores/log/log.js";
-import { sealRawEvent } from "../../stores/log/raw-event.js";
+import { sealRawEvent } from "../../stores/vault/vault.js";
 import type { Backfill } from "../../workspaces/history/backfills.js";
 import type { Integration } from "../../workspaces/integrations.js";
 import type { Service } from "../../service.js";

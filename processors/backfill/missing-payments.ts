@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { tryExclusively } from "../../stores/postgres/leases.js";
 import { LogThrottle } from "../../runtime/log-throttle.js";
 import { withDeadline } from "../../runtime/deadline.js";
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import type { HistoryEvent, PaymentLookup, UnpaidPurchase } from "../../providers/backfill.js";
 import type { Provider } from "../../providers/provider.js";
 import type { Integration } from "../../workspaces/integrations.js";

@@ -3,7 +3,7 @@
  * asked round by round until no question is open, and objects that the event, or an answer, names
  * without their content, because other events reported them whole.
  */
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import { absentFreshMsMax } from "../../providers/api/fresh-answers.js";
 import type { Asker } from "../../providers/api/provider-api.js";
 import { limits } from "../../config.js";

@@ -3,10 +3,10 @@
  * exception. `openRaw`, then questions to the provider's API if the adapter has any, then
  * `conclude`.
  */
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { mirrorsAt } from "../../workspaces/integrations.js";
-import { firstReceivedAt, openIntact, readRawEvent } from "../../stores/log/raw-event.js";
+import { firstReceivedAt, openIntact, readRawEvent } from "../../stores/vault/vault.js";
 import { eventAheadMs, limits } from "../../config.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { Decoded, NamedCustomer, Provider } from "../../providers/provider.js";

@@ -1,6 +1,6 @@
 /** Reads an integration's booked payments of a month, and why others were not booked. */
 import { limits } from "../../config.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import type { Provider } from "../../providers/provider.js";
 import type { Span } from "../../providers/backfill.js";
 import { chunksBySize } from "../../runtime/lists.js";

@@ -6,7 +6,7 @@
 import { factRecords, incompleteRecords, topics } from "../../schemas/records/records.js";
 import type { Message } from "../book/booked.js";
 import type { LogRecord } from "../../stores/log/log.js";
-import { readRawEvent } from "../../stores/log/raw-event.js";
+import { readRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
 import { isStoreAway } from "../../stores/store-away.js";
 import { groups } from "../../stores/watermark/watermark.js";

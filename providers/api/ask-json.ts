@@ -1,7 +1,7 @@
 /**
  * One answer of a provider's API, JSON or a file, or why there is none, in a sentence for a person.
  */
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import type { Asked, AskedFor, Downloaded } from "./integration-client.js";
 import type { Asker, ProviderApis } from "./provider-api.js";
 

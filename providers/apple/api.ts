@@ -5,7 +5,7 @@
  */
 import { createPrivateKey } from "node:crypto";
 import { z } from "zod";
-import { parseJsonText } from "../../schemas/json.js";
+import { parseJsonText } from "../../schemas/parse.js";
 import type { FetchedReports, ProviderApi } from "../provider.js";
 import { signCompact } from "../signatures.js";
 import type { AppleCredentials } from "./credentials.js";

@@ -4,7 +4,7 @@
  */
 import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import { compiled } from "../fields.js";
 import { signCompact } from "../signatures.js";
 

@@ -5,7 +5,7 @@
  * developer.apple.com, App Store Server Notifications, responseBodyV2DecodedPayload.
  */
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import { compiled, timeMs } from "../fields.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused } from "../signatures.js";

@@ -4,7 +4,7 @@
  * docs/providers/google.md is the page for merchants.
  */
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import type { Delivery, Provider, Verdict } from "../provider.js";
 import { googleApi, serviceAccountKey } from "./api.js";
 import { digestOf } from "./chain.js";

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { compiled, timeMsMax } from "../fields.js";
 import { issueText } from "../../schemas/issues.js";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 
 interface Reported {
   readonly packageName: string;

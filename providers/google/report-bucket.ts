@@ -4,7 +4,7 @@
  * cloud.google.com/storage/docs/json_api/v1/objects.
  */
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import type { Download, FetchedReports } from "../provider.js";
 import type { ReportOf } from "../reports/report.js";
 import { authorizedFor, type Keyed } from "./api.js";

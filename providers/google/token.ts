@@ -5,7 +5,7 @@
  */
 import { type KeyObject, verify } from "node:crypto";
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import { compiled } from "../fields.js";
 import type { Delivery, Verdict } from "../provider.js";
 import { refused, signCompact } from "../signatures.js";

@@ -4,7 +4,7 @@
  * docs/providers/gumroad.md is the page for merchants and says what that means.
  */
 import { z } from "zod";
-import { jsonValue } from "../../schemas/json.js";
+import { jsonValue } from "../../schemas/parse.js";
 import { anyEqual, bearerApi, refused } from "../signatures.js";
 import type { Delivery, Heading, Headers, Provider, Verdict } from "../provider.js";
 import {

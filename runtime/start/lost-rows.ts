@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Config } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { readRawEvent } from "../../stores/log/raw-event.js";
+import { readRawEvent } from "../../stores/vault/vault.js";
 import { isNotAllowed } from "../../stores/clickhouse/errors.js";
 import { storeFolders } from "../../stores/data-folder.js";
 import type { Log } from "../../stores/log/log.js";

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { accountsAnswer } from "../../api/accounts/schema.js";
 import type { Role } from "../../workspaces/members/roles.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
-import { readRawEvent } from "../../stores/log/raw-event.js";
+import { readRawEvent } from "../../stores/vault/vault.js";
 import { normalize } from "../../processors/normalize/normalize.js";
 import { topics } from "../../schemas/records/records.js";
 import { enrichingOver } from "../harness/enriching.js";

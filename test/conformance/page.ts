@@ -3,7 +3,7 @@
  * examples in providers/<token>/fixtures. test/providers/conformance.test.ts says whether it is
  * current.
  */
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";
 import { signNotification } from "../../providers/apple/jws.js";
 import type { Provider } from "../../providers/provider.js";

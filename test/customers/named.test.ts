@@ -1,7 +1,7 @@
 /** Whom providers' own events name. */
 import { expect } from "chai";
 import type { NamedCustomer, ProviderToken } from "../../providers/provider.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { readIngestEvent } from "../../providers/ingest-event.js";
 import type { FactBody } from "../../schemas/records/records.js";
 import { fixturesOf, providers } from "../harness/provider-cases.js";

@@ -1,7 +1,6 @@
 /** The app around some routes, on a port of its own for as long as it is used. */
 import type Router from "@koa/router";
-import { createApp } from "../../http/app.js";
-import type { Trust } from "../../http/caller.js";
+import { createApp, type Trust } from "../../http/app.js";
 import { CallLimits } from "../../http/rate-limits.js";
 import { createHttpServer } from "../../http/server.js";
 import type { Logger } from "../../runtime/logger.js";

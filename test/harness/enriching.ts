@@ -5,7 +5,7 @@ import { accountHasher } from "../../stores/vault/account-hash.js";
 import { openProviderApis } from "../../providers/api/provider-api.js";
 import { answersOf } from "../../providers/api/stored-answers.js";
 import type { LogRecord } from "../../stores/log/log.js";
-import { sealRawEvent } from "../../stores/log/raw-event.js";
+import { sealRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
 import {
   incompleteRecords,

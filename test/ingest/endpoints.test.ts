@@ -3,7 +3,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { openRawEvent } from "../../stores/log/raw-event.js";
+import { openRawEvent } from "../../stores/vault/vault.js";
 import { limits } from "../../config.js";
 import { type RawEvent, rawEventCodec } from "../../schemas/records/records.js";
 import { eventId } from "../../schemas/ids.js";

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { passages } from "../../stores/watermark/watermark.js";
 import type { Provider, ProviderToken } from "../../providers/provider.js";
 import { onServers } from "../harness/backends.js";

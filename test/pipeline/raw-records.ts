@@ -1,9 +1,9 @@
 /** Events as the endpoints put them on the raw topic, with receipt times the test decides. */
 import { ApiError } from "../../schemas/http/errors.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import type { Access } from "../../workspaces/keys.js";
 import type { NewRecord } from "../../stores/log/log.js";
-import { sealRawEvent } from "../../stores/log/raw-event.js";
+import { sealRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
 import { planEvent } from "../../ingest/event.js";
 import type { Provider } from "../../providers/provider.js";

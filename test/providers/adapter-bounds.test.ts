@@ -1,7 +1,7 @@
 /** What an event brings, however odd: facts that can be stored or a reject, never an exception. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { completeFacts } from "../../processors/normalize/facts.js";
 import { signNotification } from "../../providers/apple/jws.js";
 import { makeTestChain } from "../../ops/payloads/apple-test-chain.js";

@@ -1,7 +1,7 @@
 /** Events whose amounts and states cannot be true together: rejects, never nothing. */
 import { expect } from "chai";
 import { type ProviderToken, providerTokens } from "../../schemas/provider-tokens.js";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { cases, fixtureOf, providers } from "../harness/provider-cases.js";
 import { must } from "../model/readers/json.js";
 import { cell, rowsOf } from "../model/tables/table.js";

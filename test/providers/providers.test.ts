@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import { cases, fixturesOf, providers } from "../harness/provider-cases.js";
 
 const now = Date.UTC(2026, 10, 20);

@@ -1,6 +1,6 @@
 /** What each provider says of the payments of a subscription, from its own examples. */
 import { expect } from "chai";
-import { parseBody } from "../../http/webhook-body.js";
+import { parseBody } from "../../schemas/parse.js";
 import type { Known, ProviderToken } from "../../providers/provider.js";
 import { bodiesOf } from "../harness/decoded.js";
 import { cases, fixtureOf, providers } from "../harness/provider-cases.js";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { jsonDepthMax, parseJson } from "../../schemas/json.js";
+import { jsonDepthMax, parseJson } from "../../schemas/parse.js";
 
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 

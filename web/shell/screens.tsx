@@ -33,7 +33,7 @@ const retryMs = 1_000;
 
 function NotLoaded() {
   const [isTrying, setTrying] = useState(false);
-  // Stays set once the page is being reloaded: reloaded again, it would never come over a slow network.
+  // Stays set once the page is being reloaded: a second time would cut it short on a slow network.
   const isBusy = useRef(false);
   const tryAgain = async (): Promise<void> => {
     if (isBusy.current) return;

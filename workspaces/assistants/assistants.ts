@@ -5,7 +5,7 @@ import type { Environment } from "../../schemas/records/records.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Access } from "../keys.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-import { hashToken } from "../members/personal.js";
+import { hashToken } from "../../schemas/ids.js";
 import type { Role } from "../members/roles.js";
 
 export interface Assistant {

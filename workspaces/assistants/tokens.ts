@@ -7,8 +7,8 @@ import { insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Environment } from "../../schemas/records/records.js";
 import { randomBase62 } from "../../stores/vault/random.js";
+import { hashToken } from "../../schemas/ids.js";
 import { recordActivity } from "../members/activity.js";
-import { hashToken } from "../members/personal.js";
 import { drawToken } from "../members/sessions.js";
 
 const codeMsMax = 60_000;

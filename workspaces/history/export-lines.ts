@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Cells, ExportPlace } from "../../providers/backfill.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
-import { parseJson } from "../../schemas/json.js";
+import { parseJson } from "../../schemas/parse.js";
 
 interface Stores {
   readonly postgres: Postgres;

@@ -10,7 +10,7 @@ import type { Service } from "../../service.js";
 import { recordActivity } from "./activity.js";
 import { ownWorkspacesOfNobody } from "./memberships.js";
 import { drawLink, forgetSetupLinks, linkMsMax, spendLink } from "./one-time-tokens.js";
-import { hashToken } from "./personal.js";
+import { hashToken } from "../../schemas/ids.js";
 import { drawToken } from "./sessions.js";
 import { createUser, installationOwner } from "./users.js";
 

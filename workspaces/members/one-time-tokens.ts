@@ -3,7 +3,7 @@
  */
 import { insertIfNew, insertRow } from "../../stores/postgres/rows.js";
 import type { Sql } from "../../stores/postgres/postgres.js";
-import { hashToken } from "./personal.js";
+import { hashToken } from "../../schemas/ids.js";
 import { drawToken } from "./sessions.js";
 
 export const linkMsMax = 60 * 60 * 1000;

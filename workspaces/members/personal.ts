@@ -1,5 +1,5 @@
 /** Names and e-mails of members, sealed; their ids at identity providers, hashed. */
-import { createHash, createHmac } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { ownSecret } from "../../stores/vault/own-secrets.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
@@ -29,9 +29,4 @@ export async function subjectHasher(postgres: Postgres, vault: Vault): Promise<H
     createHmac("sha256", key)
       .update(JSON.stringify([issuer, subject]))
       .digest();
-}
-
-/** The stored form of a token of 256 random bits. */
-export function hashToken(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
 }

@@ -9,8 +9,9 @@ import { insertRow } from "../../stores/postgres/rows.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { CustomerDetails } from "../../schemas/http/manage.js";
 import { randomBase62 } from "../../stores/vault/random.js";
+import { hashToken } from "../../schemas/ids.js";
 import type { Vault } from "../../stores/vault/vault.js";
-import { hashToken, openPersonal, sealPersonal } from "./personal.js";
+import { openPersonal, sealPersonal } from "./personal.js";
 import type { Role } from "./roles.js";
 
 export const idleMsMax = 12 * 60 * 60 * 1000;

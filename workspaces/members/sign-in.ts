@@ -3,7 +3,7 @@ import { conflict, forbidden } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
 import { recordActivity } from "./activity.js";
 import { findInvitation, isFor, spendInvitation } from "./invitations.js";
-import { hashToken } from "./personal.js";
+import { hashToken } from "../../schemas/ids.js";
 import { type Identity, addIdentity, createUser, findIdentity, mayEnter } from "./users.js";
 
 export interface ProvenIdentity extends Identity {

@@ -12,7 +12,7 @@ import {
   openIntact,
   readRawEvent,
   sealRawEvent,
-} from "../../stores/log/raw-event.js";
+} from "../../stores/vault/vault.js";
 import {
   type RejectFilter,
   type RejectListRow,

@@ -1,13 +1,12 @@
 /** Endpoints of outgoing webhooks as they are stored; their secrets are sealed. */
 import type { z } from "zod";
-import type { EventType } from "../../schemas/http/outbound/webhooks.js";
+import type { EventType, webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably, insertRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-import type { webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import { deliveryNews } from "./news.js";
 
 export type DisabledBy = NonNullable<z.output<typeof webhookEndpoint>["disabled_by"]>;

@@ -18,6 +18,7 @@ import {
   webhookEndpointWithSecret,
 } from "../../../schemas/http/outbound/webhooks.js";
 import { randomBase62 } from "../../../stores/vault/random.js";
+import { webhookDeliveryId } from "../../../schemas/ids.js";
 import { addressProblem } from "../../../workspaces/channels/outbound.js";
 import {
   addDeliveries,
@@ -39,7 +40,6 @@ import {
   listEndpoints,
   rollSecret,
 } from "../../../workspaces/webhooks/endpoints.js";
-import { webhookDeliveryId } from "../../../schemas/ids.js";
 import { type Call, filteredBy, named, ofWorkspace } from "../calls.js";
 import { overlapMs } from "../keys.js";
 import { segmentOfEvents } from "../../segments/resolve.js";

@@ -1,5 +1,5 @@
 /** What the adapters read, in the model's words: what both read can then be compared. */
-import { parseBody } from "../../../http/webhook-body.js";
+import { parseBody } from "../../../schemas/parse.js";
 import type { DecodedFact, KeptObject, Known, Provider } from "../../../providers/provider.js";
 import type { FactBody, Line } from "../../../schemas/records/records.js";
 import type { BareFact, Fact, ModelEvent } from "../facts.js";

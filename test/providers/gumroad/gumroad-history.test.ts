@@ -1,6 +1,6 @@
 /** What Gumroad's list of sales reveals about the past. */
 import { expect } from "chai";
-import { parseBody } from "../../../http/webhook-body.js";
+import { parseBody } from "../../../schemas/parse.js";
 import { membershipPing } from "../../../ops/payloads/gumroad.js";
 import {
   type ListedInput,

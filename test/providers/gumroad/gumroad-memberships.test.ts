@@ -4,7 +4,7 @@
  */
 import { expect } from "chai";
 import * as fc from "fast-check";
-import { parseBody } from "../../../http/webhook-body.js";
+import { parseBody } from "../../../schemas/parse.js";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
   membershipPing,

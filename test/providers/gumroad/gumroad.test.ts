@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseBody } from "../../../http/webhook-body.js";
+import { parseBody } from "../../../schemas/parse.js";
 import { createGumroad } from "../../../providers/gumroad/index.js";
 import {
   membershipPing,
