@@ -4,7 +4,8 @@ import { LRUCache } from "lru-cache";
 import { openCustomers } from "../workspaces/customers/customers.js";
 import { accountHasher } from "../stores/vault/account-hash.js";
 import { lackingEventsGauge, lagGauge, rejectsGauge } from "../http/gauges.js";
-import { answersOf, forgetOldAnswers } from "../providers/api/stored-answers.js";
+import { answersOf, forgetOldAnswers, openStoredAnswers } from "../providers/api/stored-answers.js";
+import { RecentlyKept } from "../providers/api/stored-objects.js";
 import type { ConsumeOptions, LogRecord, LogUse } from "../stores/log/log.js";
 import { shareOf } from "../stores/postgres/postgres.js";
 import { Pace, type PaceOptions } from "../runtime/pace.js";
@@ -61,6 +62,8 @@ export async function start(service: Service): Promise<void> {
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
+    recentlyKept: new RecentlyKept(),
+    storedAnswers: openStoredAnswers(service.postgres, vault),
     baseCurrencyOf: baseCurrencies(service),
     answersKept: answersOf(service.postgres),
     stopping: stopping.signal,

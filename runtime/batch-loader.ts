@@ -1,41 +1,43 @@
-/**
- * Collects look-ups that are requested one by one at the same time, and answers them by few
- * statements.
- */
-import { chunksBySize } from "./lists.js";
+/** Collects what is asked of a store one by one, and does it by few statements. */
 
-interface Asked<Answer> {
-  readonly key: string;
+interface Asked<Item, Answer> {
+  readonly item: Item;
   readonly settle: (answer: Answer | Promise<never>) => void;
 }
 
-export class AskedTogether<Answer> {
-  #asked: Asked<Answer>[] = [];
+export class AskedTogether<Item, Answer> {
+  #asked: Asked<Item, Answer>[] = [];
+  #isRunning = false;
 
-  /** @param look of `keysMax` keys at most; answers by key */
+  /**
+   * @param itemsMax of one statement
+   * @param run never twice at once; returns the answer to the item at an index
+   */
   constructor(
-    private readonly keysMax: number,
-    private readonly look: (keys: readonly string[]) => Promise<(key: string) => Answer>,
+    private readonly itemsMax: number,
+    private readonly run: (items: readonly Item[]) => Promise<(item: Item, at: number) => Answer>,
   ) {}
 
-  /** Joins the look-ups that are requested in the same turn of the event loop. */
-  ask(key: string): Promise<Answer> {
+  /** Joins what is asked in the same turn of the event loop, or while a statement runs. */
+  ask(item: Item): Promise<Answer> {
     return new Promise((settle) => {
-      this.#asked.push({ key, settle });
-      if (this.#asked.length === 1) queueMicrotask(() => void this.#lookAll());
+      this.#asked.push({ item, settle });
+      if (this.#isRunning) return;
+      this.#isRunning = true;
+      queueMicrotask(() => void this.#runAll());
     });
   }
 
-  async #lookAll(): Promise<void> {
-    const all = this.#asked;
-    this.#asked = [];
-    for (const some of chunksBySize(all, this.keysMax, () => 1)) {
+  async #runAll(): Promise<void> {
+    while (this.#asked.length > 0) {
+      const some = this.#asked.splice(0, this.itemsMax);
       try {
-        const answer = await this.look(some.map(({ key }) => key));
-        for (const { key, settle } of some) settle(answer(key));
+        const answerTo = await this.run(some.map(({ item }) => item));
+        for (const [at, { item, settle }] of some.entries()) settle(answerTo(item, at));
       } catch (error) {
         for (const { settle } of some) settle(Promise.reject(error));
       }
     }
+    this.#isRunning = false;
   }
 }

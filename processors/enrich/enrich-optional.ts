@@ -4,12 +4,7 @@
  * booked ones are left out.
  */
 import { settledAfter } from "../../stores/watermark/in-flight-receipts.js";
-import {
-  keepAnswers,
-  type KeptAnswers,
-  markPublished,
-  recallAnswers,
-} from "../../providers/api/stored-answers.js";
+import type { KeptAnswers } from "../../providers/api/stored-answers.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { enrichedFactId } from "../../schemas/ids.js";
 import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
@@ -32,11 +27,12 @@ export async function enrichOptional(
 async function enrichOptionalEvent(service: EnrichingService, record: LogRecord): Promise<void> {
   const opened = await openRaw(service, record);
   if (opened.kind === "rejected") return;
-  const { postgres, vault } = service;
   const { event } = opened;
-  const completing = await recallAnswers(postgres, vault, event, "complete");
+  const [completing, kept] = await Promise.all([
+    service.storedAnswers.recall(event, "complete"),
+    service.storedAnswers.recall(event, "enrich"),
+  ]);
   const booked: Answers = completing?.answers ?? new Map();
-  const kept = await recallAnswers(postgres, vault, event, "enrich");
   if (kept?.published === true) return publishAdded(service, opened, booked, kept);
   const answered = kept ?? (await ask(service, opened, "optional", booked));
   if (kept === null && saysNothing(answered, booked)) return;
@@ -58,7 +54,7 @@ async function receive(
   booked: Answers,
   answered: Answered,
 ): Promise<void> {
-  const { postgres, vault, watermark } = service;
+  const { storedAnswers, watermark } = service;
   const receipt = watermark.receive(opened.event.workspace);
   await settledAfter(receipt, async () => {
     // 1. The answers and the time they were received at are durable before they are used.
@@ -66,11 +62,11 @@ async function receive(
     const concluded = answered.trouble === null;
     const kept = { ...answered, answeredAt, concluded, published: false };
     watermark.check(answeredAt);
-    await keepAnswers(postgres, vault, opened.event, "enrich", kept);
+    await storedAnswers.keep(opened.event, "enrich", kept);
 
     // 2. Publish. After a crash it is repeated with a later time, which booking leaves out.
     await publishAdded(service, opened, booked, kept);
-    await markPublished(postgres, opened.event, "enrich");
+    await storedAnswers.markPublished(opened.event, "enrich");
   });
 }
 

@@ -6,7 +6,7 @@
 import { withDeadline } from "../../runtime/deadline.js";
 import type { Service } from "../../service.js";
 import { incompleteRecords, topics } from "../../schemas/records/records.js";
-import { keepAnswers, recallAnswers } from "../../providers/api/stored-answers.js";
+import type { StoredAnswers } from "../../providers/api/stored-answers.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { TryLater } from "../../stores/store-away.js";
 import { type Answered, askAll, parsedAnswers } from "./questions.js";
@@ -25,6 +25,7 @@ const enrichmentMsMax = 30_000;
 export type EnrichingService = NormalizingService &
   Pick<Service, "integrations" | "watermark"> & {
     readonly stopping: AbortSignal;
+    readonly storedAnswers: StoredAnswers;
     /** Called when this provider's API answered all questions for an event of this workspace. */
     readonly answered: (workspace: string, provider: string) => void;
   };
@@ -80,14 +81,14 @@ async function completeEvent(service: EnrichingService, record: LogRecord): Prom
   const opened = await openRaw(service, record);
   if (opened.kind === "rejected") return opened;
   const { event } = opened;
-  const kept = await recallAnswers(service.postgres, service.vault, event, "complete");
+  const kept = await service.storedAnswers.recall(event, "complete");
   const answered = kept ?? (await ask(service, opened, "required", new Map()));
   const outcome = await outcomeOf(service, opened, answered);
   if (kept === null) {
     const concluded = outcome.kind !== "rejected";
     const answeredAt = Date.now();
     const keeping = { ...answered, answeredAt, concluded, published: true };
-    await keepAnswers(service.postgres, service.vault, event, "complete", keeping);
+    await service.storedAnswers.keep(event, "complete", keeping);
   }
   return outcome;
 }

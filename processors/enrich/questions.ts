@@ -136,7 +136,7 @@ function questionsOf(
  * Objects that an event, or an answer of its provider's API, names without their content, because
  * other events reported them whole (`providers/provider.ts`, KeptObject).
  */
-type KeepingService = Pick<NormalizingService, "postgres" | "keptNews">;
+type KeepingService = Pick<NormalizingService, "postgres" | "keptNews" | "recentlyKept">;
 
 /** Reads them from what earlier events reported. */
 export async function keptFor(
@@ -175,14 +175,16 @@ export async function keepAnswered(
 
 /** After a failure some may be kept without notice, so news of them is reported anyway. */
 async function keep(
-  { postgres, keptNews }: KeepingService,
+  { postgres, keptNews, recentlyKept }: KeepingService,
   event: RawEventMeta,
   reported: readonly KeptObject[],
 ): Promise<void> {
-  if (reported.length === 0) return;
+  const unkept = reported.filter((object) => !recentlyKept.has(event, object));
+  if (unkept.length === 0) return;
   let isNews = true;
   try {
-    isNews = await keepObjects(postgres, event, reported);
+    isNews = await keepObjects(postgres, event, unkept);
+    for (const object of unkept) recentlyKept.add(event, object);
   } finally {
     if (isNews) keptNews(event.workspace);
   }

@@ -5,6 +5,7 @@ import type { Service } from "../../service.js";
 import type { Watermark } from "../../stores/watermark/watermark.js";
 import type { Provider, Known } from "../../providers/provider.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
+import type { RecentlyKept } from "../../providers/api/stored-objects.js";
 import type { RecentlyPublished } from "../enrich/recently-published.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
@@ -26,6 +27,7 @@ export type NormalizingService = Pick<
   readonly answersKept: (workspace: string) => Promise<boolean>;
   /** Answers that need not be asked for again. */
   readonly reported: RecentlyPublished;
+  readonly recentlyKept: RecentlyKept;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
   /** Something arrived that earlier events of the workspace may have lacked. */

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
+import { AskedTogether } from "../../runtime/batch-loader.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { Service } from "../../service.js";
 import { SealBroken, type Vault } from "../../stores/vault/vault.js";
@@ -28,67 +29,146 @@ export interface KeptAnswers {
 
 type Asking = Pick<RawEventMeta, "workspace" | "event_id" | "received_at">;
 
-/**
- * Those of this very record; else, unless it is the replay of a reject, those an earlier delivery
- * of the same event was read with; null: it has to be asked.
- */
-export async function recallAnswers(
+/** A raw record, and for which of its steps the API was asked. */
+interface Asked extends Asking {
+  readonly step: EnrichmentStep;
+}
+
+export type StoredAnswers = ReturnType<typeof openStoredAnswers>;
+
+/** A batch of events asks for its answers at the same time, so they share statements. */
+export function openStoredAnswers(postgres: Postgres, vault: Vault) {
+  const recalled = new AskedTogether(answersAtOnce, (asked: readonly Asked[]) =>
+    recall(postgres, vault, asked),
+  );
+  const kept = new AskedTogether(answersAtOnce, (keeping: readonly Keeping[]) =>
+    keep(postgres, vault, keeping),
+  );
+  const published = new AskedTogether(answersAtOnce, (asked: readonly Asked[]) =>
+    markPublished(postgres, asked),
+  );
+  return {
+    /**
+     * Those of this very record; else, unless it is the replay of a reject, those an earlier
+     * delivery of the same event was read with; null: it has to be asked.
+     */
+    recall: (event: Asking, step: EnrichmentStep) => recalled.ask({ ...placeOf(event), step }),
+    /**
+     * The first answers kept for a record stay, so that a repeat of the batch reads what was
+     * booked. Their time may still change until they are published.
+     */
+    keep: (event: Asking, step: EnrichmentStep, answers: KeptAnswers): Promise<void> =>
+      kept.ask({ ...placeOf(event), step, answers }),
+    markPublished: (event: Asking, step: EnrichmentStep): Promise<void> =>
+      published.ask({ ...placeOf(event), step }),
+  };
+}
+
+/** An event has few answers, but one may be a list of a hundred objects. */
+const answersAtOnce = 50;
+
+async function recall(
   postgres: Postgres,
   vault: Vault,
-  event: Asking,
-  step: EnrichmentStep,
-): Promise<KeptAnswers | null> {
-  const [row] = await postgres.query<{
+  asked: readonly Asked[],
+): Promise<(one: Asked, at: number) => KeptAnswers | null> {
+  const rows = await postgres.query<{
+    at: number;
     received_at: bigint;
     answered_at: bigint;
     concluded: boolean;
     published: boolean;
     sealed: Buffer;
   }>(
-    `SELECT received_at, answered_at, concluded, published, sealed FROM kept_answers
-     WHERE workspace = $1 AND event_id = $2 AND step = $4
-       AND (received_at = $3 OR received_at < $3 AND concluded)
-     ORDER BY received_at DESC LIMIT 1`,
-    [event.workspace, event.event_id, event.received_at, step],
+    `SELECT asked.at::int AS at, kept.* FROM ${askedList}
+       WITH ORDINALITY AS asked (workspace, event_id, received_at, step, at)
+     CROSS JOIN LATERAL (
+       SELECT received_at, answered_at, concluded, published, sealed FROM kept_answers AS kept
+       WHERE kept.workspace = asked.workspace AND kept.event_id = asked.event_id
+         AND kept.step = asked.step AND (kept.received_at = asked.received_at
+           OR kept.received_at < asked.received_at AND kept.concluded)
+       ORDER BY kept.received_at DESC LIMIT 1) AS kept`,
+    columnsOf(asked),
   );
-  if (row === undefined) return null;
-  const from = { ...event, received_at: Number(row.received_at) };
-  const text = openSealed(vault, row.sealed, boundTo(from, step));
-  if (text === null) return null;
-  const { answers, trouble, refusal } = document.parse(JSON.parse(text));
-  return {
-    answers: new Map(Object.entries(answers)),
-    trouble,
-    refusal,
-    answeredAt: Number(row.answered_at),
-    concluded: row.concluded,
-    published: row.published,
+  const found = new Map(rows.map((row) => [row.at - 1, row]));
+  return (one, at) => {
+    const row = found.get(at);
+    if (row === undefined) return null;
+    const from = { ...one, received_at: Number(row.received_at) };
+    const text = openSealed(vault, row.sealed, boundTo(from));
+    if (text === null) return null;
+    const { answers, trouble, refusal } = document.parse(JSON.parse(text));
+    return {
+      answers: new Map(Object.entries(answers)),
+      trouble,
+      refusal,
+      answeredAt: Number(row.answered_at),
+      concluded: row.concluded,
+      published: row.published,
+    };
   };
 }
 
-/**
- * The first answers kept for a record stay, so that a repeat of the batch reads what was booked.
- * Their time may still change until they are published.
- */
-export async function keepAnswers(
+interface Keeping extends Asked {
+  readonly answers: KeptAnswers;
+}
+
+async function keep(
   postgres: Postgres,
   vault: Vault,
-  event: Asking,
-  step: EnrichmentStep,
-  { answers, trouble, refusal, answeredAt, concluded, published }: KeptAnswers,
-): Promise<void> {
-  const text = JSON.stringify({ answers: Object.fromEntries(answers), trouble, refusal });
-  const sealed = vault.seal(Buffer.from(text), boundTo(event, step));
+  keeping: readonly Keeping[],
+): Promise<() => void> {
+  // A statement may insert a row once only; a batch that is tried again may keep it twice at once.
+  const latest = [...new Map(keeping.map((one) => [boundTo(one).toString(), one])).values()];
+  const sealed = latest.map((one) => {
+    const { answers, trouble, refusal } = one.answers;
+    const text = JSON.stringify({ answers: Object.fromEntries(answers), trouble, refusal });
+    return vault.seal(Buffer.from(text), boundTo(one));
+  });
   await postgres.transaction((sql) =>
     sql.query(
       `INSERT INTO kept_answers AS kept
          (workspace, event_id, received_at, step, answered_at, concluded, published, sealed)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+       SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::text[],
+         $5::bigint[], $6::boolean[], $7::boolean[], $8::bytea[])
        ON CONFLICT (workspace, event_id, received_at, step) DO UPDATE
          SET answered_at = excluded.answered_at WHERE NOT kept.published`,
-      [...placeOf(event, step), answeredAt, concluded, published, sealed],
+      [
+        ...columnsOf(latest),
+        latest.map(({ answers }) => answers.answeredAt),
+        latest.map(({ answers }) => answers.concluded),
+        latest.map(({ answers }) => answers.published),
+        sealed,
+      ],
     ),
   );
+  return () => {};
+}
+
+async function markPublished(postgres: Postgres, asked: readonly Asked[]): Promise<() => void> {
+  await postgres.query(
+    `UPDATE kept_answers AS kept SET published = true
+     FROM ${askedList} AS asked (workspace, event_id, received_at, step)
+     WHERE kept.workspace = asked.workspace AND kept.event_id = asked.event_id
+       AND kept.received_at = asked.received_at AND kept.step = asked.step`,
+    columnsOf(asked),
+  );
+  return () => {};
+}
+
+const askedList = "unnest($1::text[], $2::text[], $3::bigint[], $4::text[])";
+
+function columnsOf(asked: readonly Asked[]) {
+  return [
+    asked.map(({ workspace }) => workspace),
+    asked.map(({ event_id: event }) => event),
+    asked.map(({ received_at: at }) => at),
+    asked.map(({ step }) => step),
+  ];
+}
+
+function placeOf({ workspace, event_id, received_at }: Asking): Asking {
+  return { workspace, event_id, received_at };
 }
 
 /**
@@ -112,22 +192,6 @@ export function answersOf(postgres: Postgres): (workspace: string) => Promise<bo
 
 const answersSeenMs = 4_000;
 const workspacesKeptMax = 10_000;
-
-export async function markPublished(
-  postgres: Postgres,
-  event: Asking,
-  step: EnrichmentStep,
-): Promise<void> {
-  await postgres.query(
-    `UPDATE kept_answers SET published = true
-     WHERE workspace = $1 AND event_id = $2 AND received_at = $3 AND step = $4`,
-    placeOf(event, step),
-  );
-}
-
-function placeOf({ workspace, event_id, received_at }: Asking, step: EnrichmentStep) {
-  return [workspace, event_id, received_at, step] as const;
-}
 
 /** They go with the raw events they belong to (`RAW_RETENTION_DAYS`); looked at now and then. */
 export function forgetOldAnswers({
@@ -191,6 +255,6 @@ const document = z.object({
   refusal: z.string().nullable(),
 });
 
-function boundTo({ workspace, event_id, received_at }: Asking, step: EnrichmentStep): Buffer {
+function boundTo({ workspace, event_id, received_at, step }: Asked): Buffer {
   return Buffer.from(JSON.stringify(["answers", workspace, event_id, received_at, step]));
 }

@@ -2,6 +2,8 @@
  * Objects a provider reports whole once and later only names, kept so that the events naming them
  * can be read (`providers/provider.ts`, KeptObject).
  */
+import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { limits } from "../../config.js";
 import type { KeptObject } from "../provider.js";
 import type { Environment } from "../../schemas/records/records.js";
@@ -94,4 +96,26 @@ function ownName({ integration }: KeptScope, id: string): string {
 
 function values({ workspace, environment, provider }: KeptScope): string[] {
   return [workspace, environment, provider];
+}
+
+/**
+ * Objects that were kept as they are: many events report one price or customer again, and to keep
+ * the same report twice changes nothing.
+ */
+export class RecentlyKept {
+  readonly #kept = new LRUCache<string, true>({ max: recentMax });
+
+  has(scope: KeptScope, object: KeptObject): boolean {
+    return this.#kept.has(digestOf(scope, object));
+  }
+
+  add(scope: KeptScope, object: KeptObject): void {
+    this.#kept.set(digestOf(scope, object), true);
+  }
+}
+
+const recentMax = 10_000;
+
+function digestOf(scope: KeptScope, object: KeptObject): string {
+  return hash("sha256", JSON.stringify([...values(scope), scope.integration, object]), "base64");
 }

@@ -3,7 +3,8 @@ import { openCustomers } from "../../workspaces/customers/customers.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
 import { openProviderApis } from "../../providers/api/provider-api.js";
-import { answersOf } from "../../providers/api/stored-answers.js";
+import { answersOf, openStoredAnswers } from "../../providers/api/stored-answers.js";
+import { RecentlyKept } from "../../providers/api/stored-objects.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { sealRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
@@ -32,6 +33,8 @@ export async function enrichingOver(
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
+    recentlyKept: new RecentlyKept(),
+    storedAnswers: openStoredAnswers(postgres, vault),
     baseCurrencyOf: async (workspace) =>
       (await findWorkspace(service.postgres, workspace))?.base_currency ?? null,
     apis: openProviderApis(service.config),

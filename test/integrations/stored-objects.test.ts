@@ -2,7 +2,12 @@
  * Objects later events only name: a discount reported by its own event completes a subscription.
  */
 import { expect } from "chai";
-import { keepObjects, type KeptScope, recallObjects } from "../../providers/api/stored-objects.js";
+import {
+  keepObjects,
+  type KeptScope,
+  recallObjects,
+  RecentlyKept,
+} from "../../providers/api/stored-objects.js";
 import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { listRejects } from "../../workspaces/rejects/rejects.js";
 import { Releases } from "../../runtime/releases.js";
@@ -187,12 +192,44 @@ describe("What Stripe reports once and later only names", () => {
       const keptNews = (workspace: string) => void news.push(workspace);
       const event = metaOf({ workspace: endpoints.workspace, provider: "stripe" });
       const body = reported("evt", "customer.discount.created", { ...half, id: "di_lost" });
+      const recentlyKept = new RecentlyKept();
       const [lost] = await Promise.allSettled([
-        keptFor({ postgres: losing, keptNews }, stripe, event, body),
+        keptFor({ postgres: losing, keptNews, recentlyKept }, stripe, event, body),
       ]);
       expect(lost.status).to.equal("rejected");
-      await keptFor({ postgres, keptNews }, stripe, event, body);
+      await keptFor({ postgres, keptNews, recentlyKept }, stripe, event, body);
       expect(news).to.deep.equal([endpoints.workspace]);
+    });
+
+    it("should write what is reported again only where it says something new", async () => {
+      const { postgres } = endpoints.service;
+      let writes = 0;
+      const counting: Postgres = {
+        ...postgres,
+        transaction: (run) => {
+          writes += 1;
+          return postgres.transaction(run);
+        },
+      };
+      const recentlyKept = new RecentlyKept();
+      const service = { postgres: counting, keptNews: () => {}, recentlyKept };
+      const report = async (workspace: string, percent: number): Promise<number> => {
+        const event = metaOf({ workspace, provider: "stripe" });
+        const discount = { ...half, id: "di_again", percent_off: percent };
+        const body = reported("evt", "customer.discount.created", {
+          ...discount,
+          source: { type: "coupon", coupon: { ...coupon, percent_off: percent } },
+        });
+        await keptFor(service, stripe, event, body);
+        return writes;
+      };
+      const { workspace: other } = await openEndpoints();
+      const first = await report(endpoints.workspace, 50);
+      expect(first).to.be.above(0);
+      expect(await report(endpoints.workspace, 50)).to.equal(first);
+      expect(await report(endpoints.workspace, 40)).to.be.above(first);
+      const before = writes;
+      expect(await report(other, 50)).to.be.above(before);
     });
 
     it("should keep coupons of two accounts apart that chose one id for them", async () => {

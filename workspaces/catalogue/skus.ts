@@ -42,7 +42,9 @@ const cataloguesMax = 10_000;
 
 export function openSkus(postgres: Postgres) {
   const seen = new Set<string>();
-  const asked = new AskedTogether<string | null>(skusAtOnce, (keys) => namesFor(postgres, keys));
+  const asked = new AskedTogether(skusAtOnce, (keys: readonly string[]) =>
+    namesFor(postgres, keys),
+  );
   const names = new ExpiringCache({
     ttlMs: namesCachedMs,
     entriesMax: namesCachedMax,
