@@ -1,6 +1,6 @@
 /**
  * What the reference model reads from events. Amounts are minor units of ISO 4217, times are ms
- * since 1970 (UTC).
+ * since 1970 (UTC). What is optional may be left out, be null or be empty, which are the same.
  */
 import type { JsonObject } from "../../ops/payloads/stripe.js";
 import type { Fraction } from "./fraction.js";
@@ -32,8 +32,10 @@ export interface Line {
   readonly sku: string;
   readonly weight: bigint;
   /** The provider's id of the line, by which a refund may name it. */
-  readonly id?: string;
+  readonly id?: Optional<string>;
 }
+
+type Optional<T> = T | null | undefined;
 
 interface Reported {
   readonly eventId: string;
@@ -52,29 +54,29 @@ export interface Sale extends Reported {
   readonly currency: string;
   readonly country: string | null;
   /** Whose payment it is; left out: nobody knows. */
-  readonly account?: string | null;
+  readonly account?: Optional<string>;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
   /** Within `amount`; left out: nobody reported it. */
-  readonly tax?: bigint | null;
+  readonly tax?: Optional<bigint>;
   /** Kept by the provider; left out: nobody reported it. */
-  readonly fee?: bigint;
+  readonly fee?: Optional<bigint>;
   /** Reported by another document than the payment's own, which knows better. */
   readonly isSecondHand?: boolean;
   /** One of several that add up; left out: all of the payment. */
-  readonly record?: string;
+  readonly record?: Optional<string>;
 }
 
 export interface Purchase extends Reported {
   readonly kind: "purchase";
   readonly purchase: string;
   readonly country: string | null;
-  readonly account?: string | null;
+  readonly account?: Optional<string>;
   readonly type: PaymentType | null;
   readonly lines: readonly Line[];
-  readonly tax?: bigint | null;
+  readonly tax?: Optional<bigint>;
   /** What all its payments come to, where there may be several. */
-  readonly total?: bigint;
+  readonly total?: Optional<bigint>;
 }
 
 export interface Link extends Reported {
@@ -82,11 +84,17 @@ export interface Link extends Reported {
   readonly payment: string;
   readonly purchase: string;
   /** It was bought as it stood then; left out: as it stands last. */
-  readonly asOf?: number;
+  readonly asOf?: Optional<number>;
   /**
    * How much of it this payment, or one record of it, paid, and when; left out: nobody reported.
    */
-  readonly part?: { readonly amount: bigint; readonly at: number; readonly record?: string };
+  readonly part?: Optional<Part>;
+}
+
+interface Part {
+  readonly amount: bigint;
+  readonly at: number;
+  readonly record?: Optional<string>;
 }
 
 export interface Refund extends Reported {
@@ -100,13 +108,13 @@ export interface Refund extends Reported {
   readonly failedAt: number | null;
   readonly sku: string | null;
   /** The line of the sale it takes from, where it names no product. */
-  readonly line?: string;
+  readonly line?: Optional<string>;
   readonly country: string | null;
-  readonly account?: string | null;
+  readonly account?: Optional<string>;
   /** Within `amount`; left out: nobody reported it. */
-  readonly tax?: bigint;
+  readonly tax?: Optional<bigint>;
   /** What it is returned for, where it names that and not the payment. */
-  readonly purchase?: string;
+  readonly purchase?: Optional<string>;
 }
 
 /** All that was refunded of a payment up to `at`. */
@@ -117,7 +125,7 @@ export interface RefundTotal extends Reported {
   readonly amount: bigint;
   readonly currency: string;
   /** Which document counts, where two count the same refunds. */
-  readonly witness?: string;
+  readonly witness?: Optional<string>;
 }
 
 export interface Dispute extends Reported {
@@ -129,13 +137,13 @@ export interface Dispute extends Reported {
   readonly withdrawnAt: number | null;
   readonly returnedAt: number | null;
   /** Of `amount`; left out: all of it. */
-  readonly returned?: bigint;
+  readonly returned?: Optional<bigint>;
   /** 2: the money's own times; 1: a notice that it moved; 0: only the outcome. */
   readonly certainty: 0 | 1 | 2;
   /** The line of the sale it takes from; left out: all of them. */
-  readonly line?: string;
+  readonly line?: Optional<string>;
   /** Within `amount`; left out: nobody reported it. */
-  readonly tax?: bigint;
+  readonly tax?: Optional<bigint>;
 }
 
 export interface Item {
@@ -155,7 +163,7 @@ export interface Change extends Reported {
   readonly phase: Phase;
   readonly currency: string;
   /** Left out: nobody reported it. */
-  readonly country?: string | null;
+  readonly country?: Optional<string>;
   readonly steps: readonly { readonly at: number; readonly items: readonly Item[] }[];
 }
 

@@ -192,9 +192,10 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   }
   // At its own day's rate each, with an unknown sale or beside one in another currency.
   for (const refund of sale === null ? known.refunds : known.refundsInOthers) {
-    const { amount, currency, at, failedAt, country, tax = 0n } = refund;
+    const { amount, currency, at, failedAt, country } = refund;
     const about = { kind: "refund", at, currency, country } as const;
-    const out = { amount: toBase(amount, currency, at), tax: toBase(tax, currency, at) };
+    const tax = toBase(refund.tax ?? 0n, currency, at);
+    const out = { amount: toBase(amount, currency, at), tax };
     const sku = skuOf(refund, known);
     const give = (time: number, moves: Moved) => {
       if (sku === null) pushSplit({ ...about, at: time }, moves);
@@ -277,7 +278,7 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
 
 /** The product a refund takes from: named, or that of the line it names; null: all of them. */
 function skuOf({ sku, line }: Refund, known: Known): string | null {
-  return sku !== null || line === undefined ? sku : skuOfLine(line, known);
+  return sku !== null || !line ? sku : skuOfLine(line, known);
 }
 
 function skuOfLine(line: string, { sale }: Known): string {
@@ -358,7 +359,7 @@ function refundTimes({ refunds, totals }: Known): number[] {
 
 /** What a payment's own documents report, and what was returned another way, which none counts. */
 function refundedAt(known: Known, time: number): bigint {
-  const own = known.refunds.filter(({ purchase }) => purchase === undefined);
+  const own = known.refunds.filter(({ purchase }) => !purchase);
   const others = known.refunds.filter((refund) => !own.includes(refund));
   return refundedByItself({ ...known, refunds: own }, time) + sumOf(standingAt(others, time));
 }
@@ -500,8 +501,8 @@ function paymentsIn(facts: readonly Fact[]): Known[] {
 }
 
 /** Who reports all of it is believed; else all records there are, each once. */
-function sumOfRecords(reported: readonly { readonly record?: string; readonly amount: bigint }[]) {
-  const whole = reported.findLast(({ record }) => record === undefined);
+function sumOfRecords(reported: readonly NonNullable<Link["part"]>[] | readonly Sale[]) {
+  const whole = reported.findLast(({ record }) => !record);
   const records = new Map(reported.map(({ record, amount }) => [record, amount]));
   return whole?.amount ?? [...records.values()].reduce((sum, amount) => sum + amount, 0n);
 }
@@ -509,7 +510,7 @@ function sumOfRecords(reported: readonly { readonly record?: string; readonly am
 /** The payment's own word; what it leaves open a second-hand one may say. */
 function saleOf(ours: readonly Fact[]): Sale | null {
   const sale = newestSaleOf(ours);
-  if (sale === null || !ours.filter(isSale).some(({ record }) => record !== undefined)) return sale;
+  if (sale === null || ours.filter(isSale).every(({ record }) => !record)) return sale;
   return { ...sale, amount: sumOfRecords(ours.filter(isSale).sort(byReport)) };
 }
 
@@ -541,7 +542,8 @@ function asLinked(last: Purchase, facts: readonly Fact[], links: readonly Link[]
  * payment, less what it had before it.
  */
 function partOf(whole: Purchase, ours: readonly Fact[], facts: readonly Fact[]): Purchase {
-  const { provider, purchase, total = 0n, lines, tax = null } = whole;
+  const { provider, purchase, lines, tax = null } = whole;
+  const total = whole.total ?? 0n;
   const payment = ours.find(isLink)?.payment ?? "";
   const parts = partsOf(provider, purchase, facts);
   const place = parts.findIndex(({ id }) => id === payment);
@@ -570,7 +572,7 @@ function partsOf(provider: string, purchase: string, facts: readonly Fact[]) {
   const parts = [...new Set(reported.map((link) => link.payment))].flatMap((id) => {
     const own = reported.filter((link) => link.payment === id).flatMap(({ part }) => part ?? []);
     if (own.length === 0) return [];
-    const wholes = own.flatMap(({ record, amount }) => (record === undefined ? [amount] : []));
+    const wholes = own.flatMap(({ record, amount }) => (record ? [] : [amount]));
     const amount =
       wholes.length === 0 ? sumOfRecords(own) : wholes.reduce((a, b) => (a > b ? a : b));
     return [{ id, amount, at: Math.min(...own.map((part) => part.at)) }];
@@ -583,7 +585,7 @@ function partsOf(provider: string, purchase: string, facts: readonly Fact[]) {
  * then the next, and the last whatever is left.
  */
 function withSharedRefunds(facts: readonly Fact[]): Fact[] {
-  const whole = facts.filter(isRefund).filter(({ purchase }) => purchase !== undefined);
+  const whole = facts.filter(isRefund).filter(({ purchase }) => purchase);
   const shared: Fact[] = [];
   const names = new Set(whole.map(({ provider, purchase = "" }) => `${provider} ${purchase}`));
   for (const name of names) {
@@ -605,7 +607,7 @@ function withSharedRefunds(facts: readonly Fact[]): Fact[] {
         const taxUpTo = (money: bigint) =>
           rounded(times(fraction(last.tax ?? 0n), fraction(money, last.amount)));
         const tax = taxUpTo(given + amount) - taxUpTo(given);
-        const own = { payment: id, amount, ...(last.tax === undefined ? {} : { tax }) };
+        const own = { payment: id, amount, tax: typeof last.tax === "bigint" ? tax : null };
         if (amount > 0n) shared.push(...readings.map((reading) => ({ ...reading, ...own })));
         if (!hasFailed) left[index] = amount < open ? open - amount : 0n;
         given += amount;
@@ -613,7 +615,7 @@ function withSharedRefunds(facts: readonly Fact[]): Fact[] {
       if (parts.length === 0) shared.push(...readings);
     }
   }
-  return [...facts.filter((fact) => !isRefund(fact) || fact.purchase === undefined), ...shared];
+  return [...facts.filter((fact) => !isRefund(fact) || !fact.purchase), ...shared];
 }
 
 /** At the first of its dates; nothing when it had failed by then. */
@@ -643,7 +645,7 @@ function withLoneReturns(
     while (left > 0n) {
       const open = known.filter((one) => one.withdrawnAt <= timeOf(back) && leftOf(one) > 0n);
       const asMuch = open.filter((one) => leftOf(one) === left);
-      const alike = asMuch.filter(({ line }) => line === (back.line ?? null));
+      const alike = asMuch.filter(({ line }) => line === (back.line || null));
       const found = [...alike, ...asMuch, ...open][0];
       if (found === undefined) break;
       const amount = left < leftOf(found) ? left : leftOf(found);
@@ -667,7 +669,8 @@ function disputeTimes(readings: readonly Dispute[]): DisputeTimes[] {
     ordered.flatMap((reading) => reading[name] ?? [])[0] ?? null;
   const withdrawnAt = reported("withdrawnAt");
   if (last === undefined || withdrawnAt === null) return [];
-  const { amount, currency, line = null, tax = null } = last;
+  const { amount, currency, tax = null } = last;
+  const line = last.line || null;
   const back = ordered.find(({ returnedAt }) => returnedAt !== null);
   const at = back?.returnedAt ?? null;
   const returns = at === null ? [] : [{ at, amount: back?.returned ?? amount }];

@@ -78,28 +78,20 @@ class KeptInMemory {
 }
 
 function bareFact({ body }: DecodedFact): BareFact {
-  if ("Payment" in body) return saleOf(body.Payment);
+  if ("Payment" in body) {
+    return { kind: "sale", ...body.Payment, lines: body.Payment.lines.map(lineOf) };
+  }
   if ("Purchase" in body) {
-    const { purchase, account, country, type, tax, lines, total = null } = body.Purchase;
-    const whole = total === null ? {} : { total };
-    const reported = { kind: "purchase", purchase, account, country, type, tax } as const;
-    return { ...reported, lines: lines.map(lineOf), ...whole };
+    return { kind: "purchase", ...body.Purchase, lines: body.Purchase.lines.map(lineOf) };
   }
-  if ("Link" in body) {
-    const { payment, purchase, as_of: asOf = null, part = null } = body.Link;
-    return {
-      kind: "link",
-      payment,
-      purchase,
-      ...(asOf === null ? {} : { asOf }),
-      ...(part === null ? {} : { part: { ...part, ...recordOf(part) } }),
-    };
+  if ("Link" in body) return { kind: "link", ...body.Link, asOf: body.Link.as_of };
+  if ("Refund" in body) {
+    const { failed_at: failedAt, lines, ...reported } = body.Refund;
+    const [line] = lines;
+    const from = { sku: line?.external_id || null, line: line?.item };
+    return { kind: "refund", ...reported, failedAt, ...from };
   }
-  if ("Refund" in body) return refundOf(body.Refund);
-  if ("RefundTotal" in body) {
-    const { witness, ...total } = body.RefundTotal;
-    return { kind: "refund_total", ...total, ...(witness ? { witness } : {}) };
-  }
+  if ("RefundTotal" in body) return { kind: "refund_total", ...body.RefundTotal };
   if ("Dispute" in body) return disputeOf(body.Dispute);
   if ("Subscription" in body) return changeOf(body.Subscription);
   if ("Customer" in body) return { kind: "customer", ...body.Customer };
@@ -109,64 +101,18 @@ function bareFact({ body }: DecodedFact): BareFact {
 
 type Body<Name extends string> = Extract<FactBody, Readonly<Record<Name, unknown>>>[Name];
 
-function saleOf(payment: Body<"Payment">): BareFact {
-  const { at, amount, currency, account, country, type, tax, fee, lines } = payment;
-  return {
-    kind: "sale",
-    payment: payment.payment,
-    at,
-    amount,
-    currency,
-    account,
-    country,
-    type,
-    tax,
-    ...(fee === null ? {} : { fee }),
-    ...recordOf(payment),
-    lines: lines.map(lineOf),
-  };
-}
-
-function refundOf(reported: Body<"Refund">): BareFact {
-  const { refund, payment, at, amount, currency, failed_at: failedAt, country, lines } = reported;
-  const { account, tax = null, purchase = null } = reported;
-  const [line] = lines;
-  return {
-    kind: "refund",
-    refund,
-    payment,
-    at,
-    amount,
-    currency,
-    failedAt,
-    account,
-    country,
-    sku: line?.external_id ? line.external_id : null,
-    ...(line?.item ? { line: line.item } : {}),
-    ...(tax === null ? {} : { tax }),
-    ...(purchase === null ? {} : { purchase }),
-  };
-}
-
 const certainties = { money: 2, notice: 1, outcome: 0 } as const;
 
 function disputeOf(reported: Body<"Dispute">): BareFact {
-  const { dispute, payment, amount, currency, reported_by: reportedBy, lines = [] } = reported;
-  const { withdrawn_at: withdrawnAt, returned_at: returnedAt } = reported;
-  const { returned_amount: returned = null, tax = null } = reported;
-  const [line] = lines;
+  const { withdrawn_at: withdrawnAt, returned_at: returnedAt, lines = [], ...rest } = reported;
   return {
     kind: "dispute",
-    dispute,
-    payment,
-    amount,
-    currency,
+    ...rest,
     withdrawnAt,
     returnedAt,
-    certainty: certainties[reportedBy],
-    ...(returned === null ? {} : { returned }),
-    ...(line?.item ? { line: line.item } : {}),
-    ...(tax === null ? {} : { tax }),
+    certainty: certainties[rest.reported_by],
+    returned: rest.returned_amount,
+    line: lines[0]?.item,
   };
 }
 
@@ -183,10 +129,6 @@ function changeOf(reported: Body<"Subscription">): BareFact {
   return { kind: "change", subscription, account, phase, currency, country, steps };
 }
 
-function lineOf({ external_id: sku, weight, item }: Line) {
-  return { sku, weight, ...(item ? { id: item } : {}) };
-}
-
-function recordOf({ record }: { readonly record?: string | undefined }) {
-  return record ? { record } : {};
+function lineOf({ external_id: sku, weight, item: id }: Line) {
+  return { sku, weight, id };
 }
