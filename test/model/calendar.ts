@@ -43,12 +43,6 @@ function monthsEarlier(midnight: number, months: number): number {
   return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay));
 }
 
-/** 00:00 of the first day of the month after. */
-export function nextMonth(at: number): number {
-  const date = new Date(at);
-  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
-}
-
 export type Interval = "day" | "week" | "month" | "quarter" | "year";
 
 /** Every interval that has time in [from, to), cut to it; `start` is where it begins uncut. */

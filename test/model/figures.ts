@@ -2,7 +2,7 @@
  * Every figure of the interface, by brute force from the set of distinct events: slow, obvious and
  * independent of the order in which they came (`definitions.md`).
  */
-import { type Interval, monthBefore, nextMonth, type Period } from "./calendar.js";
+import { type Interval, monthBefore, type Period } from "./calendar.js";
 import type { BareFact, Fact, ModelEvent } from "./facts.js";
 import { fraction, shown } from "./fraction.js";
 import { text } from "./readers/json.js";
@@ -162,6 +162,7 @@ function namesIn(facts: readonly Fact[]): Map<string, string> {
 function mrrAt(timelines: readonly Timeline[], base: string, at: number): MrrFigures {
   const now = totalOf(timelines, at);
   const before = totalOf(timelines, monthBefore(at));
+  const accounts = [...grouped(timelines, ({ account }) => account).values()];
   const breakdown = [...grouped(timelines, ({ provider }) => provider)].flatMap(
     ([provider, some]): [string, number][] => {
       const worth = totalOf(some, at);
@@ -173,7 +174,7 @@ function mrrAt(timelines: readonly Timeline[], base: string, at: number): MrrFig
     current_mrr: shownMicros(now, base),
     growth_mom_pct: growth,
     previous_mrr: shownMicros(before, base),
-    active_subscribers: accountsOf(timelines).filter((some) => totalOf(some, at) > 0n).length,
+    active_subscribers: accounts.filter((some) => totalOf(some, at) > 0n).length,
     breakdown_by_provider: Object.fromEntries(breakdown),
   };
 }
@@ -183,34 +184,12 @@ function totalOf(some: readonly Timeline[], time: number): bigint {
 }
 
 function cohortsAt(timelines: readonly Timeline[], base: string, at: number): CohortFigures[] {
-  const born = accountsOf(timelines).flatMap((some) => {
-    const moments = some.flatMap(({ states }) => states.map((state) => state.at));
-    const worth = (time: number) => totalOf(some, time);
-    const first = moments.sort((a, b) => a - b).find((time) => worth(time) > 0n);
-    return first === undefined || first > at ? [] : [{ first, worth }];
-  });
-  const vintages = grouped(born, ({ first }) => new Date(first).toISOString().slice(0, 7));
-  return [...vintages]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([vintage, accounts]) => {
-      const starting = accounts.reduce((sum, { first, worth }) => sum + worth(first), 0n);
-      const curve = [100];
-      for (
-        let month = nextMonth(Date.parse(`${vintage}-01`));
-        month <= at;
-        month = nextMonth(month)
-      ) {
-        const end = Math.min(nextMonth(month) - 1, at);
-        const worth = accounts.reduce((sum, account) => sum + account.worth(end), 0n);
-        curve.push(shown(fraction(worth * 100n, starting), 1));
-      }
-      return {
-        vintage,
-        starting_mrr: shownMicros(starting, base),
-        nrr_percentage: curve.at(-1) ?? 100,
-        retention_curve: curve,
-      };
-    });
+  return series.retentionOf(timelines, base, {}, "month", at).map(({ vintage, starting, net }) => ({
+    vintage,
+    starting_mrr: starting,
+    nrr_percentage: net.at(-1) ?? 100,
+    retention_curve: net,
+  }));
 }
 
 function transactionsAt({ payments }: Money, base: string, at: number): TransactionFigures[] {
@@ -233,8 +212,4 @@ function transactionsAt({ payments }: Money, base: string, at: number): Transact
         timestamp: new Date(payment.at).toISOString(),
       };
     });
-}
-
-function accountsOf(timelines: readonly Timeline[]): Timeline[][] {
-  return [...grouped(timelines, ({ account }) => account).values()];
 }

@@ -45,12 +45,8 @@ interface Movement {
   readonly accounts: number;
 }
 
-export interface Account {
-  readonly movements: readonly Movement[];
-}
-
-/** Every account with all its movements, in the order of time. */
-function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
+/** The movements of every account, in the order of time. */
+function accountsOf(timelines: readonly Timeline[], cell: Cell): Movement[][] {
   // An account is of one provider: those of others have nothing to do with its cell.
   const ours = timelines.filter(({ provider }) => (cell.provider ?? provider) === provider);
   return [...grouped(ours, ({ account }) => account).values()].map((some) => {
@@ -76,8 +72,24 @@ function accountsOf(timelines: readonly Timeline[], cell: Cell): Account[] {
       isKnown ||= totalAfter > 0n;
       before = after;
     }
-    return { movements };
+    return movements;
   });
+}
+
+/** Of these kinds, or of all, from a moment on and before another. */
+function movedIn(
+  movements: readonly Movement[],
+  from: number,
+  to: number,
+  ...some: readonly Kind[]
+): Pick<Movement, "micros" | "accounts"> {
+  const moved = movements.filter(
+    ({ at, kind }) => at >= from && at < to && (some.length === 0 || some.includes(kind)),
+  );
+  return {
+    micros: sumOf(moved.map(({ micros }) => micros)),
+    accounts: moved.reduce((sum, { accounts }) => sum + accounts, 0),
+  };
 }
 
 type Part = Worth & Pick<Timeline, "provider" | "subscription">;
@@ -156,25 +168,21 @@ export function bridgeOf(
   at: number,
 ): BridgeRow[] {
   const happened = accountsOf(timelines, cell)
-    .flatMap(({ movements }) => movements)
+    .flat()
     .filter((movement) => movement.at <= at);
   const cutsAccounts = [cell.skus, cell.currency, cell.country].some((one) => one !== undefined);
   const rowOf = ({ from, to }: { readonly from: number; readonly to: number }): BridgeRow => {
-    const before = happened.filter((movement) => movement.at < from);
-    const within = happened.filter((movement) => movement.at >= from && movement.at < to);
-    const start = sumOf(before.map(({ micros }) => micros));
-    const moved = kinds.map((kind) =>
-      sumOf(within.flatMap((each) => (each.kind === kind ? [each.micros] : []))),
-    );
-    const count = (some: readonly Movement[]) => some.reduce((sum, one) => sum + one.accounts, 0);
-    const counted = (kind: Kind) => count(within.filter((movement) => movement.kind === kind));
-    const held = [count(before), counted("new"), 0 - counted("churn"), counted("reactivation")];
+    const { micros: start, accounts } = movedIn(happened, -Infinity, from);
+    const within = (...some: readonly Kind[]) => movedIn(happened, from, to, ...some);
+    const moved = kinds.map((kind) => within(kind).micros);
+    const [begun, lost] = [within("new").accounts, 0 - within("churn").accounts];
+    const held = [accounts, begun, lost, within("reactivation").accounts];
     return {
       days: daysOf(from, to),
       start: shownMicros(start, base),
       moved: spread(start, moved, base),
       end: shownMicros(start + sumOf(moved), base),
-      accounts: cutsAccounts ? null : [...held, count(before) + count(within)],
+      accounts: cutsAccounts ? null : [...held, accounts + within().accounts],
     };
   };
   return [...intervalsBetween(time.from, time.to, time.interval), time].map(rowOf);
@@ -271,19 +279,15 @@ export function summaryOf(
   const ours = timelines.filter(
     (timeline) => (provider ?? timeline.provider) === timeline.provider,
   );
-  const all = accountsOf(ours, {}).flatMap(({ movements }) => movements);
-  const total = (time: number) =>
-    sumOf(all.flatMap((movement) => (movement.at <= time ? [movement.micros] : [])));
-  const count = (time: number) =>
-    all.reduce((sum, one) => sum + (one.at <= time ? one.accounts : 0), 0);
-  const recent = all.filter((movement) => movement.at > since && movement.at <= at);
-  const moved = (...some: readonly Kind[]) =>
-    sumOf(recent.flatMap((movement) => (some.includes(movement.kind) ? [movement.micros] : [])));
+  const all = accountsOf(ours, {}).flat();
+  const { micros: mrr, accounts } = movedIn(all, -Infinity, at + 1);
+  const { micros: mrrThen, accounts: countThen } = movedIn(all, -Infinity, since + 1);
+  const recent = (...some: readonly Kind[]) => movedIn(all, since + 1, at + 1, ...some);
+  const moved = (...some: readonly Kind[]) => recent(...some).micros;
   const percent = (part: bigint, whole: bigint) =>
     whole === 0n ? null : shown(fraction(part * 100n, whole), 2);
-  const [mrr, mrrThen] = [total(at), total(since)];
-  const [accounts, accountsThen] = [BigInt(count(at)), BigInt(count(since))];
-  const left = BigInt(recent.filter(({ kind }) => kind === "churn").length);
+  const accountsThen = BigInt(countThen);
+  const left = BigInt(-recent("churn").accounts);
   const lost = -moved("churn", "contraction");
   const money = (micros: bigint, parts: bigint) =>
     parts === 0n ? null : shown(times(unitsOf(micros), fraction(1n, parts)), exponentOf(base));
@@ -296,14 +300,14 @@ export function summaryOf(
         rounded(times(unitsOf(mrrThen), tenTo(exponentOf(base)))),
       base,
     ),
-    active_subscribers: Number(accounts),
-    arpa: money(mrr, accounts),
+    active_subscribers: accounts,
+    arpa: money(mrr, BigInt(accounts)),
     customer_churn_rate_pct: percent(left, accountsThen),
     gross_revenue_churn_rate_pct: percent(lost, mrrThen),
     net_revenue_churn_rate_pct: percent(lost - moved("expansion", "reactivation"), mrrThen),
     quick_ratio:
       lost === 0n ? null : shown(fraction(moved("new", "expansion", "reactivation"), lost), 2),
-    ltv: accountsThen === 0n ? null : money(mrr * accountsThen, accounts * left),
+    ltv: accountsThen === 0n ? null : money(mrr * accountsThen, BigInt(accounts) * left),
   };
 }
 
@@ -327,24 +331,14 @@ export function ratesOf(
     const next = new Date(start).setUTCMonth(new Date(start).getUTCMonth() + 1);
     return { from: start, to: Math.min(next, end + 1), isWhole: next <= end + 1 };
   });
+  const movements = accounts.flat();
   const within = (from: number, to: number, ...some: readonly Kind[]) =>
-    sumOf(
-      accounts.flatMap(({ movements }) =>
-        movements.flatMap((one) =>
-          one.at >= from && one.at < to && some.includes(one.kind) ? [one.micros] : [],
-        ),
-      ),
-    );
-  const worth = (to: number) => within(-Infinity, to, ...kinds);
-  const active = (to: number) =>
-    accounts.reduce(
-      (sum, { movements }) =>
-        sum + movements.reduce((count, one) => count + (one.at < to ? one.accounts : 0), 0),
-      0,
-    );
+    movedIn(movements, from, to, ...some).micros;
+  const worth = (to: number) => within(-Infinity, to);
+  const active = (to: number) => movedIn(movements, -Infinity, to).accounts;
   const left = (from: number, to: number) =>
-    accounts.filter(({ movements }) =>
-      movements.some((one) => one.kind === "churn" && one.at >= from && one.at < to),
+    accounts.filter((own) =>
+      own.some((one) => one.kind === "churn" && one.at >= from && one.at < to),
     ).length;
   const over = (part: bigint, whole: bigint) => (whole > 0n ? fraction(part, whole) : null);
   const mean = (values: readonly (Fraction | null)[]) => {
@@ -412,11 +406,10 @@ export function retentionOf(
   interval: "month" | "quarter" | "year",
   at: number,
 ): RetentionRow[] {
-  const born = accountsOf(timelines, cell).flatMap(({ movements }) => {
+  const born = accountsOf(timelines, cell).flatMap((movements) => {
     const first = movements[0];
     if (first === undefined || first.at > at) return [];
-    const worth = (time: number) =>
-      sumOf(movements.flatMap((movement) => (movement.at <= time ? [movement.micros] : [])));
+    const worth = (time: number) => movedIn(movements, -Infinity, time + 1).micros;
     return [{ first: first.at, began: first.micros, worth }];
   });
   const end = at + 1;
