@@ -1,5 +1,7 @@
 /** The model's calendar: UTC, ms since 1970 (`definitions.md`, MRR and Products). */
 
+import { monthsAfter } from "../../ops/demo/calendar.js";
+
 export type Period = "today" | "7d" | "30d" | "3m" | "12m" | "lifetime";
 export const periods: readonly Period[] = ["today", "7d", "30d", "3m", "12m", "lifetime"];
 
@@ -7,12 +9,8 @@ export const dayMs = 24 * 60 * 60 * 1000;
 
 /** Of the month before: the same time on the same day, or its last day when it has no such day. */
 export function monthBefore(at: number): number {
-  const date = new Date(at);
   const isLastDay = new Date(at + dayMs).getUTCDate() === 1;
-  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 0)).getUTCDate();
-  const day = isLastDay ? lastDay : Math.min(date.getUTCDate(), lastDay);
-  const midnight = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - 1, day);
-  return midnight + (at - startOfDay(at));
+  return isLastDay ? monthsAfter(at + dayMs, -1) - dayMs : monthsAfter(at, -1);
 }
 
 /** The first moment of a period that ends at `at`. */
@@ -26,21 +24,13 @@ export function periodStart(period: Period, at: number): number {
     case "30d":
       return today - 29 * dayMs;
     case "3m":
-      return monthsEarlier(today, 3);
+      return monthsAfter(today, -3);
     case "12m":
-      return monthsEarlier(today, 12);
+      return monthsAfter(today, -12);
     case "lifetime":
     default:
       return -Infinity;
   }
-}
-
-function monthsEarlier(midnight: number, months: number): number {
-  const date = new Date(midnight);
-  const year = date.getUTCFullYear();
-  const month = date.getUTCMonth() - months;
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay));
 }
 
 export type Interval = "day" | "week" | "month" | "quarter" | "year";

@@ -1,6 +1,7 @@
 /** What the parts of a random portfolio share: the calendar, the ids and the list of deliveries. */
 import * as fc from "fast-check";
 import { type ApiVersion, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
+import { monthsAfter } from "../../../ops/demo/calendar.js";
 import type { Source } from "../facts.js";
 
 export const secondMs = 1000;
@@ -62,11 +63,7 @@ export function after(time: number, gap: Moment): number {
 
 /** Calendar months after, or the month's last day when it has no such day. */
 export function periodEnd(time: number, period: keyof typeof monthsOf | "week"): number {
-  if (period === "week") return time + 7 * dayMs;
-  const date = new Date(time);
-  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth() + monthsOf[period]];
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  return Date.UTC(year, month, Math.min(date.getUTCDate(), lastDay)) + (time % dayMs);
+  return period === "week" ? time + 7 * dayMs : monthsAfter(time, monthsOf[period]);
 }
 
 const monthsOf = { month: 1, quarter: 3, year: 12 } as const;

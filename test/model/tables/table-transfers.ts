@@ -1,4 +1,5 @@
 /** The rows of a table of subscriptions that RevenueCat reports under changing customers. */
+import { monthsAfter } from "../../../ops/demo/calendar.js";
 import { purchaseBody, type PurchaseType } from "../../../ops/payloads/revenuecat.js";
 import { must } from "../readers/json.js";
 import type { Script } from "../stories/story.js";
@@ -27,15 +28,10 @@ export function emitTransfers(script: Script, rows: readonly Row[]): void {
       product: "prod_0",
       store: "AMAZON",
       purchasedAt: at,
-      expirationAt: type === "EXPIRATION" ? at : monthAfter(at),
+      expirationAt: type === "EXPIRATION" ? at : monthsAfter(at, 1),
       amount: amount === "" ? 0n : minorUnits(amount),
       currency: "USD",
     });
     script.sent.push({ id, source: "revenuecat", body: JSON.parse(body.toString()) });
   }
-}
-
-function monthAfter(time: number): number {
-  const date = new Date(time);
-  return date.setUTCMonth(date.getUTCMonth() + 1);
 }
