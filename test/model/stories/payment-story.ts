@@ -20,14 +20,35 @@ import {
   stripeAmount,
 } from "./story.js";
 
-/** Who pays, and how their events look. */
-export interface Payer {
+interface Who {
   readonly customer: string;
   readonly currency: string;
   readonly country: string | null;
   readonly version: ApiVersion;
   readonly livemode: boolean;
   readonly account: string | null;
+}
+
+/** Who pays, and what Stripe reports of them. */
+export class Payer {
+  constructor(
+    readonly script: Script,
+    readonly who: Who,
+  ) {}
+
+  id(prefix: string): string {
+    return this.script.id(prefix);
+  }
+
+  say(type: string, at: number, object: JsonObject, previous?: JsonObject): void {
+    const changed = previous === undefined ? {} : { previous };
+    this.script.stripe({ ...this.who, type, at, object, ...changed });
+  }
+
+  /** As Stripe counts it. */
+  counted(amount: bigint): bigint {
+    return stripeAmount(amount, this.who.currency);
+  }
 }
 
 export interface BoughtLine {
@@ -103,7 +124,6 @@ type Disputing = Drawn<typeof disputes>;
  * @param subscription null: a one-off invoice
  */
 export function emitPayment(
-  script: Script,
   usual: Payer,
   at: number,
   lines: readonly BoughtLine[],
@@ -111,12 +131,13 @@ export function emitPayment(
   net: bigint,
   fate: PaymentFate,
 ): void {
-  if (net <= 0n || at > script.end) return;
-  const payer = { ...usual, country: fate.country ?? usual.country };
+  if (net <= 0n || at > usual.script.end) return;
+  const country = fate.country ?? usual.who.country;
+  const payer = new Payer(usual.script, { ...usual.who, country });
   const ids = {
-    charge: script.id("ch"),
-    paymentIntent: script.id("pi"),
-    invoice: script.id("in"),
+    charge: payer.id("ch"),
+    paymentIntent: payer.id("pi"),
+    invoice: payer.id("in"),
   };
   const isInvoiced = lines.length > 0;
   const isOutOfBand = isInvoiced && fate.isOutOfBand;
@@ -128,35 +149,27 @@ export function emitPayment(
     const taxOnTop = fate.isTaxInside ? 0n : tax;
     const first = count > 1 && !isOutOfBand ? firstPart(net + tax) : null;
     const bought = { lines, inside, taxOnTop, subscription, first };
-    emitInvoice(script, payer, at, ids, bought, fate);
+    emitInvoice(payer, at, ids, bought, fate);
   }
   // Beside refunds and disputes more might go back than was paid.
   if (isInvoiced && fate.refunds.length === 0 && fate.dispute === null) {
-    emitNotes(script, payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
+    emitNotes(payer, at, ids.invoice, { amount: net + tax, tax }, fate.notes);
   }
   let left = net + tax;
   let time = at;
   if (isOutOfBand) {
     for (let part = 1; part <= count && left > 0n && areRecorded(payer, fate); part += 1) {
       const amount = part === count ? left : firstPart(left);
-      const record = { ...ids, paymentIntent: script.id("pr") };
-      emitLink(script, payer, at, record, amount, isInvoiced, false);
+      const record = { ...ids, paymentIntent: payer.id("pr") };
+      emitLink(payer, at, record, amount, isInvoiced, false);
       left -= amount;
     }
     return;
   }
-  for (let part = 1; part <= count && left > 0n && time <= script.end; part += 1) {
+  for (let part = 1; part <= count && left > 0n && time <= payer.script.end; part += 1) {
     const amount = part === count ? left : firstPart(left);
-    const own = { charge: script.id("ch"), paymentIntent: script.id("pi") };
-    emitCharge(
-      script,
-      payer,
-      time,
-      part === 1 ? ids : { ...ids, ...own },
-      amount,
-      isInvoiced,
-      fate,
-    );
+    const own = { charge: payer.id("ch"), paymentIntent: payer.id("pi") };
+    emitCharge(payer, time, part === 1 ? ids : { ...ids, ...own }, amount, isInvoiced, fate);
     left -= amount;
     time = after(time, fate.partGap) + secondMs;
   }
@@ -172,13 +185,12 @@ function taxInside({ amount, discount }: BoughtLine, place: number): bigint {
 }
 
 /** Only since 2025-03-31. */
-function areRecorded({ version }: Payer, { outsideReportedBy }: PaymentFate): boolean {
+function areRecorded({ who: { version } }: Payer, { outsideReportedBy }: PaymentFate): boolean {
   return isNewLayout(version) && outsideReportedBy !== "invoice";
 }
 
 /** One charge, the link to what it paid, and what became of it. */
 function emitCharge(
-  script: Script,
   payer: Payer,
   at: number,
   ids: Ids,
@@ -187,61 +199,61 @@ function emitCharge(
   fate: PaymentFate,
 ): void {
   if (fate.lost !== "link") {
-    emitLink(script, payer, at, ids, amount, isInvoiced, fate.isDelayed);
+    emitLink(payer, at, ids, amount, isInvoiced, fate.isDelayed);
   }
   const { standingAt, actions } = refundsOf(fate.refunds, at, amount);
   const released = fate.released === "part" ? amount / 2n + 1n : 0n;
-  const reportsRelease = !isNewLayout(payer.version);
+  const reportsRelease = !isNewLayout(payer.who.version);
   const chargeAt = (time: number, standing = standingAt(time)): JsonObject =>
     chargeObject({
       id: ids.charge,
       paymentIntent: ids.paymentIntent,
-      customer: payer.customer,
-      amount: stripeAmount(amount + released, payer.currency),
-      amountCaptured: stripeAmount(amount, payer.currency),
-      currency: payer.currency,
+      ...payer.who,
+      amount: payer.counted(amount + released),
+      amountCaptured: payer.counted(amount),
       createdAt: at,
-      version: payer.version,
-      country: payer.country,
       invoice: isInvoiced ? ids.invoice : null,
-      amountRefunded: stripeAmount(standing + (reportsRelease ? released : 0n), payer.currency),
+      amountRefunded: payer.counted(standing + (reportsRelease ? released : 0n)),
     });
-  const say = (type: string, time: number, object: JsonObject) =>
-    script.stripe({ ...payer, type, at: time, object });
   const isReported = fate.lost !== "charge";
-  if (isReported) say("charge.succeeded", at, chargeAt(at));
-  if (released > 0n && reportsRelease) emitRelease(script, payer, at, ids, released);
+  if (isReported) payer.say("charge.succeeded", at, chargeAt(at));
+  if (released > 0n && reportsRelease) emitRelease(payer, at, ids, released);
   if (fate.released === "whole") {
-    const other = { ...ids, charge: script.id("ch"), paymentIntent: script.id("pi") };
+    const other = { ...ids, charge: payer.id("ch"), paymentIntent: payer.id("pi") };
     const { charge: id, paymentIntent } = other;
-    say("charge.succeeded", at, { ...chargeAt(at), id, payment_intent: paymentIntent, ...held });
-    if (reportsRelease) emitRelease(script, payer, at, other, amount);
+    payer.say("charge.succeeded", at, {
+      ...chargeAt(at),
+      id,
+      payment_intent: paymentIntent,
+      ...held,
+    });
+    if (reportsRelease) emitRelease(payer, at, other, amount);
   }
   // Without its sale each refund is converted apart: one is enough to see that.
   const refundings = isReported ? actions : actions.slice(0, 1);
   for (const { refund, time, failedAt, fails, failsBy, reported, standing } of refundings) {
-    const refundId = script.id(`re_${refund}`);
+    const refundId = payer.id(`re_${refund}`);
     const objectOf = (status: "succeeded" | Refunding["fails"]) =>
       refundObject({
         ...ids,
         id: refundId,
-        amount: stripeAmount(refund, payer.currency),
-        currency: payer.currency,
+        amount: payer.counted(refund),
+        currency: payer.who.currency,
         createdAt: time,
         status,
       });
-    if (reported !== "charge" || !isReported) say("refund.created", time, objectOf("succeeded"));
-    if (reported !== "refund" && isReported) say("charge.refunded", time, chargeAt(time, standing));
-    if (failedAt !== null && isReported) say(failsBy, failedAt, objectOf(fails));
+    if (reported !== "charge" || !isReported)
+      payer.say("refund.created", time, objectOf("succeeded"));
+    if (reported !== "refund" && isReported)
+      payer.say("charge.refunded", time, chargeAt(time, standing));
+    if (failedAt !== null && isReported) payer.say(failsBy, failedAt, objectOf(fails));
   }
-  if (fate.dispute !== null && isReported)
-    emitDispute(script, payer, at, ids, amount, fate.dispute);
+  if (fate.dispute !== null && isReported) emitDispute(payer, at, ids, amount, fate.dispute);
 }
 
 /** @param whole what the invoice came to */
 function emitNotes(
-  script: Script,
-  { currency, ...payer }: Payer,
+  payer: Payer,
   at: number,
   invoice: string,
   whole: { readonly amount: bigint; readonly tax: bigint },
@@ -254,23 +266,23 @@ function emitNotes(
     const createdAt = time;
     const amount = (whole.amount * BigInt(percent)) / 100n;
     if (amount <= 0n || amount > left) continue;
-    const id = script.id("cn");
+    const id = payer.id("cn");
     const tax = (whole.tax * BigInt(percent)) / 100n;
     const objectOf = (voidedAt?: number) =>
       creditNoteObject({
         id,
         invoice,
-        currency,
+        currency: payer.who.currency,
         createdAt,
-        amountOutside: stripeAmount(amount, currency),
-        tax: stripeAmount(tax, currency),
+        amountOutside: payer.counted(amount),
+        tax: payer.counted(tax),
         ...(voidedAt === undefined ? {} : { voidedAt }),
       });
-    script.stripe({ ...payer, type: "credit_note.created", at: createdAt, object: objectOf() });
+    payer.say("credit_note.created", createdAt, objectOf());
     if (voidedAfter === null) left -= amount;
     else {
       time = after(time, voidedAfter) + secondMs;
-      script.stripe({ ...payer, type: "credit_note.voided", at: time, object: objectOf(time) });
+      payer.say("credit_note.voided", time, objectOf(time));
     }
   }
 }
@@ -279,17 +291,16 @@ function emitNotes(
 const held: JsonObject = { captured: false, amount_captured: 0, balance_transaction: null };
 
 /** Until 2025-03-31 Stripe made a refund of it, though nothing was collected. */
-function emitRelease(script: Script, payer: Payer, at: number, ids: Ids, amount: bigint): void {
-  const { currency } = payer;
+function emitRelease(payer: Payer, at: number, ids: Ids, amount: bigint): void {
   const object = refundObject({
     ...ids,
-    id: script.id("re_released"),
-    amount: stripeAmount(amount, currency),
-    currency,
+    id: payer.id("re_released"),
+    amount: payer.counted(amount),
+    currency: payer.who.currency,
     createdAt: at,
     isRelease: true,
   });
-  script.stripe({ ...payer, type: "refund.created", at, object });
+  payer.say("refund.created", at, object);
 }
 
 interface Ids {
@@ -309,48 +320,41 @@ interface Bought {
 }
 
 function emitInvoice(
-  script: Script,
   payer: Payer,
   at: number,
   ids: Ids,
   { lines, inside, taxOnTop, subscription, first }: Bought,
   fate: PaymentFate,
 ): void {
-  const { currency, version } = payer;
   const { isOutOfBand } = fate;
   const object = invoiceObject({
+    ...payer.who,
     id: ids.invoice,
-    customer: payer.customer,
-    currency,
     createdAt: at,
     paidAt: at,
-    version,
     subscription,
-    country: payer.country,
     outOfBand: isOutOfBand,
-    tax: stripeAmount(taxOnTop, currency),
+    tax: payer.counted(taxOnTop),
     ...(isOutOfBand ? {} : { paymentIntent: ids.paymentIntent, charge: ids.charge }),
     lines: lines.map(({ sku, amount, discount }, index) => ({
       id: `${ids.invoice}_line_${index}`,
       product: sku,
       price: `price_${sku}`,
-      amount: stripeAmount(amount + (inside[index] ?? 0n), currency),
-      discount: stripeAmount(discount, currency),
-      taxInside: stripeAmount(inside[index] ?? 0n, currency),
+      amount: payer.counted(amount + (inside[index] ?? 0n)),
+      discount: payer.counted(discount),
+      taxInside: payer.counted(inside[index] ?? 0n),
       ...(subscription === null ? {} : { subscription }),
     })),
   });
-  const say = (type: string, reported: JsonObject) =>
-    script.stripe({ ...payer, type, at, object: reported });
   if (first !== null) {
-    const paid = Number(stripeAmount(first, currency));
-    say("invoice.updated", { ...object, ...open, amount_paid: paid });
+    const paid = Number(payer.counted(first));
+    payer.say("invoice.updated", at, { ...object, ...open, amount_paid: paid });
   }
   if (fate.lost === "invoice" && !isOutOfBand) return;
   const { amount_paid_off_stripe: _outside, ...silent } = object;
   const isSilent = areRecorded(payer, fate) && fate.outsideReportedBy === "records";
-  say("invoice.paid", isSilent ? silent : object);
-  say("invoice.payment_succeeded", isSilent ? silent : object);
+  payer.say("invoice.paid", at, isSilent ? silent : object);
+  payer.say("invoice.payment_succeeded", at, isSilent ? silent : object);
 }
 
 /** As it stands until all of it is paid. */
@@ -358,7 +362,6 @@ const open: JsonObject = { paid: false, status: "open" };
 
 /** What ties the payment to what was bought; the old layout's invoice names its payment itself. */
 function emitLink(
-  script: Script,
   payer: Payer,
   at: number,
   ids: Ids,
@@ -366,11 +369,11 @@ function emitLink(
   isInvoiced: boolean,
   isDelayed: boolean,
 ): void {
-  const { currency, customer, country } = payer;
-  const sent = stripeAmount(amount, currency);
-  if (isInvoiced && isNewLayout(payer.version)) {
+  const { currency, customer, country, version } = payer.who;
+  const sent = payer.counted(amount);
+  if (isInvoiced && isNewLayout(version)) {
     const { invoice, paymentIntent: payment } = ids;
-    const id = script.id("inpay");
+    const id = payer.id("inpay");
     const object = invoicePaymentObject({
       id,
       invoice,
@@ -379,9 +382,9 @@ function emitLink(
       currency,
       paidAt: at,
     });
-    script.stripe({ ...payer, type: "invoice_payment.paid", at, object });
+    payer.say("invoice_payment.paid", at, object);
   } else if (!isInvoiced) {
-    const id = script.id("cs");
+    const id = payer.id("cs");
     const objectOf = (paymentStatus: "paid" | "unpaid") =>
       sessionObject({
         id,
@@ -393,12 +396,10 @@ function emitLink(
         customer,
         country,
         paymentIntent: ids.paymentIntent,
-        tax: stripeAmount(amount / 6n, currency),
+        tax: payer.counted(amount / 6n),
       });
-    const say = (type: string, object: JsonObject) =>
-      script.stripe({ ...payer, type: `checkout.session.${type}`, at, object });
-    say("completed", objectOf(isDelayed ? "unpaid" : "paid"));
-    if (isDelayed) say("async_payment_succeeded", objectOf("paid"));
+    payer.say("checkout.session.completed", at, objectOf(isDelayed ? "unpaid" : "paid"));
+    if (isDelayed) payer.say("checkout.session.async_payment_succeeded", at, objectOf("paid"));
   }
 }
 
@@ -435,15 +436,8 @@ function refundsOf(plans: readonly Refunding[], at: number, amount: bigint) {
   return { standingAt, actions };
 }
 
-function emitDispute(
-  script: Script,
-  payer: Payer,
-  at: number,
-  ids: Ids,
-  charged: bigint,
-  plan: Disputing,
-): void {
-  const id = script.id("dp");
+function emitDispute(payer: Payer, at: number, ids: Ids, charged: bigint, plan: Disputing): void {
+  const id = payer.id("dp");
   const opened = after(at, plan.gap) + secondMs;
   const closed = after(opened, plan.closesAfter) + secondMs;
   const { outcome } = plan;
@@ -456,15 +450,15 @@ function emitDispute(
     const object = disputeObject({
       ...ids,
       id,
-      amount: stripeAmount(amount, payer.currency),
-      currency: payer.currency,
+      amount: payer.counted(amount),
+      currency: payer.who.currency,
       createdAt: opened,
       status,
       ...(isExact && moved > 0 ? { withdrawnAt: opened } : {}),
       ...(isExact && moved > 1 ? { returnedAt: closed } : {}),
-      returnedAmount: stripeAmount(returned, payer.currency),
+      returnedAmount: payer.counted(returned),
     });
-    script.stripe({ ...payer, type: `charge.dispute.${type}`, at: time, object });
+    payer.say(`charge.dispute.${type}`, time, object);
   };
   if (outcome === "inquiry" || outcome === "prevented") {
     report("created", opened, "warning_needs_response", 0);

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { apiVersions } from "../../../ops/payloads/stripe.js";
 import { customerObject } from "../../../ops/payloads/stripe-money.js";
-import { paymentFates, type Payer, emitPayment } from "./payment-story.js";
+import { paymentFates, Payer, emitPayment } from "./payment-story.js";
 import {
   amounts,
   countries,
@@ -38,27 +38,27 @@ export type StripePlan = Drawn<typeof stripePlans>;
 export function emitStripe(script: Script, plan: StripePlan, index: number): void {
   const { version, currency, country, livemode, isConnected } = plan;
   // A connected account's customer may have the same id as one of ours.
-  const payer: Payer = {
+  const payer = new Payer(script, {
     customer: isConnected ? "cus_0" : `cus_${index}`,
     account: isConnected ? `acct_${index}` : null,
     version,
     currency,
     country,
     livemode,
-  };
+  });
   // Of the Kuwaiti dinar only the newest quote is bundled.
   const startOf = ({ days, seconds }: Drawn<typeof starts>) =>
     momentBefore(script.end, { days: currency === "KWD" ? days % 45 : days, seconds });
   for (const { start, plan: subscription } of plan.subscriptions) {
-    emitSubscription(script, payer, startOf(start), subscription);
+    emitSubscription(payer, startOf(start), subscription);
   }
   for (const { start, amount, sku, fate } of plan.oneOffs) {
     const lines = sku === null ? [] : [{ sku, amount, discount: 0n }];
-    emitPayment(script, payer, startOf(start), lines, null, amount, fate);
+    emitPayment(payer, startOf(start), lines, null, amount, fate);
   }
   for (const [order, { start, country: there }] of plan.addresses.entries()) {
     const type = `customer.${order === 0 ? "created" : "updated"}`;
-    const object = customerObject({ id: payer.customer, country: there });
-    script.stripe({ ...payer, type, at: startOf(start), object });
+    const object = customerObject({ id: payer.who.customer, country: there });
+    payer.say(type, startOf(start), object);
   }
 }

@@ -8,17 +8,7 @@ import {
   subscriptionObject,
 } from "../../../ops/payloads/stripe.js";
 import { type BoughtLine, paymentFates, type Payer, emitPayment } from "./payment-story.js";
-import {
-  after,
-  amounts,
-  dayMs,
-  type Drawn,
-  gaps,
-  secondMs,
-  type Script,
-  skus,
-  stripeAmount,
-} from "./story.js";
+import { after, amounts, dayMs, type Drawn, gaps, secondMs, skus, stripeAmount } from "./story.js";
 
 const prices = fc.record({
   sku: skus,
@@ -83,29 +73,23 @@ interface Standing {
   cancelAt: number | null;
 }
 
-export function emitSubscription(
-  script: Script,
-  payer: Payer,
-  start: number,
-  plan: SubscriptionPlan,
-): void {
+export function emitSubscription(payer: Payer, start: number, plan: SubscriptionPlan): void {
   const standing: Standing = {
-    id: script.id("sub"),
+    id: payer.id("sub"),
     createdAt: start,
     status: plan.startsAs,
-    currency: payer.currency,
-    items: plan.prices.map((price) => ({ id: script.id("si"), price })),
+    currency: payer.who.currency,
+    items: plan.prices.map((price) => ({ id: payer.id("si"), price })),
     discounts: [],
     trialEndAt: plan.startsAs === "trialing" ? after(start, plan.begins) : null,
     collectionPaused: false,
     cancelAtPeriodEnd: false,
     cancelAt: null,
   };
-  for (const discount of plan.discounts) addDiscount(script, payer, standing, start, discount);
+  for (const discount of plan.discounts) addDiscount(payer, standing, start, discount);
   const report: Report = (type, at, previous, endedAt = null) => {
     const object = snapshot(payer, plan, standing, endedAt);
-    const reported = previous === undefined ? {} : { previous };
-    script.stripe({ ...payer, type: `customer.subscription.${type}`, at, object, ...reported });
+    payer.say(`customer.subscription.${type}`, at, object, previous);
   };
   let time = start;
   report("created", time);
@@ -120,14 +104,14 @@ export function emitSubscription(
       const isOver = (standing.trialEndAt ?? 0) <= time;
       const isPossible = whatsOfTrial.has(step.what);
       // Now and then something is reported just before Stripe gets to end the trial.
-      if (isPossible && !takeStep(script, payer, standing, time, step, report)) return;
+      if (isPossible && !takeStep(payer, standing, time, step, report)) return;
       if (isPossible && !isOver) continue;
       if (!isOver) standing.trialEndAt = time;
       time += secondMs;
       if (!endTrial(standing, plan, time, report)) return;
       if (isPossible) continue;
     }
-    if (!takeStep(script, payer, standing, time, step, report)) return;
+    if (!takeStep(payer, standing, time, step, report)) return;
   }
   const { trialEndAt, cancelAt } = standing;
   if (cancelAt !== null) {
@@ -176,7 +160,6 @@ function endTrial(standing: Standing, { turns }: SubscriptionPlan, time: number,
 
 /** @returns whether it goes on */
 function takeStep(
-  script: Script,
   payer: Payer,
   standing: Standing,
   time: number,
@@ -188,24 +171,31 @@ function takeStep(
     report("deleted", after(time, { days: 0, seconds: step.gap.days % 3 }), undefined, time);
     return false;
   }
-  const previous = applyStep(script, payer, standing, time, step);
+  const previous = applyStep(payer, standing, time, step);
   const native = { pause: "paused", resume: "resumed" } as const;
   const type = step.what === "pause" || step.what === "resume" ? native[step.what] : "updated";
   report(type, time, previous);
-  if (step.what === "renew") pay(script, payer, standing, time, step);
+  if (step.what === "renew") pay(payer, standing, time, step);
   return true;
 }
 
+const statusAfter: Readonly<Partial<Record<Step["what"], Standing["status"]>>> = {
+  pause: "paused",
+  resume: "active",
+  pastDue: "past_due",
+  unpaid: "unpaid",
+  recover: "active",
+};
+
 /** Changes the standing as the step says; what the changed fields were before. */
-function applyStep(
-  script: Script,
-  payer: Payer,
-  standing: Standing,
-  time: number,
-  step: Step,
-): JsonObject {
+function applyStep(payer: Payer, standing: Standing, time: number, step: Step): JsonObject {
   const [first, ...others] = standing.items;
   const statusBefore = { status: standing.status };
+  const status = statusAfter[step.what];
+  if (status !== undefined) {
+    standing.status = status;
+    return statusBefore;
+  }
   switch (step.what) {
     case "renew":
       return { latest_invoice: null };
@@ -217,7 +207,7 @@ function applyStep(
       standing.items = [{ id: first.id, price }, ...others];
       return { items: {} };
     case "addItem":
-      standing.items = [...standing.items, { id: script.id("si"), price: step.price }];
+      standing.items = [...standing.items, { id: payer.id("si"), price: step.price }];
       return { items: {} };
     case "dropItem":
       if (others.length > 0) standing.items = others;
@@ -225,9 +215,9 @@ function applyStep(
     case "currency":
       standing.currency = step.currency;
       standing.discounts = [];
-      return { currency: payer.currency.toLowerCase() };
+      return { currency: payer.who.currency.toLowerCase() };
     case "discount":
-      addDiscount(script, payer, standing, time, step.discount);
+      addDiscount(payer, standing, time, step.discount);
       return { discounts: [] };
     case "dropDiscounts":
       standing.discounts = [];
@@ -236,50 +226,30 @@ function applyStep(
     case "resumeCollection":
       standing.collectionPaused = step.what === "pauseCollection";
       return { pause_collection: null };
-    case "pause":
-      standing.status = "paused";
-      return statusBefore;
-    case "pastDue":
-      standing.status = "past_due";
-      return statusBefore;
-    case "unpaid":
-      standing.status = "unpaid";
-      return statusBefore;
-    case "resume":
-    case "recover":
-      standing.status = "active";
-      return statusBefore;
     case "cancelAtPeriodEnd":
       standing.cancelAtPeriodEnd = !standing.cancelAtPeriodEnd;
       return { cancel_at_period_end: !standing.cancelAtPeriodEnd };
     case "cancelLater":
       standing.cancelAt = after(time, step.discount.lasts) + secondMs;
       return { cancel_at: null };
-    case "cancel":
     default:
-      throw new Error("a cancellation is distinguished");
+      throw new Error(`${step.what} changes no field`);
   }
 }
 
-function addDiscount(
-  script: Script,
-  payer: Payer,
-  standing: Standing,
-  time: number,
-  plan: DiscountPlan,
-): void {
+function addDiscount(payer: Payer, standing: Standing, time: number, plan: DiscountPlan): void {
   const { percentOff, amountOff, duration } = plan;
   const worth =
     percentOff === null
       ? { amountOff: stripeAmount(amountOff, standing.currency), currency: standing.currency }
       : { percentOff };
   const object = discountObject({
-    id: script.id("di"),
+    id: payer.id("di"),
     ...worth,
     duration,
     startAt: time,
     endAt: duration === "repeating" ? after(time, plan.lasts) + dayMs : null,
-    version: payer.version,
+    version: payer.who.version,
   });
   standing.discounts = [...standing.discounts, { plan, object }];
 }
@@ -297,11 +267,11 @@ function snapshot(
       .map(({ object }) => object);
   return subscriptionObject({
     id,
-    customer: payer.customer,
+    customer: payer.who.customer,
     currency,
     status,
     createdAt,
-    version: payer.version,
+    version: payer.who.version,
     trialEndAt,
     endedAt,
     cancelAtPeriodEnd,
@@ -333,8 +303,8 @@ function sentPrice(price: Price, currency: string, plan: SubscriptionPlan): Json
 }
 
 /** A paid invoice of the items; now and then with a credit, as a proration has. */
-function pay(script: Script, payer: Payer, standing: Standing, time: number, step: Step): void {
-  if (standing.currency !== payer.currency) return;
+function pay(payer: Payer, standing: Standing, time: number, step: Step): void {
+  if (standing.currency !== payer.who.currency) return;
   const lines = standing.items.map(({ price }): BoughtLine => {
     const amount = price.unitAmount * BigInt(price.quantity);
     return { sku: price.sku, amount, discount: price.isFractional ? amount / 3n : 0n };
@@ -342,5 +312,5 @@ function pay(script: Script, payer: Payer, standing: Standing, time: number, ste
   const net = lines.reduce((sum, { amount, discount }) => sum + amount - discount, 0n);
   const credit = step.price.isMetered ? net / 4n : 0n;
   if (credit > 0n) lines.push({ sku: step.price.sku, amount: -credit, discount: 0n });
-  emitPayment(script, payer, time, lines, standing.id, net - credit, step.fate);
+  emitPayment(payer, time, lines, standing.id, net - credit, step.fate);
 }
