@@ -50,11 +50,16 @@ export const recordPlans = fc.record({
 });
 export type RecordPlan = Drawn<typeof recordPlans>;
 
-/** Where records go: to the ingest endpoint, or to a webhook. */
-export type Sender = Pick<Script, "end" | "id" | "record">;
-
-/** @param position makes the moments of several plans differ, so that pairs are unambiguous */
-export function emitRecords(script: Sender, plan: RecordPlan, position: number): void {
+/**
+ * @param position makes the moments of several plans differ, so that pairs are unambiguous
+ * @param send to the ingest endpoint, or to a webhook
+ */
+export function emitRecords(
+  script: Script,
+  plan: RecordPlan,
+  position: number,
+  send = (record: JsonObject) => script.record(record),
+): void {
   const start = momentBefore(script.end, plan.start) + position;
   const say = (
     event_type: string,
@@ -74,7 +79,7 @@ export function emitRecords(script: Sender, plan: RecordPlan, position: number):
       ...(plan.country === null ? {} : { customer_country: plan.country }),
       ...more,
     };
-    script.record(Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)));
+    send(Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)));
   };
   const period = { interval: plan.interval, interval_count: plan.intervalCount };
   const part = (plan.amount * BigInt(plan.percent)) / 100n;
@@ -113,7 +118,7 @@ export function emitRecords(script: Sender, plan: RecordPlan, position: number):
 type Say = (type: string, at: number, amount: bigint, more?: JsonObject) => void;
 
 /** New, paid again, new price and product, paid for that, ended, and back. */
-function emitNamed(script: Sender, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
+function emitNamed(script: Script, plan: RecordPlan, start: number, say: Say, period: JsonObject) {
   const named = { subscription_id: script.id("subscription"), customer_id: script.id("customer") };
   const others = { first: named.customer_id, other: script.id("customer"), nothingReported: null };
   const last = { ...named, customer_id: others[plan.lastCustomer] };
@@ -152,14 +157,8 @@ function emitUnidentified(plan: RecordPlan, start: number, say: Say, period: Jso
 
 /** The same, posted to a custom webhook. */
 export function emitCustom(script: Script, plan: RecordPlan, position: number): void {
-  const sender: Sender = {
-    end: script.end,
-    id: (prefix) => script.id(prefix),
-    record(record) {
-      const { provider: _, ...body } = record;
-      const id = script.id("message");
-      script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
-    },
-  };
-  emitRecords(sender, plan, position);
+  emitRecords(script, plan, position, ({ provider: _, ...body }) => {
+    const id = script.id("message");
+    script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
+  });
 }

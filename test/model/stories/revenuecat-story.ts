@@ -5,7 +5,6 @@ import {
   type PurchaseInput,
   type PurchaseType,
 } from "../../../ops/payloads/revenuecat.js";
-import type { JsonObject } from "../../../ops/payloads/stripe.js";
 import {
   after,
   amounts,
@@ -230,11 +229,8 @@ function report(
   period: Period,
   more: Partial<PurchaseInput> = {},
 ): void {
-  if (time > script.end) return;
-  const id = script.id("rcevt");
   const { amount = period.amount, ...others } = more;
-  const body = purchaseBody(type, {
-    id,
+  const purchase = {
     at: time,
     transaction: period.transaction,
     original,
@@ -253,9 +249,10 @@ function report(
     tax: plan.taxed,
     commission: plan.commission,
     ...others,
-  });
-  const parsed: JsonObject = JSON.parse(body.toString());
-  script.sent.push({ id, source: "revenuecat", body: parsed });
+  } as const;
+  script.send("revenuecat", time, "rcevt", (id) =>
+    JSON.parse(purchaseBody(type, { ...purchase, id }).toString()),
+  );
 }
 
 function endOf(time: number, period: RevenueCatPlan["period"]): number {
