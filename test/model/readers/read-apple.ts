@@ -2,7 +2,8 @@
  * The model's own reading of App Store notifications, from docs/providers and
  * `definitions.md`: of the plain notification, before its parts are signed.
  */
-import { dayMs } from "../calendar.js";
+import { monthsAfter } from "../../../ops/demo/calendar.js";
+import { dayMs, startOfDay } from "../calendar.js";
 import { exponentOf, type BareFact, type Phase } from "../facts.js";
 import { type Fraction, fraction, over, rounded, tenTo, times } from "../fraction.js";
 import { at, must, number, text } from "./json.js";
@@ -147,14 +148,13 @@ export function perMonth(start: number, end: number): Fraction {
   return monthsFactor("day", days);
 }
 
-function isMonthsAfter(startMs: number, endMs: number, months: number): boolean {
-  const [start, end] = [new Date(startMs), new Date(endMs)];
-  const first = new Date(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + months, 1));
-  const isThatMonth =
-    first.getUTCFullYear() === end.getUTCFullYear() && first.getUTCMonth() === end.getUTCMonth();
-  const isLast = (date: Date) => new Date(date.getTime() + dayMs).getUTCDate() === 1;
-  const [from, to] = [start.getUTCDate(), end.getUTCDate()];
-  return isThatMonth && (from === to || (isLast(end) && (from >= to || isLast(start))));
+/** On the same day of the month, or from its last day to the last day. */
+function isMonthsAfter(start: number, end: number, months: number): boolean {
+  const isLastDay = new Date(start + dayMs).getUTCDate() === 1;
+  const lastDay = monthsAfter(start + dayMs, months) - dayMs;
+  return [monthsAfter(start, months), ...(isLastDay ? [lastDay] : [])].some(
+    (time) => startOfDay(time) === startOfDay(end),
+  );
 }
 
 function expiry(transaction: unknown): number {

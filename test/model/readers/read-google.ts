@@ -5,6 +5,7 @@
 import { exponentOf, type BareFact, type Phase } from "../facts.js";
 import { type Fraction, fraction, plus, rounded, tenTo, times } from "../fraction.js";
 import { at, list, must, number, text, timeIn } from "./json.js";
+import { perMonth } from "./read-apple.js";
 import { monthsFactor } from "./read-subscription.js";
 
 export function readGoogle(body: unknown): readonly BareFact[] {
@@ -173,10 +174,7 @@ function itemsOf(body: unknown, order: unknown): Items {
   const isProration = at(details, "offerPhaseDetails", "prorationPeriodDetails") !== undefined;
   const factor = isProration
     ? factorOfPlan(body, skuOf(order))
-    : factorOfMonths(
-        timeIn(details, "servicePeriodStartTime"),
-        timeIn(details, "servicePeriodEndTime"),
-      );
+    : perMonth(timeIn(details, "servicePeriodStartTime"), timeIn(details, "servicePeriodEndTime"));
   return [{ item: skuOf(order), sku: skuOf(order), monthly: times(price, factor) }];
 }
 
@@ -191,13 +189,6 @@ function factorOfPlan(body: unknown, product: string): Fraction {
     P1Y: monthsFactor("month", 12),
   };
   return must(factors[duration ?? ""], `the period ${duration}`);
-}
-
-/** The stories' base periods are weeks and whole months. */
-function factorOfMonths(start: number, end: number): Fraction {
-  const days = Math.round((end - start) / (24 * 60 * 60 * 1000));
-  if (days === 7) return monthsFactor("week", 1);
-  return monthsFactor("month", Math.round(days / 30.44));
 }
 
 function periodOf(order: unknown): unknown {
