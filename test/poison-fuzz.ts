@@ -15,6 +15,7 @@ import { createLogger } from "../runtime/logger.js";
 import { roleNames, start } from "../start.js";
 import { pathsIn, replaced } from "./harness/json-paths.js";
 import { cases, type Fixture, fixturesOf, providers } from "./harness/provider-cases.js";
+import { type Endpoint, type Merchant, openMerchant } from "./model/merchant.js";
 import { must } from "./model/readers/json.js";
 
 const eventsAtOnce = 20;
@@ -41,7 +42,8 @@ export async function poison(minutes: number, seed: number): Promise<number> {
     CHARGEBEE_API_URL: nobody,
   };
   const started = await start(readConfig(settings), roleNames, logger);
-  const run = new Run(started.url, started.service.adminToken, started.service.clickhouse);
+  const { adminToken, clickhouse } = started.service;
+  const run = new Run({ base: started.url, adminToken }, clickhouse);
   let batch = 0;
   try {
     await run.open();
@@ -59,37 +61,34 @@ export async function poison(minutes: number, seed: number): Promise<number> {
   return 0;
 }
 
-interface Tenant {
-  readonly workspace: string;
-  readonly key: string;
-}
-
 class Run {
   events = 0;
-  #beside: Tenant | undefined;
+  #beside: Merchant | undefined;
 
   constructor(
-    private readonly base: string,
-    private readonly adminToken: string,
+    private readonly endpoint: Endpoint,
     private readonly clickhouse: {
       rows<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
     },
   ) {}
 
   async open(): Promise<void> {
-    this.#beside = await this.#tenant();
+    this.#beside = await openMerchant(this.endpoint, "EUR");
   }
 
   /** The same events for the same seed; in a workspace of its own, since events come once. */
   async batch(seed: number): Promise<void> {
     const drawn = fc.sample(drawnEvents, { seed, numRuns: 1 })[0] ?? [];
-    const tenant = await this.#tenant();
-    const urls = new Map<string, string>();
+    const merchant = await openMerchant(this.endpoint, "EUR");
+    const paths = new Map<string, string>();
     for (const token of new Set(drawn.map(({ provider }) => provider.token))) {
-      urls.set(token, await this.#integrate(tenant, token));
+      const { current } = must(cases[token], "credentials");
+      // With a token each sale would be asked for first, and nobody answers here.
+      const { access_token: _, ...credentials } = Object(current);
+      paths.set(token, await merchant.integrate(token, credentials));
     }
     await Promise.all(
-      drawn.map((one) => this.#send(one, tenant, must(urls.get(one.provider.token), "a URL"))),
+      drawn.map((one) => this.#send(one, merchant, must(paths.get(one.provider.token), "a path"))),
     );
     this.events += drawn.length;
     await this.#expectSaleBooked(seed);
@@ -106,27 +105,26 @@ class Run {
 
   async #send(
     { provider, type, body, byIngest }: Odd,
-    { key }: Tenant,
-    url: string,
+    merchant: Merchant,
+    path: string,
   ): Promise<void> {
     if (byIngest) {
       const call = { provider: provider.token, event_type: type, payload: body };
-      const record = provider.token === "custom" ? body : call;
-      await this.#call("POST", "/v1/events/ingest", key, record);
+      await ingested(merchant, provider.token === "custom" ? body : call);
       return;
     }
     const { current, signers } = must(cases[provider.token], "credentials");
     const signer = signers?.[0] ?? provider.credentials.parse(current);
-    const signed = provider.sign(bytesOf(provider, body), signer, Date.now());
-    const { headers } = signed;
-    await answered(this.base + url, { method: "POST", headers, body: new Uint8Array(signed.body) });
+    const call = provider.sign(bytesOf(provider, body), signer, Date.now());
+    await answered(this.endpoint.base + path, { method: "POST", ...call });
   }
 
   async #expectSaleBooked(seed: number): Promise<void> {
-    const { workspace, key } = must(this.#beside, "another workspace");
+    const merchant = must(this.#beside, "another workspace");
+    const { workspace } = merchant;
     const id = `sale_${seed}`;
     const sale = { provider: "custom", event_type: "transaction.sale", amount: 5, currency: "EUR" };
-    const answer = await this.#call("POST", "/v1/events/ingest", key, { ...sale, event_id: id });
+    const answer = await ingested(merchant, { ...sale, event_id: id });
     const { event_id: eventId } = JSON.parse(answer);
     const until = Date.now() + bookedWithinMs;
     while (Date.now() < until) {
@@ -139,30 +137,12 @@ class Run {
     }
     throw new Error(`seed ${seed}: the sale of another workspace is not booked`);
   }
+}
 
-  async #tenant(): Promise<Tenant> {
-    const workspace = await this.#make("/workspaces", { name: "Odd", base_currency: "EUR" });
-    const given = { environment: "Production", scope: "Full Ingress" };
-    const key = await this.#make(`/workspaces/${String(workspace.id)}/keys`, given);
-    return { workspace: String(workspace.id), key: String(key.key) };
-  }
-
-  async #integrate({ workspace }: Tenant, provider: Provider["token"]): Promise<string> {
-    const { current } = must(cases[provider], "credentials");
-    // With a token each sale would be asked for first, and nobody answers here.
-    const { access_token: _, ...credentials } = Object(current);
-    const given = { provider, environment: "Production", credentials };
-    return String((await this.#make(`/workspaces/${workspace}/integrations`, given)).webhook_path);
-  }
-
-  async #make(path: string, body: unknown): Promise<Record<string, unknown>> {
-    return JSON.parse(await this.#call("POST", `/v1/manage${path}`, this.adminToken, body)).data;
-  }
-
-  #call(method: string, path: string, key: string, body: unknown): Promise<string> {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    return answered(this.base + path, { method, headers, body: JSON.stringify(body) });
-  }
+function ingested({ endpoint, key }: Merchant, record: unknown): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const url = `${endpoint.base}/v1/events/ingest`;
+  return answered(url, { method: "POST", headers, body: JSON.stringify(record) });
 }
 
 /** @throws when the answer is a mistake of the service */

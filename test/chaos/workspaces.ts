@@ -67,7 +67,7 @@ async function openWorkspace(
   const merchant = await openMerchant(endpoint, base);
   // Now, while all is well: making an integration cannot be repeated as sending an event can.
   for (const { source } of events) {
-    if (source !== "record") await merchant.pathOf?.(source);
+    if (source !== "record") await merchant.pathOf(source);
   }
   return { name, merchant, events, acknowledged: new Map() };
 }

@@ -14,10 +14,13 @@ export interface Endpoint {
 
 export interface Merchant {
   readonly endpoint: Endpoint;
+  readonly workspace: string;
   readonly key: string;
   readonly baseCurrency: string;
+  /** Makes an integration. @returns its webhook path */
+  readonly integrate: (provider: string, credentials: object) => Promise<string>;
   /** The webhook paths of providers; their integrations are made when first asked for. */
-  readonly pathOf?: (source: Webhook) => Promise<string>;
+  readonly pathOf: (source: Webhook) => Promise<string>;
 }
 
 /** How long booking may lag behind before a test calls it stuck. */
@@ -42,7 +45,7 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
   const made = await manage("", { name: "Model", base_currency: baseCurrency });
   const workspace = must(text(made, "id"), "a workspace id");
   const environment = "Production";
-  const key = await manage(`/${workspace}/keys`, { environment, scope: "Full Ingress" });
+  const madeKey = await manage(`/${workspace}/keys`, { environment, scope: "Full Ingress" });
   const integrate = async (provider: string, credentials: object): Promise<string> => {
     const given = { provider, environment, credentials };
     const integration = await manage(`/${workspace}/integrations`, given);
@@ -59,7 +62,8 @@ export async function openMerchant(endpoint: Endpoint, baseCurrency: string): Pr
     return path;
   };
   await pathOf("stripe");
-  return { endpoint, baseCurrency, key: must(text(key, "key"), "a key"), pathOf };
+  const key = must(text(madeKey, "key"), "a key");
+  return { endpoint, workspace, key, baseCurrency, integrate, pathOf };
 }
 
 /** Sends in this order, several at a time. @returns them as the model reads them */
@@ -105,7 +109,7 @@ export async function deliver(
       signal,
     });
   }
-  const path = await must(merchant.pathOf, "integrations")(event.source);
+  const path = await merchant.pathOf(event.source);
   const { headers, body } = deliveryOf(event.source, event.body);
   return fetch(`${merchant.endpoint.base}${path}`, { method: "POST", headers, body, signal });
 }

@@ -7,14 +7,8 @@ import { audit } from "../../processors/audit/audit.js";
 import type { AuditedTable, AuditFinding } from "../../schemas/audit.js";
 import { insertChanges } from "../../processors/book/subscriptions/changes.js";
 import { recordMovements } from "../../processors/book/subscriptions/movements.js";
-import {
-  type Endpoints,
-  expectError,
-  openEndpoints,
-  suiteEndpoints,
-} from "../harness/endpoints.js";
+import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { at as fieldOf } from "../model/readers/json.js";
-import { whenBooked } from "../model/merchant.js";
 import { clickhouseTime, rowsIn } from "../../stores/clickhouse/rows.js";
 import { allShards } from "../../stores/clickhouse/cluster/shard-statements.js";
 import type { Change } from "../../schemas/subscriptions/change.js";
@@ -32,7 +26,7 @@ describe("the audit", () => {
       const answer = await endpoints.ingest(event);
       expect(answer.status, answer.text).to.equal(202);
     }
-    await whenBooked(merchantOf(endpoints));
+    await endpoints.booked();
   });
 
   it("should find nothing where nothing is wrong, and say what it compared", async () => {
@@ -142,7 +136,7 @@ describe("the audit", () => {
     for (const event of [...history(), ...unidentified()]) {
       expect((await made.ingest(event)).status).to.equal(202);
     }
-    await whenBooked(merchantOf(made));
+    await made.booked();
     const { workspace } = made;
     const before = await rowsOfAll(clickhouse, workspace);
     expect(before.map((rows) => rows.length > 0)).to.eql(rebuilt.map(() => true));
@@ -327,11 +321,6 @@ function findingOf(findings: readonly AuditFinding[], table: AuditedTable): Audi
   const found = findings.find((finding) => finding.table === table);
   if (found === undefined) throw new Error(`no finding of ${table}`);
   return found;
-}
-
-function merchantOf({ base, adminToken, key }: Endpoints) {
-  const endpoint = { base, adminToken };
-  return { endpoint, key, baseCurrency: "EUR" };
 }
 
 /** A subscription of 10 a month that ends, and a sale with a refund. */
