@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
+import { z } from "zod";
 import { createLogger } from "../runtime/logger.js";
 import { openLmdbLog } from "../stores/log/lmdb/lmdb-log.js";
 import { readConfig } from "../config.js";
@@ -18,7 +19,7 @@ import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
 import { lmdbTopics } from "./log/log-topics.js";
 import { poison } from "./poison-fuzz.js";
-import { cases, nothingSeen, prove, type Seen } from "./pipeline/proof.js";
+import { cases, nothingSeen, prove } from "./pipeline/proof.js";
 
 const portfoliosPerFolder = 100;
 /** Shrinking a failure goes on for this long after the time is over. */
@@ -48,7 +49,7 @@ else process.exitCode = await (values.poison ? poison(minutes, seed) : lead());
 /** @returns the exit code */
 async function lead(): Promise<number> {
   const until = Date.now() + minutes * 60_000;
-  const seen = nothingSeen();
+  const seen: Record<string, number> = { ...nothingSeen() };
   let child: ChildProcess | null = null;
   const stopping = new AbortController();
   process.on("SIGINT", () => {
@@ -66,7 +67,7 @@ async function lead(): Promise<number> {
     const before = { ...seen };
     child.on("message", (message) => {
       if (message === "failed") failed = true;
-      else Object.assign(seen, sum(before, message));
+      else for (const [name, count] of countsIn(message)) seen[name] = (before[name] ?? 0) + count;
     });
     const timer = setTimeout(() => child?.kill("SIGTERM"), until - Date.now());
     const last = setTimeout(() => child?.kill("SIGKILL"), until - Date.now() + graceMs);
@@ -143,26 +144,11 @@ function withCause(error: unknown): string {
   return isCaused ? `${String(error)} (${String(error.cause)})` : String(error);
 }
 
-function sum(before: Seen, more: unknown): Seen {
-  const total = { ...before };
-  for (const name of [
-    "portfolios",
-    "events",
-    "batches",
-    "crashes",
-    "failures",
-    "stalls",
-    "replays",
-  ] as const) {
-    const fields: [string, unknown][] =
-      typeof more === "object" && more !== null ? Object.entries(more) : [];
-    const value = fields.find(([field]) => field === name)?.[1];
-    total[name] += typeof value === "number" ? value : 0;
-  }
-  return total;
+function countsIn(message: unknown): [string, number][] {
+  return Object.entries(z.record(z.string(), z.number()).parse(message));
 }
 
-function describe(seen: Seen): string {
+function describe(seen: Readonly<Record<string, number>>): string {
   return Object.entries(seen)
     .map(([name, count]) => `${count} ${name}`)
     .join(", ");
