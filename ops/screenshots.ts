@@ -2,7 +2,7 @@
  * `node dist/ops/screenshots.js`: plays the demo in a folder of its own, and makes the pictures of
  * `docs/images/` of it anew.
  */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -13,6 +13,7 @@ import type { Page } from "playwright-core";
 import { z } from "zod";
 import { projectFile } from "../runtime/project-root.js";
 import { launchChromium, openDashboard } from "./chromium.js";
+import { addressOf } from "./service-address.js";
 
 const images = projectFile("docs", "images");
 const folder = mkdtempSync(join(tmpdir(), "revenue-screenshots-"));
@@ -26,7 +27,10 @@ const ended = once(demo, "close");
 process.once("exit", () => demo.kill("SIGINT"));
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
 try {
-  await takeAll(await addressOf(demo));
+  demo.stdout.pipe(process.stdout, { end: false });
+  // The link is printed when all of its history is booked.
+  const refused = () => new Error("the demo ended before it was played");
+  await takeAll(await addressOf(demo.stdout, /(http:\S+)\/setup#/, ended, refused));
 } finally {
   demo.kill("SIGINT");
   await ended;
@@ -125,19 +129,4 @@ async function drawn(page: Page): Promise<void> {
   await page.locator("h1").waitFor();
   await page.waitForLoadState("networkidle");
   await page.locator(".skeleton, .skeleton-block, .is-stale").first().waitFor({ state: "hidden" });
-}
-
-/** The demo prints the link when all of its history is booked. */
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  let said = "";
-  stdout?.on("data", (chunk: Buffer) => {
-    said += chunk.toString();
-    process.stdout.write(chunk);
-  });
-  for (;;) {
-    const address = /(http:\S+)\/setup#/.exec(said)?.[1];
-    if (address !== undefined) return address;
-    const isOver = await Promise.race([ended.then(() => true), once(demo.stdout, "data")]);
-    if (isOver === true) throw new Error("the demo ended before it was played");
-  }
 }

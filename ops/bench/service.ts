@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { tokenFile } from "../../stores/data-folder.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { addressOf } from "../service-address.js";
+import { addressOf, running } from "../service-address.js";
 import { stopChild, track, withFolder } from "./processes.js";
 
 export interface RunningService {
@@ -116,7 +116,7 @@ function spawnService(command: Command, settings: Readonly<Record<string, string
 
 async function readyAt(child: ChildProcess): Promise<URL> {
   const refused = (said: string) => new Error(`the service ended: ${said}`);
-  const base = new URL(await addressOf(child, once(child, "close"), refused));
+  const base = new URL(await addressOf(child.stderr, running, once(child, "close"), refused));
   await ready(base);
   return base;
 }

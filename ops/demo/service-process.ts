@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { addressOf } from "../service-address.js";
+import { addressOf, running } from "../service-address.js";
 
 export interface ServiceProcess {
   /** `http://localhost:3000` */
@@ -62,7 +62,7 @@ export async function startService(dataFolder: string, logFile: string): Promise
   });
 
   child.stderr.pipe(logged, { end: false });
-  const url = await addressOf(child, closed, (said) => new ServiceRefused(said));
+  const url = await addressOf(child.stderr, running, closed, (said) => new ServiceRefused(said));
 
   let isStopping = false;
   return {
