@@ -4,8 +4,7 @@
  */
 import { backfill } from "./bench/backfill.js";
 import { cost } from "./bench/cost.js";
-import { type Figure, tableOf } from "./bench/figures.js";
-import type { Options } from "./bench/options.js";
+import { type Figure, type Options, tableOf } from "./bench/figures.js";
 import { movements } from "./bench/movements.js";
 import { postgres } from "./bench/postgres/postgres.js";
 import { processors } from "./bench/processors.js";

@@ -4,8 +4,7 @@
  * list is measured apart, since looking for a payment there costs more than booking it.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { below, type Figure, latencies, short, spread } from "./figures.js";
-import type { Options } from "./options.js";
+import { below, type Figure, latencies, type Options, short, spread } from "./figures.js";
 import { withNewService } from "./service.js";
 import { createTenant, settled } from "./tenant.js";
 import { withTraffic } from "./traffic.js";

@@ -1,5 +1,16 @@
-/** What a benchmark hands back, and the table of all of it. */
+/** What a benchmark is given, what it hands back, and the table of all of it. */
 import { aligned } from "../aligned.js";
+
+/** What a person may choose on the command line; every one has a maximum there. */
+export interface Options {
+  readonly seconds: number;
+  readonly rounds: number;
+  readonly events: number;
+  readonly rows: number;
+  readonly rate: number;
+  /** Null: no CPU profiles. */
+  readonly profileFolder: string | null;
+}
 
 export interface Figure {
   readonly name: string;

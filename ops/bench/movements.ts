@@ -5,8 +5,7 @@
 import { join } from "node:path";
 import { bookedNow } from "../../schemas/booked-at.js";
 import { type Statement, writeTables } from "./fill.js";
-import { below, type Figure, median, spread } from "./figures.js";
-import type { Options } from "./options.js";
+import { below, type Figure, median, type Options, spread } from "./figures.js";
 import { withFolder } from "./processes.js";
 import { askerOf, timesOf } from "./queries.js";
 import { nodeCommand, runCommand, withService } from "./service.js";

@@ -4,8 +4,7 @@
  */
 import { whenBooked } from "../demo/merchant.js";
 import { recordPast } from "../demo/past.js";
-import type { Figure } from "./figures.js";
-import type { Options } from "./options.js";
+import type { Figure, Options } from "./figures.js";
 import { withFolder } from "./processes.js";
 import { nodeCommand, withService } from "./service.js";
 import { StripeSales } from "./stripe-sales.js";

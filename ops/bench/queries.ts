@@ -4,7 +4,7 @@
  * filters, and far back.
  */
 import { z } from "zod";
-import { below, type Figure, median, short, spread } from "./figures.js";
+import { below, type Figure, median, type Options, short, spread } from "./figures.js";
 import {
   absentCountry,
   rareCountry,
@@ -16,7 +16,6 @@ import {
   years,
 } from "./fill.js";
 import { HttpClient } from "./http-client.js";
-import type { Options } from "./options.js";
 import type { Tenant } from "./tenant.js";
 
 const callsUncounted = 5;

@@ -3,9 +3,8 @@
  * the interface has, one kind after the other: a reader must not slow the doors of others.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { type Figure, latencies, spread } from "./figures.js";
+import { type Figure, latencies, type Options, spread } from "./figures.js";
 import { withFilled, yearMs, years } from "./fill.js";
-import type { Options } from "./options.js";
 import { withChild } from "./processes.js";
 import { sendSales } from "./traffic.js";
 import { createTenant } from "./tenant.js";

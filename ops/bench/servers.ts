@@ -6,9 +6,8 @@
 import { execFile } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
-import { below, type Figure, latencies, short, spread } from "./figures.js";
+import { below, type Figure, latencies, type Options, short, spread } from "./figures.js";
 import { withInstallation } from "./installation.js";
-import type { Options } from "./options.js";
 import { createTenant } from "./tenant.js";
 import { withTraffic } from "./traffic.js";
 

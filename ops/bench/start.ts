@@ -1,6 +1,5 @@
 /** How long a person waits: from the command to the first 200 of `/readyz`. */
-import { below, type Figure, median, short } from "./figures.js";
-import type { Options } from "./options.js";
+import { below, type Figure, median, type Options, short } from "./figures.js";
 import { withFolder } from "./processes.js";
 import { sendSales } from "./traffic.js";
 import { nodeCommand, npmStart, withService } from "./service.js";

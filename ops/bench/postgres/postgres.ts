@@ -5,11 +5,10 @@
  */
 import { join } from "node:path";
 import { aligned } from "../../aligned.js";
-import { type Figure, median, short } from "../figures.js";
+import { type Figure, median, type Options, short } from "../figures.js";
 import { fillTables, yearMs, years } from "../fill.js";
 import type { Call } from "../http-client.js";
 import { sendClosedLoop } from "../load.js";
-import type { Options } from "../options.js";
 import { portMessage, withChild, withFolder } from "../processes.js";
 import { askerOf, cursorAfter, timesOf } from "../queries.js";
 import { tenantWithSales } from "../traffic.js";
