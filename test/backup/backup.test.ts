@@ -26,7 +26,6 @@ import { placeDatabase } from "../harness/empty-database.js";
 import { rejection } from "../harness/promises.js";
 import { needTime } from "../harness/real-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -250,7 +249,7 @@ describe("The commands", function suite() {
   }
 
   async function expectModel(found: Merchant): Promise<void> {
-    await expectFigures(found, figuresOf(sent, "EUR", bundledQuotes()), end + secondMs);
+    await expectFigures(found, figuresOf(sent, "EUR"), end + secondMs);
   }
 
   /** @returns the merchant at the service of this folder */

@@ -13,7 +13,6 @@ import { type Servers, settingsOf, startServers, stopServers } from "../../ops/s
 import { onCluster } from "../harness/backends.js";
 import { clusterName, type ClusterServers, startCluster } from "../clickhouse/cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -114,7 +113,7 @@ describe("Moving", function suite() {
     const moved = await move(path("unused"), onServers, "embedded.env");
     expect(moved.code, moved.reported).to.equal(0);
     await goOn(path("second"), embedded);
-    await expectFigures(merchant, figuresOf(reported, "EUR", bundledQuotes()), end + secondMs);
+    await expectFigures(merchant, figuresOf(reported, "EUR"), end + secondMs);
     // The names of products have no past, and events of this round may have reported them.
     const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
     for (const [asked, answer] of await answersOf(merchant, clocks)) {

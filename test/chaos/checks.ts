@@ -1,7 +1,6 @@
 /** What must hold when everything is healed and booked: nothing lost, nothing doubled. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Service } from "../../service.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -157,14 +156,13 @@ async function compareAll(
   report: (line: string) => void,
 ): Promise<string[]> {
   const wrong: string[] = [];
-  const quotes = bundledQuotes();
   const waiting = [...workspaces.entries()];
   const compare = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const [index, workspace] = next;
       const endpoint = must(endpoints[index % endpoints.length], "an interface");
       const merchant = { ...workspace.merchant, endpoint };
-      const figures = figuresOf(reportedOf(workspace, receipts), merchant.baseCurrency, quotes);
+      const figures = figuresOf(reportedOf(workspace, receipts), merchant.baseCurrency);
       try {
         await expectFigures(merchant, figures, end + secondMs);
       } catch (error) {

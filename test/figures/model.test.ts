@@ -3,9 +3,8 @@ import { expect } from "chai";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
 import { monthBefore, periodStart } from "../model/calendar.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { fraction, fractionOfText, rounded, shown, significant } from "../model/fraction.js";
-import { quotesOf } from "../model/quotes.js";
+import { quote, quotesOf } from "../model/quotes.js";
 import { split } from "../model/split.js";
 
 const utc = (text: string) => Date.parse(text);
@@ -90,14 +89,9 @@ describe("reference model", () => {
   });
 
   it("should read the bundled lists", () => {
-    const quotes = bundledQuotes();
-    expect(quotes.quote("EUR", "USD", utc("2026-10-30T12:00Z"))).to.deep.equal(
-      fractionOfText("1.113"),
-    );
-    expect(quotes.quote("EUR", "USD", utc("2026-11-20T12:00Z"))).to.deep.equal(
-      fractionOfText("1.1172"),
-    );
-    expect(quotes.quote("KWD", "USD", utc("2026-09-29T12:00Z"))).to.equal(null);
+    expect(quote("EUR", "USD", utc("2026-10-30T12:00Z"))).to.deep.equal(fractionOfText("1.113"));
+    expect(quote("EUR", "USD", utc("2026-11-20T12:00Z"))).to.deep.equal(fractionOfText("1.1172"));
+    expect(quote("KWD", "USD", utc("2026-09-29T12:00Z"))).to.equal(null);
   });
 
   it("should report a customer's figures from records in any order", () => {
@@ -107,7 +101,7 @@ describe("reference model", () => {
       record("2", "subscription.new", 240, "2026-02-28T10:00:00Z"),
       record("1", "subscription.new", 120, "2026-01-10T00:00:00Z"),
     ];
-    const figures = figuresOf(events, "USD", quotesOf([]));
+    const figures = figuresOf(events, "USD");
     expect(figures.mrr(utc("2026-02-28T12:00Z"))).to.deep.equal({
       current_mrr: 20,
       growth_mom_pct: 100,

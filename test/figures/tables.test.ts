@@ -5,7 +5,6 @@
  */
 import { expect } from "chai";
 import { apiVersions, type ApiVersion } from "../../ops/payloads/stripe.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import type { ModelEvent } from "../model/facts.js";
 import { type Figures, figuresOf } from "../model/figures.js";
 import { list, number, text } from "../model/readers/json.js";
@@ -18,7 +17,6 @@ import { emitSubscriptions } from "../model/tables/table-subscriptions.js";
 import { emitTransfers } from "../model/tables/table-transfers.js";
 import { allBooked, openTestService } from "../harness/service.js";
 
-const quotes = bundledQuotes();
 /** How tables reach the service; all are on their way at once, and booked in the same rounds. */
 const ways = apiVersions.map((version, index) => ({ version, isBackwards: index > 0 }));
 const tables: { readonly rows: readonly Row[]; readonly report: Report }[] = [];
@@ -466,7 +464,7 @@ async function bookAll(): Promise<readonly (readonly Booked[])[]> {
           for (const event of isBackwards ? script.sent.toReversed() : script.sent) {
             reported.push(await send(merchant, event));
           }
-          return { version, merchant, figures: figuresOf(reported, "USD", quotes) };
+          return { version, merchant, figures: figuresOf(reported, "USD") };
         }),
       ),
     ),

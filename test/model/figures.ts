@@ -10,7 +10,7 @@ import { type Entry, moneyOf, type Money } from "./money.js";
 import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
 import { type ProductFigures, productsAt } from "./products.js";
 import * as series from "./series.js";
-import type { Quotes } from "./quotes.js";
+import { quote } from "./quotes.js";
 import { readRecord, recordReportedAt } from "./readers/read-record.js";
 import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 import { webhooks } from "./stories/webhooks.js";
@@ -81,12 +81,11 @@ export type LongInterval = "month" | "quarter" | "year";
 export function figuresOf(
   events: readonly ModelEvent[],
   base: string,
-  quotes: Quotes,
   names?: ReadonlyMap<string, string>,
 ): Figures {
-  const facts = distinct(events).flatMap((event) => factsOf(event, base, quotes));
-  const money = moneyOf(facts, base, quotes);
-  const timelines = timelinesOf(facts, base, quotes);
+  const facts = distinct(events).flatMap((event) => factsOf(event, base));
+  const money = moneyOf(facts, base);
+  const timelines = timelinesOf(facts, base);
   const named = names ?? namesIn(facts);
   return {
     mrr: (at) => mrrAt(timelines, base, at),
@@ -113,7 +112,7 @@ function distinct(events: readonly ModelEvent[]): ModelEvent[] {
  * The facts of one event: none of a test event (another environment), and none when one of its
  * amounts has no rate (it is a reject).
  */
-function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
+function factsOf(event: ModelEvent, base: string): Fact[] {
   const { source, body } = event;
   const webhook = source === "record" ? null : webhooks[source];
   if (webhook !== null && !webhook.isLive(body)) return [];
@@ -124,7 +123,7 @@ function factsOf(event: ModelEvent, base: string, quotes: Quotes): Fact[] {
   const provider = source === "record" ? (text(body, "provider") ?? "") : source;
   const isQuoted = bare.every((fact) => {
     const asked = conversionOf(fact);
-    return asked === null || quotes.quote(asked.currency, base, asked.at) !== null;
+    return asked === null || quote(asked.currency, base, asked.at) !== null;
   });
   if (!isQuoted) return [];
   return bare.map((fact) => ({

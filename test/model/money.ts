@@ -14,7 +14,7 @@ import {
   type Sale,
 } from "./facts.js";
 import { type Fraction, fraction, rounded, tenTo, times } from "./fraction.js";
-import type { Quotes } from "./quotes.js";
+import { quote } from "./quotes.js";
 import { returnedBy } from "./refund-allocation.js";
 import { largest, split } from "./split.js";
 
@@ -78,16 +78,16 @@ interface DisputeTimes {
   readonly tax: bigint | null;
 }
 
-export function moneyOf(facts: readonly Fact[], base: string, quotes: Quotes): Money {
+export function moneyOf(facts: readonly Fact[], base: string): Money {
   const entries: Entry[] = [];
   const payments: Payment[] = [];
   for (const known of paymentsIn(withSharedRefunds(facts))) {
-    entries.push(...entriesOf(known, base, quotes));
-    if (known.sale !== null) payments.push(paymentOf(known, known.sale, base, quotes));
+    entries.push(...entriesOf(known, base));
+    if (known.sale !== null) payments.push(paymentOf(known, known.sale, base));
   }
   for (const refund of newest(facts, isRefund, (fact) => fact.refund)) {
     if (refund.payment !== null) continue;
-    const rate = quotes.quote(refund.currency, base, refund.at);
+    const rate = quote(refund.currency, base, refund.at);
     if (rate === null) continue;
     const normalized = converted(refund.amount, refund.currency, base, rate);
     const { provider, at, amount, currency } = refund;
@@ -118,8 +118,8 @@ function converted(amount: bigint, currency: string, base: string, rate: Fractio
   return rounded(times(times(fraction(amount), rate), shift));
 }
 
-function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Payment {
-  const rate = rateOf(quotes, sale.currency, base, sale.at);
+function paymentOf(known: Known, sale: Sale, base: string): Payment {
+  const rate = rateOf(sale.currency, base, sale.at);
   const types = [sale.type, ...known.purchases.map((purchase) => purchase.type)];
   return {
     provider: sale.provider,
@@ -131,7 +131,7 @@ function paymentOf(known: Known, sale: Sale, base: string, quotes: Quotes): Paym
     rate,
     country: countryOf(known) ?? "ZZ",
     at: sale.at,
-    refundedAt: (time) => refundedInAll(known, sale, base, quotes, time),
+    refundedAt: (time) => refundedInAll(known, sale, base, time),
     isDisputedAt: (time) => known.disputes.some((dispute) => isOpenAt(dispute, time)),
   };
 }
@@ -141,7 +141,7 @@ function countryOf({ sale, purchases }: Known): string | null {
   return countries.find((country) => typeof country === "string") ?? null;
 }
 
-function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
+function entriesOf(known: Known, base: string): Entry[] {
   const { sale } = known;
   const lines = linesOf(known);
   const entries: Entry[] = [];
@@ -158,7 +158,7 @@ function entriesOf(known: Known, base: string, quotes: Quotes): Entry[] {
   };
   const toBase = (amount: bigint, currency: string, at: number) => {
     const day = sale !== null && sale.currency === currency ? sale.at : at;
-    return converted(amount, currency, base, rateOf(quotes, currency, base, day));
+    return converted(amount, currency, base, rateOf(currency, base, day));
   };
   const wholeTax = sale === null ? 0n : toBase(taxOf(known), sale.currency, sale.at);
   // As much of the tax as of the sale.
@@ -392,16 +392,10 @@ function refundedBy({ refunds, totals }: Known, time: number): bigint {
 }
 
 /** Refunds in other currencies take as much of what is left as of what that is worth. */
-function refundedInAll(
-  known: Known,
-  sale: Sale,
-  base: string,
-  quotes: Quotes,
-  time: number,
-): bigint {
+function refundedInAll(known: Known, sale: Sale, base: string, time: number): bigint {
   const own = refundedAt(known, time);
   const toBase = (amount: bigint, currency: string, at: number) =>
-    converted(amount, currency, base, rateOf(quotes, currency, base, at));
+    converted(amount, currency, base, rateOf(currency, base, at));
   const others = standingAt(known.refundsInOthers, time)
     .map(({ amount, currency, at }) => toBase(amount, currency, at))
     .reduce((sum, one) => sum + one, 0n);
@@ -448,8 +442,8 @@ function bySku(lines: readonly Line[]): readonly Line[] {
   return [...weights].map(([sku, weight]) => ({ sku, weight }));
 }
 
-function rateOf(quotes: Quotes, currency: string, base: string, time: number): Fraction {
-  const rate = quotes.quote(currency, base, time);
+function rateOf(currency: string, base: string, time: number): Fraction {
+  const rate = quote(currency, base, time);
   if (rate === null) throw new Error(`no rate of ${currency}: such events are rejects`);
   return rate;
 }

@@ -4,7 +4,7 @@
  */
 import { exponentOf, type Unidentified, type Change, type Fact, type Phase } from "./facts.js";
 import { type Fraction, isEqual, rounded, tenTo, times, zero } from "./fraction.js";
-import type { Quotes } from "./quotes.js";
+import { quote } from "./quotes.js";
 import { grouped } from "./compare/showing.js";
 
 /** What one subscription is worth from `at` on; amounts in millionths of the base currency. */
@@ -27,7 +27,7 @@ export interface Timeline {
   readonly states: readonly State[];
 }
 
-export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes): Timeline[] {
+export function timelinesOf(facts: readonly Fact[], base: string): Timeline[] {
   const changes = [...facts.filter(isChange), ...churnsOfPairs(facts)];
   const subscriptions = grouped(changes, (change) => `${change.provider} ${change.subscription}`);
   const countries = countriesOf(facts);
@@ -38,7 +38,7 @@ export function timelinesOf(facts: readonly Fact[], base: string, quotes: Quotes
       const provider = reported[0]?.provider ?? "";
       const name = `${provider} ${account}`;
       const country = countries.get(name) ?? "ZZ";
-      const states = statesOf(asSeenBy(account, winners), country, base, quotes);
+      const states = statesOf(asSeenBy(account, winners), country, base);
       return { provider, account: name, subscription: reported[0]?.subscription ?? "", states };
     });
   });
@@ -85,12 +85,7 @@ const phaseRank: Record<Phase, number> = { expired: -1, started: 0, changed: 1, 
  * Changes in force one after the other, with their rates held while a price stands, also over a
  * time in which nothing counted, unless the subscription had ended.
  */
-function statesOf(
-  winners: readonly Change[],
-  country: string,
-  base: string,
-  quotes: Quotes,
-): State[] {
+function statesOf(winners: readonly Change[], country: string, base: string): State[] {
   const states: State[] = [];
   let held = new Map<string, Held>();
   let counted = false;
@@ -108,9 +103,7 @@ function statesOf(
           before !== undefined &&
           before.currency === change.currency &&
           isEqual(before.monthly, monthly);
-        const rate = isSame
-          ? before.rate
-          : quotes.quote(change.currency, base, beginOf(change) ?? 0);
+        const rate = isSame ? before.rate : quote(change.currency, base, beginOf(change) ?? 0);
         if (rate === null) throw new Error("no rate: such events are rejects");
         now.set(item, { sku, currency: change.currency, monthly, rate });
       }

@@ -2,16 +2,19 @@
  * The rule of rates, reported a second time (`definitions.md`, Money and rates), over the published
  * lists as they are bundled with the service.
  */
+import { readFileSync } from "node:fs";
+import { brotliDecompressSync } from "node:zlib";
+import { projectFile } from "../../runtime/project-root.js";
 import { dayMs } from "./calendar.js";
 import { type Fraction, fractionOfText, one, over, significant } from "./fraction.js";
 
-export interface Quotes {
+interface Quotes {
   /** Base per original by the rule, 10 significant digits; null when none is known. */
   quote(currency: string, base: string, time: number): Fraction | null;
 }
 
 /** One source: by currency, its quotes per EUR, oldest day first ("YYYY-MM-DD"). */
-export type Published = ReadonlyMap<string, readonly (readonly [day: string, perEur: string])[]>;
+type Published = ReadonlyMap<string, readonly (readonly [day: string, perEur: string])[]>;
 
 /** How long a quote goes on counting once its source went on without it: from that day. */
 const gapDaysMax = 10;
@@ -64,4 +67,42 @@ function lacksList(known: readonly string[], from: string, to: string): boolean 
 
 function publicationDays(source: Published): string[] {
   return [...new Set([...source.values()].flatMap((quotes) => quotes.map(([day]) => day)))].sort();
+}
+
+let read: Quotes | undefined;
+
+/** By the lists that are bundled with the service, which are read once. */
+export function quote(currency: string, base: string, time: number): Fraction | null {
+  read ??= quotesOf([readHistory(), readWideDay()]);
+  return read.quote(currency, base, time);
+}
+
+/** Lines "day,quote,…" below a heading "Date,currency,…", oldest day first. */
+function readHistory(): Published {
+  const packed = readFileSync(projectFile("workspaces", "rates", "ecb-history.csv.br"));
+  const lines = brotliDecompressSync(packed).toString("latin1").split("\n");
+  const heading = lines.findIndex((line) => line.startsWith("Date,"));
+  const currencies = lines[heading]?.split(",").slice(1) ?? [];
+  const quotes = new Map(
+    currencies.map((currency): [string, [string, string][]] => [currency, []]),
+  );
+  for (const line of lines.slice(heading + 1)) {
+    const [day, ...cells] = line.split(",");
+    for (const [index, perEur] of cells.entries()) {
+      if (day !== undefined && perEur !== "")
+        quotes.get(currencies[index] ?? "")?.push([day, perEur]);
+    }
+  }
+  return quotes;
+}
+
+/** One day of many currencies: {"date": "…", "eur": {"kwd": 0.35, …}}, read as text. */
+function readWideDay(): Published {
+  const folder = ["node_modules", "@fawazahmed0", "currency-api", "v1", "currencies"];
+  const list = readFileSync(projectFile(...folder, "eur.min.json"), "utf8");
+  const day = /"date":"([\d-]+)"/.exec(list)?.[1] ?? "";
+  const quotes = [...list.matchAll(/"([a-z]{3})":([\d.eE+-]+)/g)];
+  return new Map(
+    quotes.map(([, currency = "", perEur = ""]) => [currency.toUpperCase(), [[day, perEur]]]),
+  );
 }

@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -88,7 +87,7 @@ describe("The commands over servers", function suite() {
     merchant = { ...merchant, endpoint };
     await first();
     await whenBooked(merchant);
-    const model = figuresOf(sent, "EUR", bundledQuotes());
+    const model = figuresOf(sent, "EUR");
     await expectFigures(merchant, model, end + secondMs);
     await service.stop();
     const audited = await runCommand(unused, ["audit"], given);

@@ -10,7 +10,6 @@ import type { Service } from "../../service.js";
 import { createProviders } from "../../providers/index.js";
 import { audit } from "../../processors/audit/audit.js";
 import { topics } from "../../schemas/records/records.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectChanges } from "../model/compare/compare-explanations.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
@@ -116,9 +115,8 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   const late = await take(deliveries.slice(half), knownAt + 1);
   await pipeline.drain();
   const all = [...early, ...late];
-  const quotes = bundledQuotes();
-  const now = figuresOf(all, base, quotes);
-  const then = figuresOf(early, base, quotes, now.names);
+  const now = figuresOf(all, base);
+  const then = figuresOf(early, base, now.names);
   const known = new Date(knownAt).toISOString();
   const check = async () => {
     await expectFigures(merchant, now, end + secondMs);
@@ -135,7 +133,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   }
   for (const receipt of receiptsOf(all)) {
     const until = all.filter(({ receivedAt }) => receivedAt <= receipt);
-    const figures = figuresOf(until, base, quotes, now.names);
+    const figures = figuresOf(until, base, now.names);
     const reading = new Date(receipt).toISOString();
     await expectFigures(merchant, figures, end + secondMs, reading, ["30d"]);
   }

@@ -11,7 +11,6 @@ import type { Fact as BookedFact } from "../../schemas/records/records.js";
 import { decodedBy, inWordsOfModel } from "../model/compare/adapter-facts.js";
 import { applePlans, emitApple } from "../model/stories/apple-story.js";
 import { bookedMoney } from "../model/compare/booked-money.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import type { Fact, ModelEvent } from "../model/facts.js";
 import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import { type GooglePlan, googlePlans, emitGoogle } from "../model/stories/google-story.js";
@@ -40,7 +39,6 @@ import { webhooks } from "../model/stories/webhooks.js";
 import { providers } from "../harness/provider-cases.js";
 
 const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
-const quotes = bundledQuotes();
 const adapters = withAnswersInBodies(providers);
 /** `FUZZ_RUNS` draws more of them; `FUZZ_SEED` and `FUZZ_PATH` repeat what a failure printed. */
 const { FUZZ_RUNS: drawn, FUZZ_SEED: seed, FUZZ_PATH: path } = process.env;
@@ -92,10 +90,10 @@ function itIsReadTheSame<Plan>(
       const decoded = decodedBy(adapter, arrived);
       const facts = factsOfModel(arrived);
       expectLines("read", figuresIn(inWordsOfModel(decoded), base), figuresIn(facts, base));
-      const booked = await bookedMoney(decoded, base, quotes);
+      const booked = await bookedMoney(decoded, base);
       for (const count of [known, arrived.length]) {
         const knownAt = end + count * secondMs;
-        const money = moneyOf(factsOfModel(arrived.slice(0, count)), base, quotes);
+        const money = moneyOf(factsOfModel(arrived.slice(0, count)), base);
         expectLines(`booked by ${count}`, linesBooked(booked, knownAt), linesOf(money));
       }
     });
@@ -142,7 +140,7 @@ function figuresIn(facts: readonly Fact[], base: string): string[] {
   const names = facts.flatMap((fact) =>
     fact.kind === "naming" ? [`${fact.sku} is ${fact.name}`] : [],
   );
-  return [...mrrIn(facts, base), ...linesOf(moneyOf(facts, base, quotes)), ...new Set(names)];
+  return [...mrrIn(facts, base), ...linesOf(moneyOf(facts, base)), ...new Set(names)];
 }
 
 /** After the receipt of the last event, by which Gumroad dates what it does not date. */
@@ -189,7 +187,7 @@ function linesBooked(payments: readonly PaymentVersions[], knownAt: number): str
 
 /** What is worth something from each moment on at which that changes. */
 function mrrIn(facts: readonly Fact[], base: string): string[] {
-  const timelines = timelinesOf(facts, base, quotes);
+  const timelines = timelinesOf(facts, base);
   const moments = new Set(timelines.flatMap(({ states }) => states.map(({ at }) => at)));
   const worths = [...moments]
     .sort((one, other) => one - other)

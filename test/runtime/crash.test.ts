@@ -10,7 +10,6 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { WebSocket } from "ws";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -60,7 +59,7 @@ describe("a process of its own", function suite() {
     const reported = await load.finish();
     await whenBooked(merchant);
     expect(new Set(reported.map(({ id }) => id)).size).to.be.greaterThan(0);
-    const figures = figuresOf(reported, "EUR", bundledQuotes());
+    const figures = figuresOf(reported, "EUR");
     try {
       await expectFigures(merchant, figures, end + secondMs);
     } catch (error) {
@@ -92,7 +91,7 @@ describe("a process of its own", function suite() {
     await whenReady(child, port);
     const reported = await load.finish();
     await whenBooked(merchant);
-    await expectFigures(merchant, figuresOf(reported, "USD", bundledQuotes()), end + secondMs);
+    await expectFigures(merchant, figuresOf(reported, "USD"), end + secondMs);
   });
 });
 

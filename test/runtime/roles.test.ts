@@ -10,7 +10,6 @@ import { WebSocket } from "ws";
 import { limits } from "../../config.js";
 import { Proxy } from "../chaos/proxy.js";
 import { rejection, until } from "../harness/promises.js";
-import { bundledQuotes } from "../model/bundled-quotes.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -102,7 +101,7 @@ describe("The roles apart", function suite() {
     const senders = [...ingest, ...ingest].map(sender);
     while (waiting.length > events.length / 2) await pause(5);
     await Promise.all([...senders, disturb()]);
-    const figures = figuresOf(reported, "EUR", bundledQuotes());
+    const figures = figuresOf(reported, "EUR");
     try {
       for (const one of api) {
         const reader = via(merchant, one);

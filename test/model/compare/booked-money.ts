@@ -11,7 +11,7 @@ import type { Fact, Quote } from "../../../schemas/records/records.js";
 import { metaOf } from "../../harness/facts.js";
 import type { DecodedEvent } from "./adapter-facts.js";
 import type { Fraction } from "../fraction.js";
-import type { Quotes } from "../quotes.js";
+import { quote } from "../quotes.js";
 
 /**
  * What is recorded about each payment, all of it reported in one batch.
@@ -20,9 +20,8 @@ import type { Quotes } from "../quotes.js";
 export async function bookedMoney(
   decoded: readonly DecodedEvent[],
   base: string,
-  quotes: Quotes,
 ): Promise<PaymentVersions[]> {
-  const facts = decoded.flatMap((event) => completed(event, base, quotes));
+  const facts = decoded.flatMap((event) => completed(event, base));
   const { payments } = await addFacts(new Lists(nothingStored, new KeptLists()), facts);
   return payments.map((known) => paymentVersions(known.payment, known.facts));
 }
@@ -30,7 +29,7 @@ export async function bookedMoney(
 /** All facts are at hand. */
 const nothingStored = { read: async () => new Map<string, Buffer>() };
 
-function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes): Fact[] {
+function completed({ event, facts }: DecodedEvent, base: string): Fact[] {
   const { id: event_id, source: provider, receivedAt: received_at } = event;
   const done = completeFacts(facts, {
     meta: metaOf({ event_id, provider, received_at }),
@@ -40,7 +39,7 @@ function completed({ event, facts }: DecodedEvent, base: string, quotes: Quotes)
     earliest: limits.eventEarliest,
     latest: received_at,
     hashAccount: (account) => account,
-    quote: (currency, at) => quoteOf(quotes.quote(currency, base, at), currency, base),
+    quote: (currency, at) => quoteOf(quote(currency, base, at), currency, base),
   });
   if (done.outcome === "rejected") throw new Error(`${done.reason}: ${done.detail}`);
   return done.facts.filter(({ body }) => !("Subscription" in body) && !("Sku" in body));

@@ -8,7 +8,6 @@ import {
 } from "../../../ops/payloads/apple.js";
 import { purchaseBody, type PurchaseType } from "../../../ops/payloads/revenuecat.js";
 import { decodedBy, inWordsOfModel } from "../../model/compare/adapter-facts.js";
-import { bundledQuotes } from "../../model/bundled-quotes.js";
 import { must } from "../../model/readers/json.js";
 import { timelinesOf, worthAt } from "../../model/mrr.js";
 import { providers } from "../../harness/provider-cases.js";
@@ -132,7 +131,7 @@ function itIsWorth<Type>(
         if (order === "backwards") events.reverse();
         const adapter = must(providers.get(source), "an adapter");
         const facts = inWordsOfModel(decodedBy(adapter, events));
-        const timelines = timelinesOf(facts, "USD", bundledQuotes());
+        const timelines = timelinesOf(facts, "USD");
         const worth = (at: number) =>
           timelines.reduce((sum, timeline) => sum + worthAt(timeline, day(at)), 0n);
         const read = mrr.split(", ").map((part) => {
