@@ -19,18 +19,7 @@ const membersMax = 4;
 /** Payments that may still be refunded; older ones are left alone. */
 const refundableMax = 20;
 
-type Happening =
-  | "signUp"
-  | "workshop"
-  | "elsewhere"
-  | "more"
-  | "less"
-  | "lapse"
-  | "refund"
-  | "dispute"
-  | "cancel";
-
-const happenings: readonly Weighted<Happening>[] = [
+const happenings = [
   [18, "signUp"],
   [1, "workshop"],
   [12, "elsewhere"],
@@ -40,7 +29,8 @@ const happenings: readonly Weighted<Happening>[] = [
   [5, "refund"],
   [1, "dispute"],
   [13, "cancel"],
-];
+] as const satisfies readonly Weighted<string>[];
+type Happening = (typeof happenings)[number][1];
 
 /** What is sold in minutes must not dwarf what was sold in days. */
 const smallTerms: Terms = { plan: plans[0], interval: "month", seats: 1 };

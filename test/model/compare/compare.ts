@@ -32,11 +32,11 @@ export async function expectFigures(
   ]);
   const expectedMrr = { ...figures.mrr(at), currency: merchant.baseCurrency };
   const moment = JSON.stringify(clocks);
-  expectLines(`MRR ${moment}`, linesOf([field(mrr, "data")]), linesOf([expectedMrr]));
+  expectLines(`MRR ${moment}`, [field(mrr, "data")], [expectedMrr]);
   expectLines(
     `cohorts ${moment}`,
-    list(cohorts, "data", "cohorts").map((row, index) => `${index} ${comparable(row)}`),
-    figures.cohorts(at).map((row, index) => `${index} ${comparable(row)}`),
+    [...list(cohorts, "data", "cohorts").entries()],
+    [...figures.cohorts(at).entries()],
   );
   for (const [index, period] of asked.entries()) {
     const shown = (products[index] ?? []).map(shownProduct);
@@ -50,13 +50,11 @@ export async function expectFigures(
   expectFalling(transactions.map((row) => Date.parse(text(row, "timestamp") ?? "")));
   expectLines(
     `transactions ${moment}`,
-    linesOf(transactions.map((row) => shownTransaction(row, figures))),
-    linesOf(
-      figures.transactions(at).map(({ external_id, ...rest }) => {
-        const name = nameOf(figures, { provider: rest.provider, external_id });
-        return { ...rest, name };
-      }),
-    ),
+    transactions.map((row) => shownTransaction(row, figures)),
+    figures.transactions(at).map(({ external_id, ...rest }) => {
+      const name = nameOf(figures, { provider: rest.provider, external_id });
+      return { ...rest, name };
+    }),
   );
   await expectFilters(merchant, transactions, clocks);
   await expectSeries(merchant, figures, at, clocks);
@@ -67,8 +65,8 @@ function expectFalling(numbers: readonly number[]): void {
   if (!isFalling) throw new AssertionError(`not highest or newest first: ${numbers.join(", ")}`);
 }
 
-/** A product as a line of text; none where nothing was ever sold or subscribed. */
-function relevant(product: ProductFigures, figures: Figures): string[] {
+/** A product by the name the test gave it; none where nothing was ever sold or subscribed. */
+function relevant(product: ProductFigures, figures: Figures): object[] {
   const name = product.providers.flatMap((sku) => nameOf(figures, sku) ?? [])[0] ?? null;
   const providers = product.providers.filter(
     ({ revenue, sales_count }) => revenue !== 0 || sales_count !== 0,
@@ -78,7 +76,7 @@ function relevant(product: ProductFigures, figures: Figures): string[] {
     providers.length === 0 && total_revenue === 0 && active_subscriptions === 0 && mrr === 0;
   if (isIdle) return [];
   const totals = { total_revenue, total_sales, active_subscriptions, mrr };
-  return [comparable({ name, ...totals, providers: providers.map(comparable).sort() })];
+  return [{ name, ...totals, providers: providers.map(comparable).sort() }];
 }
 
 function shownProduct(row: unknown): ProductFigures {
@@ -123,8 +121,4 @@ type Sku = Pick<TransactionFigures, "provider" | "external_id">;
 
 function nameOf({ names }: Figures, { provider, external_id: sku }: Sku): string | null {
   return sku === "" ? "unattributed" : (names.get(`${provider}/${sku}`)?.toLowerCase() ?? null);
-}
-
-function linesOf(values: readonly unknown[]): string[] {
-  return values.map(comparable);
 }
