@@ -8,7 +8,7 @@ import { fraction, shown } from "./fraction.js";
 import { text } from "./readers/json.js";
 import { type Entry, moneyOf, type Money } from "./money.js";
 import { timelinesOf, worthAt, type Timeline } from "./mrr.js";
-import { type ProductFigures, productsAt } from "./products.js";
+import { productsAt } from "./products.js";
 import * as series from "./series.js";
 import { quote } from "./quotes.js";
 import { readRecord, recordReportedAt } from "./readers/read-record.js";
@@ -44,31 +44,6 @@ export interface TransactionFigures {
   readonly timestamp: string;
 }
 
-/** Each question is asked as of a moment, ms since 1970: what happened up to it, inclusive. */
-export interface Figures {
-  mrr(at: number): MrrFigures;
-  cohorts(at: number): CohortFigures[];
-  products(period: Period, at: number): ProductFigures[];
-  transactions(at: number): TransactionFigures[];
-  bridge(cell: series.Cell, time: Time, at: number): series.BridgeRow[];
-  /** @param groupOf entries of equal text are added up */
-  revenue(
-    groupOf: (entry: Entry) => string,
-    cell: series.Cell,
-    time: Time,
-    at: number,
-  ): series.RevenueRow[];
-  summary(provider: string | undefined, at: number): ReturnType<typeof series.summaryOf>;
-  rates(
-    cell: series.Cell,
-    time: Pick<Time, "from" | "to">,
-    at: number,
-  ): ReturnType<typeof series.ratesOf>;
-  retention(cell: series.Cell, interval: LongInterval, at: number): series.RetentionRow[];
-  /** `provider/SKU` → the name it was given. */
-  readonly names: ReadonlyMap<string, string>;
-}
-
 /** From 00:00 of a day to 00:00 of another. */
 export interface Time {
   readonly from: number;
@@ -78,26 +53,35 @@ export interface Time {
 
 export type LongInterval = "month" | "quarter" | "year";
 
+export type Figures = ReturnType<typeof figuresOf>;
+
+/** Each question is asked as of a moment, ms since 1970: what happened up to it, inclusive. */
 export function figuresOf(
   events: readonly ModelEvent[],
   base: string,
   names?: ReadonlyMap<string, string>,
-): Figures {
+) {
   const facts = distinct(events).flatMap((event) => factsOf(event, base));
   const money = moneyOf(facts, base);
   const timelines = timelinesOf(facts, base);
   const named = names ?? namesIn(facts);
   return {
-    mrr: (at) => mrrAt(timelines, base, at),
-    cohorts: (at) => cohortsAt(timelines, base, at),
-    products: (period, at) => productsAt(money, timelines, named, base, period, at),
-    transactions: (at) => transactionsAt(money, base, at),
-    bridge: (cell, time, at) => series.bridgeOf(timelines, base, cell, time, at),
-    revenue: (groupOf, cell, time, at) =>
+    mrr: (at: number) => mrrAt(timelines, base, at),
+    cohorts: (at: number) => cohortsAt(timelines, base, at),
+    products: (period: Period, at: number) => productsAt(money, timelines, named, base, period, at),
+    transactions: (at: number) => transactionsAt(money, base, at),
+    bridge: (cell: series.Cell, time: Time, at: number) =>
+      series.bridgeOf(timelines, base, cell, time, at),
+    /** @param groupOf entries of equal text are added up */
+    revenue: (groupOf: (entry: Entry) => string, cell: series.Cell, time: Time, at: number) =>
       series.revenueOf(money.entries, base, groupOf, cell, time, at),
-    summary: (provider, at) => series.summaryOf(timelines, base, provider, at),
-    rates: (cell, time, at) => series.ratesOf(timelines, base, cell, time, at),
-    retention: (cell, interval, at) => series.retentionOf(timelines, base, cell, interval, at),
+    summary: (provider: string | undefined, at: number) =>
+      series.summaryOf(timelines, base, provider, at),
+    rates: (cell: series.Cell, time: Pick<Time, "from" | "to">, at: number) =>
+      series.ratesOf(timelines, base, cell, time, at),
+    retention: (cell: series.Cell, interval: LongInterval, at: number) =>
+      series.retentionOf(timelines, base, cell, interval, at),
+    /** `provider/SKU` → the name it was given. */
     names: named,
   };
 }
@@ -150,7 +134,7 @@ function conversionOf(fact: BareFact): { currency: string; at: number } | null {
   return "currency" in fact && at !== null ? { currency: fact.currency, at } : null;
 }
 
-function namesIn(facts: readonly Fact[]): Map<string, string> {
+function namesIn(facts: readonly Fact[]): ReadonlyMap<string, string> {
   return new Map(
     facts.flatMap((fact) =>
       fact.kind === "naming" ? [[`${fact.provider}/${fact.sku}`, fact.name]] : [],

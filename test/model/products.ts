@@ -1,5 +1,6 @@
 /** Products by brute force: what each sold in a period and is worth a month (`definitions.md`). */
 import { type Period, periodStart } from "./calendar.js";
+import { sumOf } from "./fraction.js";
 import type { Money } from "./money.js";
 import { stateAt, type Timeline } from "./mrr.js";
 import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
@@ -43,7 +44,7 @@ export function productsAt(
   });
   return [...products.values()].map((keys) => {
     const revenue = (some: readonly string[]) =>
-      some.flatMap(booked).reduce((sum, { amount }) => sum + amount, 0n);
+      sumOf(some.flatMap(booked).map(({ amount }) => amount));
     const sales = (some: readonly string[]) =>
       some.flatMap(booked).reduce((sum, entry) => sum + entry.sales, 0);
     const worth = timelines.map((timeline) =>
@@ -57,10 +58,7 @@ export function productsAt(
       total_revenue: shownMinor(revenue(keys), base),
       total_sales: sales(keys),
       active_subscriptions: worth.filter((micros) => micros > 0n).length,
-      mrr: shownMicros(
-        worth.reduce((sum, micros) => sum + micros, 0n),
-        base,
-      ),
+      mrr: shownMicros(sumOf(worth), base),
       providers: keys.map((key) => ({
         provider: key.slice(0, key.indexOf("/")),
         external_id: skuOf(key),

@@ -1,5 +1,5 @@
 /** The model's own reading of form A records (`definitions.md`, Interface: Form A). */
-import { exponentOf, type BareFact } from "../facts.js";
+import { exponentOf, type BareFact, type Item, type Phase } from "../facts.js";
 import { fraction, fractionOfText, rounded, tenTo, times } from "../fraction.js";
 import { must, number, text } from "./json.js";
 import { monthsFactor } from "./read-subscription.js";
@@ -61,41 +61,24 @@ export function readRecord(record: unknown, receivedAt: number): readonly BareFa
       country,
     });
   }
+  const change = (subscription: string, phase: Phase, items: readonly Item[]): BareFact => {
+    const steps = [{ at: time, items }];
+    return { kind: "change", subscription, account, phase, currency, country, steps };
+  };
+  const unidentified = { kind: "unidentified", pool, at: time, account } as const;
   if (type === "subscription.new") {
     const subscription = named ?? `unidentified ${identity}`;
     const factor = monthsFactor(
       text(record, "interval") ?? "month",
       number(record, "interval_count") ?? 1,
     );
-    const item = { item: "price", sku, monthly: times(fraction(amount), factor) };
-    const steps = [{ at: time, items: [item] }];
-    facts.push({
-      kind: "change",
-      subscription,
-      account,
-      phase: "started",
-      currency,
-      country,
-      steps,
-    });
-    if (named === null) {
-      facts.push({ kind: "unidentified", side: "start", pool, at: time, subscription, account });
-    }
+    const monthly = times(fraction(amount), factor);
+    facts.push(change(subscription, "started", [{ item: "price", sku, monthly }]));
+    if (named === null) facts.push({ ...unidentified, side: "start", subscription });
   }
-  if (type === "subscription.churn" && named !== null) {
-    const steps = [{ at: time, items: [] }];
-    facts.push({
-      kind: "change",
-      subscription: named,
-      account,
-      phase: "ended",
-      currency,
-      country,
-      steps,
-    });
-  }
-  if (type === "subscription.churn" && named === null) {
-    facts.push({ kind: "unidentified", side: "churn", pool, at: time, subscription: "", account });
+  if (type === "subscription.churn") {
+    const alone = { ...unidentified, side: "churn", subscription: "" } as const;
+    facts.push(named === null ? alone : change(named, "ended", []));
   }
   return facts;
 }
