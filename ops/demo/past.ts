@@ -31,14 +31,7 @@ import { createIntegration } from "../../workspaces/integration-records.js";
 import { createKey } from "../../workspaces/key-records.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import type { Business } from "./business.js";
-import {
-  type Account,
-  type DemoToken,
-  demoTokens,
-  newAccount,
-  ofEach,
-  signed,
-} from "./integrations.js";
+import { type DemoToken, demoTokens, newAccount, ofEach, signed } from "./integrations.js";
 import type { Reported } from "./journal.js";
 import type { Merchant } from "./merchant.js";
 
@@ -105,22 +98,13 @@ export async function recordPast(
 
 type Providers = ReadonlyMap<string, Provider>;
 
-interface Opened {
-  readonly workspace: string;
-  readonly key: string;
-  readonly integrations: Readonly<
-    Record<
-      DemoToken,
-      { readonly id: string; readonly webhookPath: string; readonly account: Account }
-    >
-  >;
-}
+type Opened = Awaited<ReturnType<typeof makeWorkspace>>;
 
 async function makeWorkspace(
   { postgres, vault }: Service,
   providers: Providers,
   { baseCurrency, since }: { readonly baseCurrency: "USD" | "EUR"; readonly since: number },
-): Promise<Opened> {
+) {
   const made = new Date(since);
   const environment = "live";
   const given = { name: "Demo", base_currency: baseCurrency };

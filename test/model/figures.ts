@@ -15,35 +15,6 @@ import { readRecord, recordReportedAt } from "./readers/read-record.js";
 import { grouped, shownMicros, shownMinor } from "./compare/showing.js";
 import { webhooks } from "./stories/webhooks.js";
 
-interface MrrFigures {
-  readonly current_mrr: number;
-  readonly growth_mom_pct: number;
-  readonly previous_mrr: number;
-  readonly active_subscribers: number;
-  readonly breakdown_by_provider: Readonly<Record<string, number>>;
-}
-
-interface CohortFigures {
-  readonly vintage: string;
-  readonly starting_mrr: number;
-  readonly nrr_percentage: number;
-  readonly retention_curve: readonly number[];
-}
-
-export interface TransactionFigures {
-  readonly provider: string;
-  readonly external_id: string;
-  readonly gross_amount: number;
-  readonly original_currency: string;
-  readonly normalized_amount: number;
-  readonly fx_rate: number;
-  readonly customer_country: string;
-  readonly type: string;
-  readonly status: string;
-  readonly refunded_amount: number;
-  readonly timestamp: string;
-}
-
 /** From 00:00 of a day to 00:00 of another. */
 export interface Time {
   readonly from: number;
@@ -142,7 +113,7 @@ function namesIn(facts: readonly Fact[]): ReadonlyMap<string, string> {
   );
 }
 
-function mrrAt(timelines: readonly Timeline[], base: string, at: number): MrrFigures {
+function mrrAt(timelines: readonly Timeline[], base: string, at: number) {
   const now = totalOf(timelines, at);
   const before = totalOf(timelines, monthBefore(at));
   const accounts = [...grouped(timelines, ({ account }) => account).values()];
@@ -166,7 +137,7 @@ function totalOf(some: readonly Timeline[], time: number): bigint {
   return some.reduce((total, timeline) => total + worthAt(timeline, time), 0n);
 }
 
-function cohortsAt(timelines: readonly Timeline[], base: string, at: number): CohortFigures[] {
+function cohortsAt(timelines: readonly Timeline[], base: string, at: number) {
   return series.retentionOf(timelines, base, {}, "month", at).map(({ vintage, starting, net }) => ({
     vintage,
     starting_mrr: starting,
@@ -175,7 +146,7 @@ function cohortsAt(timelines: readonly Timeline[], base: string, at: number): Co
   }));
 }
 
-function transactionsAt({ payments }: Money, base: string, at: number): TransactionFigures[] {
+function transactionsAt({ payments }: Money, base: string, at: number) {
   return payments
     .filter((payment) => payment.at <= at)
     .map((payment) => {

@@ -3,7 +3,7 @@ import { AssertionError } from "chai";
 import { type Period, periods } from "../calendar.js";
 import { expectFilters } from "./compare-explanations.js";
 import { expectSeries } from "./compare-series.js";
-import type { Figures, TransactionFigures } from "../figures.js";
+import type { Figures } from "../figures.js";
 import { at as field, list, number, text } from "../readers/json.js";
 import { comparable, expectLines } from "./lines.js";
 import { type Merchant, read, readPages } from "../merchant.js";
@@ -96,10 +96,7 @@ function shownProduct(row: unknown): ProductFigures {
 }
 
 /** The product's name says which line is the largest; only names given by the test count. */
-function shownTransaction(
-  row: unknown,
-  figures: Figures,
-): Omit<TransactionFigures, "external_id"> & { name: string | null } {
+function shownTransaction(row: unknown, figures: Figures) {
   const name = text(row, "product_name")?.toLowerCase() ?? null;
   const isGiven = [...figures.names.values()].some((given) => given.toLowerCase() === name);
   return {
@@ -117,7 +114,7 @@ function shownTransaction(
   };
 }
 
-type Sku = Pick<TransactionFigures, "provider" | "external_id">;
+type Sku = Pick<ProductFigures["providers"][number], "provider" | "external_id">;
 
 function nameOf({ names }: Figures, { provider, external_id: sku }: Sku): string | null {
   return sku === "" ? "unattributed" : (names.get(`${provider}/${sku}`)?.toLowerCase() ?? null);

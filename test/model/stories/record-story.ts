@@ -157,7 +157,8 @@ function emitUnidentified(plan: RecordPlan, start: number, say: Say, period: Jso
 
 /** The same, posted to a custom webhook. */
 export function emitCustom(script: Script, plan: RecordPlan, position: number): void {
-  emitRecords(script, plan, position, ({ provider: _, ...body }) => {
+  emitRecords(script, plan, position, (record) => {
+    const { provider: _, ...body } = record;
     const id = script.id("message");
     script.sent.push({ id, source: "custom", body: { event_id: id, ...body } });
   });

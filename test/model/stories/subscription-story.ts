@@ -179,23 +179,10 @@ function takeStep(
   return true;
 }
 
-const statusAfter: Readonly<Partial<Record<Step["what"], Standing["status"]>>> = {
-  pause: "paused",
-  resume: "active",
-  pastDue: "past_due",
-  unpaid: "unpaid",
-  recover: "active",
-};
-
 /** Changes the standing as the step says; what the changed fields were before. */
 function applyStep(payer: Payer, standing: Standing, time: number, step: Step): JsonObject {
   const [first, ...others] = standing.items;
   const statusBefore = { status: standing.status };
-  const status = statusAfter[step.what];
-  if (status !== undefined) {
-    standing.status = status;
-    return statusBefore;
-  }
   switch (step.what) {
     case "renew":
       return { latest_invoice: null };
@@ -226,14 +213,28 @@ function applyStep(payer: Payer, standing: Standing, time: number, step: Step): 
     case "resumeCollection":
       standing.collectionPaused = step.what === "pauseCollection";
       return { pause_collection: null };
+    case "pause":
+      standing.status = "paused";
+      return statusBefore;
+    case "pastDue":
+      standing.status = "past_due";
+      return statusBefore;
+    case "unpaid":
+      standing.status = "unpaid";
+      return statusBefore;
+    case "resume":
+    case "recover":
+      standing.status = "active";
+      return statusBefore;
     case "cancelAtPeriodEnd":
       standing.cancelAtPeriodEnd = !standing.cancelAtPeriodEnd;
       return { cancel_at_period_end: !standing.cancelAtPeriodEnd };
     case "cancelLater":
       standing.cancelAt = after(time, step.discount.lasts) + secondMs;
       return { cancel_at: null };
+    case "cancel":
     default:
-      throw new Error(`${step.what} changes no field`);
+      throw new Error("a cancellation is distinguished");
   }
 }
 
