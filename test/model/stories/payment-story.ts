@@ -1,6 +1,11 @@
 /** Random histories of one Stripe payment: its charge, invoice and link, refunds and disputes. */
 import * as fc from "fast-check";
-import { type ApiVersion, isNewLayout, type JsonObject } from "../../../ops/payloads/stripe.js";
+import {
+  type ApiVersion,
+  type EventInput,
+  isNewLayout,
+  type JsonObject,
+} from "../../../ops/payloads/stripe.js";
 import {
   chargeObject,
   disputeObject,
@@ -20,13 +25,11 @@ import {
   stripeAmount,
 } from "./story.js";
 
-interface Who {
+interface Who extends Pick<EventInput, "livemode" | "account"> {
   readonly customer: string;
   readonly currency: string;
   readonly country: string | null;
   readonly version: ApiVersion;
-  readonly livemode: boolean;
-  readonly account: string | null;
 }
 
 /** Who pays, and what Stripe reports of them. */
@@ -41,8 +44,7 @@ export class Payer {
   }
 
   say(type: string, at: number, object: JsonObject, previous?: JsonObject): void {
-    const changed = previous === undefined ? {} : { previous };
-    this.script.stripe({ ...this.who, type, at, object, ...changed });
+    this.script.stripe({ ...this.who, type, at, object, ...(previous && { previous }) });
   }
 
   /** As Stripe counts it. */

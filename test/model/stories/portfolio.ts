@@ -96,7 +96,7 @@ function nameProduct(script: Script, id: string, name: string): void {
   const object = productObject({ id, name, createdAt: script.end });
   const [version] = apiVersions;
   const type = "product.created";
-  script.stripe({ type, at: script.end, object, version, livemode: true, account: null });
+  script.stripe({ type, at: script.end, object, version });
 }
 
 function delivered(

@@ -1,6 +1,6 @@
 /** What the parts of a random portfolio share: the calendar, the ids and the list of deliveries. */
 import * as fc from "fast-check";
-import { type ApiVersion, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
+import { type EventInput, type JsonObject, stripeEvent } from "../../../ops/payloads/stripe.js";
 import { monthsAfter } from "../../../ops/demo/calendar.js";
 import type { Source } from "../facts.js";
 
@@ -127,18 +127,7 @@ export class Script {
     this.sent.push({ id, source, body: bodyOf(id) });
   }
 
-  stripe(event: {
-    type: string;
-    at: number;
-    object: JsonObject;
-    version: ApiVersion;
-    previous?: JsonObject;
-    livemode: boolean;
-    account: string | null;
-  }): void {
-    const { account, ...rest } = event;
-    this.send("stripe", event.at, "evt", (id) =>
-      stripeEvent({ ...rest, id, ...(account === null ? {} : { account }) }),
-    );
+  stripe(event: Omit<EventInput, "id">): void {
+    this.send("stripe", event.at, "evt", (id) => stripeEvent({ ...event, id }));
   }
 }

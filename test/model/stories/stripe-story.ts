@@ -40,7 +40,7 @@ export function emitStripe(script: Script, plan: StripePlan, index: number): voi
   // A connected account's customer may have the same id as one of ours.
   const payer = new Payer(script, {
     customer: isConnected ? "cus_0" : `cus_${index}`,
-    account: isConnected ? `acct_${index}` : null,
+    ...(isConnected && { account: `acct_${index}` }),
     version,
     currency,
     country,

@@ -40,8 +40,7 @@ export function emitMoney(
   for (const row of rows) {
     const at = momentOf(cell(row, "at"));
     const amount = cell(row, "amount") === "" ? 0n : minorUnits(cell(row, "amount"));
-    const say = (type: string, object: JsonObject) =>
-      script.stripe({ type, at, object, version, livemode: true, account: null });
+    const say = (type: string, object: JsonObject) => script.stripe({ type, at, object, version });
     const dispute = (status: string, moved: number) =>
       disputeObject({
         ...ids,

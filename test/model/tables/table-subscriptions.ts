@@ -52,7 +52,7 @@ export function emitSubscriptions(script: Script, rows: readonly Row[], version:
     });
     const previous = also.was === null ? {} : { previous: { status: also.was } };
     const type = `customer.subscription.${event}`;
-    script.stripe({ type, at, object, version, livemode: true, account: null, ...previous });
+    script.stripe({ type, at, object, version, ...previous });
   }
 }
 
