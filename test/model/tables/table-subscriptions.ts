@@ -1,4 +1,5 @@
 /** The rows of a subscription table as the snapshots Stripe sends. */
+import { z } from "zod";
 import {
   type ApiVersion,
   discountObject,
@@ -11,7 +12,7 @@ import { must } from "../readers/json.js";
 import type { Script } from "../stories/story.js";
 import { cell, minorUnits, momentOf, type Row } from "./table.js";
 
-const statuses = [
+const statuses = z.enum([
   "active",
   "past_due",
   "trialing",
@@ -19,7 +20,8 @@ const statuses = [
   "unpaid",
   "paused",
   "canceled",
-] as const;
+]);
+const intervals = z.enum(["day", "week", "month", "year"]);
 
 /**
  * Columns: `at`; `sub`, when there are several; `event` (of `customer.subscription.`; empty:
@@ -40,7 +42,7 @@ export function emitSubscriptions(script: Script, rows: readonly Row[], version:
       id,
       customer: "cus_1",
       currency: also.currency,
-      status: statusOf(row["status"] ?? "active"),
+      status: statuses.parse(row["status"] ?? "active"),
       createdAt,
       version,
       items: itemsOf(cell(row, "items"), also),
@@ -106,7 +108,7 @@ function itemsOf(text: string, also: Also): SubscriptionInput["items"] {
       product: `prod_${index}`,
       currency: also.currency,
       unitAmount: minorUnits(amount),
-      interval: intervalOf(interval),
+      interval: intervals.parse(interval),
       intervalCount: Number(count),
       usageType: metered === undefined ? "licensed" : "metered",
     });
@@ -117,19 +119,4 @@ function itemsOf(text: string, also: Also): SubscriptionInput["items"] {
       discounts: index === 0 ? also.itemDiscounts : [],
     };
   });
-}
-
-function intervalOf(text: string): "day" | "week" | "month" | "year" {
-  const intervals = ["day", "week", "month", "year"] as const;
-  return must(
-    intervals.find((interval) => interval === text),
-    text,
-  );
-}
-
-function statusOf(text: string): SubscriptionInput["status"] {
-  return must(
-    statuses.find((status) => status === text),
-    `a status, not ${text}`,
-  );
 }
