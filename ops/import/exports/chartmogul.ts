@@ -8,41 +8,34 @@ import { billingPeriodBetween } from "../../../schemas/money/billing-periods.js"
 import { exponentOf, minorToMajor } from "../../../schemas/money/money.js";
 import type { BillingPeriod } from "../../../schemas/money/monthly.js";
 import { grouped } from "../../../runtime/lists.js";
-import { centsOf, type LeftOut, type Line, type Tables, timeOf } from "./tables.js";
+import { centsOf, type Dataset, type LeftOut, type Line, type Tables, timeOf } from "./tables.js";
 import type { ExportedEvents, ExportFormat } from "./format.js";
 
-type Name =
-  | "subscription events"
-  | "invoice line items"
-  | "transactions"
-  | "invoices"
-  | "cancellations"
-  | "customers"
-  | "plans"
-  | "MRR movements";
+const datasets = {
+  "MRR movements": {
+    columns: ["mrr movement"],
+    refused:
+      "it says how MRR changed and not what was paid. Payments are in the datasets " +
+      "Transactions, Invoices and Invoice line items of the Data Platform.",
+  },
+  "subscription events": {
+    columns: ["subscription external id", "event type", "effective date"],
+  },
+  "invoice line items": {
+    columns: ["invoice external id", "subscription external id", "type", "amount in cents"],
+  },
+  transactions: { columns: ["invoice external id", "type", "result", "date"] },
+  invoices: {
+    columns: ["customer external id", "invoice external id", "invoiced date", "currency"],
+  },
+  cancellations: { columns: ["subscription external id", "customer external id", "date"] },
+  customers: { columns: ["name", "email", "external id"] },
+  plans: { columns: ["name", "interval count", "interval unit", "plan id"] },
+} satisfies Readonly<Record<string, Dataset>>;
+type Name = keyof typeof datasets;
 
 export const chartMogul: ExportFormat<Name> = {
-  datasets: {
-    "MRR movements": {
-      columns: ["mrr movement"],
-      refused:
-        "it says how MRR changed and not what was paid. Payments are in the datasets " +
-        "Transactions, Invoices and Invoice line items of the Data Platform.",
-    },
-    "subscription events": {
-      columns: ["subscription external id", "event type", "effective date"],
-    },
-    "invoice line items": {
-      columns: ["invoice external id", "subscription external id", "type", "amount in cents"],
-    },
-    transactions: { columns: ["invoice external id", "type", "result", "date"] },
-    invoices: {
-      columns: ["customer external id", "invoice external id", "invoiced date", "currency"],
-    },
-    cancellations: { columns: ["subscription external id", "customer external id", "date"] },
-    customers: { columns: ["name", "email", "external id"] },
-    plans: { columns: ["name", "interval count", "interval unit", "plan id"] },
-  },
+  datasets,
   required: ["transactions", "invoices", "invoice line items"],
   missing: [
     "Taxes and fees of a payment: amounts are what the customer was charged.",
