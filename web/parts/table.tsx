@@ -4,7 +4,6 @@ import { useMemo } from "preact/hooks";
 import type { View } from "../state/view.js";
 
 export interface Column<Row> {
-  readonly key: string;
   readonly head: ComponentChildren;
   readonly cell: (row: Row) => ComponentChildren;
   readonly isNumber?: boolean;
@@ -44,8 +43,8 @@ export function Table<Row>(props: {
       <table class="table">
         <thead>
           <tr>
-            {columns.map((column) => (
-              <Head key={column.key} column={column} order={order} />
+            {columns.map((column, index) => (
+              <Head key={index} column={column} order={order} />
             ))}
           </tr>
         </thead>
@@ -61,19 +60,7 @@ export function Table<Row>(props: {
         </tbody>
         {hasFoot ? (
           <tfoot>
-            <tr>
-              {columns.map((column, index) =>
-                index === 0 ? (
-                  <th key={column.key} scope="row" class={classOf(column)}>
-                    {column.foot}
-                  </th>
-                ) : (
-                  <td key={column.key} class={classOf(column)}>
-                    {column.foot}
-                  </td>
-                ),
-              )}
-            </tr>
+            <tr>{columns.map((column, index) => cellOf(column, index, column.foot))}</tr>
           </tfoot>
         ) : null}
       </table>
@@ -121,20 +108,24 @@ function Row<Data>(props: {
   return useMemo(
     () => (
       <tr aria-current={isCurrent ? "true" : undefined}>
-        {columns.map((column, index) =>
-          index === 0 ? (
-            <th key={column.key} scope="row" class={classOf(column)}>
-              {cut(column.cell(row))}
-            </th>
-          ) : (
-            <td key={column.key} class={classOf(column)}>
-              {column.isNumber === true ? column.cell(row) : cut(column.cell(row))}
-            </td>
-          ),
-        )}
+        {columns.map((column, index) => cellOf(column, index, column.cell(row)))}
       </tr>
     ),
     [row, columns, isCurrent],
+  );
+}
+
+/** The first one names its row. */
+function cellOf<Row>(column: Column<Row>, index: number, content: ComponentChildren) {
+  const shown = column.isNumber === true ? content : cut(content);
+  return index === 0 ? (
+    <th key={index} scope="row" class={classOf(column)}>
+      {shown}
+    </th>
+  ) : (
+    <td key={index} class={classOf(column)}>
+      {shown}
+    </td>
   );
 }
 

@@ -77,19 +77,13 @@ export default function Account() {
                   `${row.subscription} ${row.external_id} ${row.currency} ${row.country}`
                 }
                 columns={[
-                  { key: "product", head: "Product", cell: (row) => row.product_name },
+                  { head: "Product", cell: (row) => row.product_name },
+                  { head: "MRR", isNumber: true, cell: ({ mrr }) => money(mrr, shown.currency) },
+                  { head: "Paid in", cell: (row) => row.currency },
+                  { head: "Country", cell: (row) => countryName(row.country) },
+                  { head: "Since", cell: (row) => shortMoment(row.first_at) },
+                  { head: "Last change", cell: (row) => shortMoment(row.last_at) },
                   {
-                    key: "mrr",
-                    head: "MRR",
-                    isNumber: true,
-                    cell: ({ mrr }) => money(mrr, shown.currency),
-                  },
-                  { key: "currency", head: "Paid in", cell: (row) => row.currency },
-                  { key: "country", head: "Country", cell: (row) => countryName(row.country) },
-                  { key: "first", head: "Since", cell: (row) => shortMoment(row.first_at) },
-                  { key: "last", head: "Last change", cell: (row) => shortMoment(row.last_at) },
-                  {
-                    key: "id",
                     head: "Subscription",
                     cell: (row) => <span class="code">{shortId(row.subscription)}</span>,
                   },

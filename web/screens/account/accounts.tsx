@@ -66,12 +66,10 @@ export default function Accounts() {
         order={order}
         columns={[
           {
-            key: "id",
             head: "Account",
             cell: ({ id, customer }) => <AccountLink account={id} customer={customer} isWhole />,
           },
           {
-            key: "state",
             head: "State",
             cell: (row) => (
               <span class={row.active ? "status good" : "status waiting"}>
@@ -80,31 +78,19 @@ export default function Accounts() {
             ),
           },
           {
-            key: "mrr",
             head: "MRR",
             sort: "-mrr",
             isNumber: true,
             cell: ({ mrr, currency }) => money(mrr, currency),
           },
           {
-            key: "start",
             head: "Began with",
             isNumber: true,
             cell: (row) => money(row.starting_mrr, row.currency),
           },
-          {
-            key: "vintage",
-            head: "Began in",
-            sort: "-first_at",
-            cell: (row) => vintageName(row.vintage),
-          },
-          {
-            key: "last",
-            head: "Last movement",
-            sort: "-last_at",
-            cell: (row) => <When at={row.last_at} />,
-          },
-          { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+          { head: "Began in", sort: "-first_at", cell: (row) => vintageName(row.vintage) },
+          { head: "Last movement", sort: "-last_at", cell: (row) => <When at={row.last_at} /> },
+          { head: "Provider", cell: (row) => providerName(row.provider) },
         ]}
       >
         {search === null ? (
@@ -134,13 +120,12 @@ export default function Accounts() {
             rowKey={({ id }) => id}
             columns={[
               {
-                key: "id",
                 head: "Account",
                 cell: ({ id, customer }) => (
                   <AccountLink account={id} customer={customer} isWhole />
                 ),
               },
-              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+              { head: "Provider", cell: (row) => providerName(row.provider) },
             ]}
           />
         </>

@@ -20,16 +20,14 @@ export function ChangedRows(props: {
   const view = useView();
   const { by, days, currency } = props;
   const columns: readonly (Column<ListedWhatChangedRow> | null)[] = [
-    { key: "name", head: heads[by], cell: (row) => <Name row={row} by={by} days={days} /> },
+    { head: heads[by], cell: (row) => <Name row={row} by={by} days={days} /> },
     {
-      key: "difference",
       head: "Difference",
       isNumber: true,
       cell: ({ difference }) => signedMoney(difference, currency),
     },
-    { key: "kinds", head: "By", cell: (row) => <Kinds row={row} currency={currency} /> },
+    { head: "By", cell: (row) => <Kinds row={row} currency={currency} /> },
     {
-      key: "movements",
       head: "Movements",
       isNumber: true,
       cell: (row) => (
@@ -39,11 +37,7 @@ export function ChangedRows(props: {
       ),
     },
     by === "account"
-      ? {
-          key: "provider",
-          head: "Provider",
-          cell: ({ provider }) => providerName(provider ?? ""),
-        }
+      ? { head: "Provider", cell: ({ provider }) => providerName(provider ?? "") }
       : null,
   ];
   return (

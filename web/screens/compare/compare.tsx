@@ -127,21 +127,15 @@ function Rules({ comparison }: { readonly comparison: Comparison }) {
         rows={rules}
         rowKey={({ rule }) => rule}
         columns={[
-          { key: "rule", head: "Rule", cell: ({ rule }) => words(rule) },
+          { head: "Rule", cell: ({ rule }) => words(rule) },
           {
-            key: "difference",
             head: "Difference",
             isNumber: true,
             cell: ({ difference }) => signedMoney(difference, currency),
           },
-          {
-            key: "accounts",
-            head: "Accounts",
-            isNumber: true,
-            cell: ({ accounts }) => count(accounts),
-          },
+          { head: "Accounts", isNumber: true, cell: ({ accounts }) => count(accounts) },
           // Whole, however long: it is why this screen was opened.
-          { key: "text", head: "What it says", cell: ({ text }) => <>{text}</> },
+          { head: "What it says", cell: ({ text }) => <>{text}</> },
         ]}
       />
     </>
@@ -158,32 +152,20 @@ function Accounts(props: { readonly rows: readonly Account[]; readonly compariso
       rowKey={({ account }) => account}
       columns={[
         {
-          key: "account",
           head: "Account",
           cell: ({ account, customer }) => <AccountLink account={account} customer={customer} />,
           foot: `All ${count(comparison.accounts)}`,
         },
         {
-          key: "difference",
           head: "Difference",
           isNumber: true,
           cell: ({ difference }) => signedMoney(difference, currency),
           foot: signedMoney(comparison.difference, currency),
         },
-        { key: "rules", head: "By", cell: (row) => <By row={row} currency={currency} /> },
-        {
-          key: "ours",
-          head: "Ours",
-          isNumber: true,
-          cell: ({ ours }) => money(ours, currency),
-        },
-        {
-          key: "theirs",
-          head: label,
-          isNumber: true,
-          cell: ({ theirs }) => money(theirs, currency),
-        },
-        { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+        { head: "By", cell: (row) => <By row={row} currency={currency} /> },
+        { head: "Ours", isNumber: true, cell: ({ ours }) => money(ours, currency) },
+        { head: label, isNumber: true, cell: ({ theirs }) => money(theirs, currency) },
+        { head: "Provider", cell: (row) => providerName(row.provider) },
       ]}
     />
   );

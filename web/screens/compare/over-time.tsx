@@ -48,21 +48,14 @@ export function OverTime(props: {
           rows={rows.toReversed()}
           rowKey={({ from }) => from}
           columns={[
-            { key: "month", head: "Month", cell: name },
+            { head: "Month", cell: name },
+            { head: label, isNumber: true, cell: (row) => money(row.end_mrr, currency) },
             {
-              key: "theirs",
-              head: label,
-              isNumber: true,
-              cell: (row) => money(row.end_mrr, currency),
-            },
-            {
-              key: "ours",
               head: "Ours",
               isNumber: true,
               cell: ({ from }) => money(oursOf.get(from) ?? 0, currency),
             },
             {
-              key: "difference",
               head: "Difference",
               isNumber: true,
               cell: (row) => signedMoney(row.end_mrr - (oursOf.get(row.from) ?? 0), currency),

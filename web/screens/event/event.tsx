@@ -134,18 +134,16 @@ function Facts({ of }: { readonly of: Shown }) {
         rows={of.facts}
         rowKey={({ fact_id: id }) => id}
         columns={[
-          { key: "kind", head: "Fact", cell: ({ kind }) => words(kind) },
-          { key: "about", head: "Of", cell: ({ about }) => <span class="code">{about}</span> },
-          { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
+          { head: "Fact", cell: ({ kind }) => words(kind) },
+          { head: "Of", cell: ({ about }) => <span class="code">{about}</span> },
+          { head: "Happened", cell: (row) => <When at={row.happened_at} /> },
           {
-            key: "amount",
             head: "Amount",
             isNumber: true,
             cell: ({ amount, currency }) =>
               amount === null || currency === null ? "–" : money(amount, currency),
           },
           {
-            key: "rate",
             head: <Term of="rate" label="Rate" />,
             isNumber: true,
             cell: ({ fx_rate: rate, fx_source: source }) =>
@@ -171,7 +169,6 @@ function Booked({ of }: { readonly of: Shown }) {
             rowKey={({ id, version }) => `${id} ${version}`}
             columns={[
               {
-                key: "id",
                 head: "Transaction",
                 cell: ({ id }) => (
                   <a class="code" href={view.to("/transactions", { open: id })}>
@@ -179,8 +176,8 @@ function Booked({ of }: { readonly of: Shown }) {
                   </a>
                 ),
               },
-              { key: "version", head: "Version", isNumber: true, cell: (row) => row.version },
-              { key: "status", head: "Status", cell: ({ status }) => words(status) },
+              { head: "Version", isNumber: true, cell: (row) => row.version },
+              { head: "Status", cell: ({ status }) => words(status) },
             ]}
           />
         </section>
@@ -193,17 +190,15 @@ function Booked({ of }: { readonly of: Shown }) {
             rows={of.ledger}
             rowKey={(row) => `${row.entry} ${row.external_id} ${row.amount}`}
             columns={[
-              { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
-              { key: "product", head: "Product", cell: (row) => row.product_name },
-              { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
+              { head: "Entry", cell: ({ kind }) => words(kind) },
+              { head: "Product", cell: (row) => row.product_name },
+              { head: "Happened", cell: (row) => <When at={row.happened_at} /> },
               {
-                key: "original",
                 head: "Amount",
                 isNumber: true,
                 cell: (row) => signedMoney(row.original_amount, row.original_currency),
               },
               {
-                key: "amount",
                 head: "Converted",
                 isNumber: true,
                 cell: (row) => signedMoney(row.amount, row.base_currency),
@@ -221,7 +216,6 @@ function Booked({ of }: { readonly of: Shown }) {
             rowKey={(row) => `${row.account} ${row.at} ${row.kind} ${row.subscription} ${row.mrr}`}
             columns={[
               {
-                key: "kind",
                 head: "Kind",
                 cell: ({ kind }) => (
                   <span class="tight">
@@ -230,10 +224,9 @@ function Booked({ of }: { readonly of: Shown }) {
                   </span>
                 ),
               },
-              { key: "at", head: "Happened", cell: ({ at }) => <When at={at} /> },
-              { key: "product", head: "Product", cell: (row) => row.product_name },
+              { head: "Happened", cell: ({ at }) => <When at={at} /> },
+              { head: "Product", cell: (row) => row.product_name },
               {
-                key: "account",
                 head: "Account",
                 cell: ({ account }) => (
                   <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
@@ -241,12 +234,7 @@ function Booked({ of }: { readonly of: Shown }) {
                   </a>
                 ),
               },
-              {
-                key: "mrr",
-                head: "MRR",
-                isNumber: true,
-                cell: ({ mrr }) => signedMoney(mrr, currency),
-              },
+              { head: "MRR", isNumber: true, cell: ({ mrr }) => signedMoney(mrr, currency) },
             ]}
           />
         </section>

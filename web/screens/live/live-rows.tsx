@@ -60,7 +60,6 @@ export function LiveRows(props: {
 function columnsOf(view: View): readonly Column<Transaction>[] {
   return [
     {
-      key: "time",
       head: "Paid",
       cell: (row) => (
         <a class="row-link tight" href={view.with({ open: row.id })}>
@@ -68,23 +67,21 @@ function columnsOf(view: View): readonly Column<Transaction>[] {
         </a>
       ),
     },
-    { key: "product", head: "Product", cell: (row) => row.product_name },
+    { head: "Product", cell: (row) => row.product_name },
     {
-      key: "amount",
       head: "Amount",
       isNumber: true,
       cell: (row) => money(row.gross_amount, row.original_currency),
     },
     {
-      key: "normalized",
       head: "Converted",
       isNumber: true,
       cell: (row) => money(row.normalized_amount, row.base_currency),
     },
-    { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
-    { key: "type", head: "Type", cell: ({ type }) => words(type) },
-    { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
-    { key: "country", head: "Country", cell: (row) => countryName(row.customer_country) },
+    { head: "Status", cell: (row) => <Status of={row} /> },
+    { head: "Type", cell: ({ type }) => words(type) },
+    { head: "Provider", cell: (row) => providerName(row.provider) },
+    { head: "Country", cell: (row) => countryName(row.customer_country) },
   ];
 }
 

@@ -56,9 +56,8 @@ export function Balances(props: {
           rows={[...columns.keys()].toReversed()}
           rowKey={(from) => from}
           columns={[
-            { key: "from", head: "Period", cell: (from) => intervalName(from, interval) },
+            { head: "Period", cell: (from) => intervalName(from, interval) },
             ...groups.map(({ key, label }) => ({
-              key,
               head: label,
               isNumber: true,
               cell: (from: string) => money(valueOf(from, key), currency),

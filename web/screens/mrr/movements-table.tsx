@@ -36,7 +36,6 @@ export function MovementsTable(props: {
       rowKey={(row) => row.from}
       columns={[
         {
-          key: "period",
           head: "Period",
           cell: (row) => (
             <>
@@ -47,28 +46,24 @@ export function MovementsTable(props: {
           foot: totals === undefined ? undefined : "Whole range",
         },
         {
-          key: "start",
           head: "Start",
           isNumber: true,
           cell: (row) => money(row.start_mrr, currency),
           foot: totals && money(totals.start_mrr, currency),
         },
         ...kinds.map(({ kind, label, field }) => ({
-          key: kind,
           head: label,
           isNumber: true,
           cell: (row: MovementsRow) => amount(row, row[field], kind),
           foot: totals && money(totals[field], currency),
         })),
         {
-          key: "end",
           head: "End",
           isNumber: true,
           cell: (row) => money(row.end_mrr, currency),
           foot: totals && money(totals.end_mrr, currency),
         },
         {
-          key: "accounts",
           head: "Subscribers",
           isNumber: true,
           cell: (row) => (row.end_accounts === null ? "–" : count(row.end_accounts)),

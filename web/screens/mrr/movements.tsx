@@ -67,14 +67,12 @@ function movementColumns(
   const currency = workspaceOf(view.workspace)?.base_currency ?? "USD";
   return [
     {
-      key: "at",
       head: "Happened",
       sort: "-at",
       foot: totals && `All ${count(totals.movements)}`,
       cell: ({ at }) => <When at={at} />,
     },
     {
-      key: "kind",
       head: "Kind",
       cell: ({ kind }) => (
         <span class="tight">
@@ -84,7 +82,6 @@ function movementColumns(
       ),
     },
     {
-      key: "mrr",
       head: "MRR",
       sort: "-mrr",
       isNumber: true,
@@ -92,20 +89,14 @@ function movementColumns(
       foot: totals && signedMoney(totals.mrr, currency),
     },
     {
-      key: "account",
       head: "Account",
       cell: ({ account, customer }) => <AccountLink account={account} customer={customer} />,
     },
-    { key: "product", head: "Product", cell: ({ product_name: name }) => name },
+    { head: "Product", cell: ({ product_name: name }) => name },
+    { head: "Billed", cell: ({ plan_interval: interval }) => planIntervalName(interval) },
+    { head: "Provider", cell: ({ provider }) => providerName(provider) },
+    { head: "Country", cell: ({ country }) => countryName(country) },
     {
-      key: "plan_interval",
-      head: "Billed",
-      cell: ({ plan_interval: interval }) => planIntervalName(interval),
-    },
-    { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
-    { key: "country", head: "Country", cell: ({ country }) => countryName(country) },
-    {
-      key: "event",
       head: "Event",
       cell: ({ event_id: id }) => (
         <a class="code" href={view.to(`/events/${id}`)}>

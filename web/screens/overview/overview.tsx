@@ -94,17 +94,8 @@ export default function Overview() {
               rows={series.toReversed()}
               rowKey={({ since }) => since}
               columns={[
-                {
-                  key: "period",
-                  head: "Period",
-                  cell: ({ since }) => intervalName(since.slice(0, 10), interval),
-                },
-                {
-                  key: "mrr",
-                  head: "MRR at its end",
-                  isNumber: true,
-                  cell: ({ mrr }) => money(mrr, currency),
-                },
+                { head: "Period", cell: ({ since }) => intervalName(since.slice(0, 10), interval) },
+                { head: "MRR at its end", isNumber: true, cell: ({ mrr }) => money(mrr, currency) },
               ]}
             />
           }

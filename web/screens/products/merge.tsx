@@ -73,21 +73,18 @@ function Preview(props: {
         rowKey={({ provider, external_id: id }) => `${provider} ${id}`}
         columns={[
           {
-            key: "sku",
             head: "SKU",
             cell: ({ external_id: id }) => <span class="code">{id === "" ? "–" : id}</span>,
             foot: "Together",
           },
-          { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+          { head: "Provider", cell: (row) => providerName(row.provider) },
           {
-            key: "revenue",
             head: `Revenue, ${period}`,
             isNumber: true,
             cell: ({ revenue }) => money(revenue, other.currency),
             foot: money(other.total_revenue, other.currency),
           },
           {
-            key: "sales",
             head: "Sales",
             isNumber: true,
             cell: ({ sales_count: sales }) => count(sales),

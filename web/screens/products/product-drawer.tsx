@@ -95,27 +95,19 @@ export function ProductDrawer(props: {
           rowKey={({ provider, external_id: id }) => `${provider} ${id}`}
           columns={[
             {
-              key: "sku",
               head: "SKU",
               cell: ({ external_id: id }) => <span class="code">{id === "" ? "–" : id}</span>,
             },
-            { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+            { head: "Provider", cell: (row) => providerName(row.provider) },
             {
-              key: "revenue",
               head: "Revenue",
               isNumber: true,
               cell: ({ revenue }) => money(revenue, product.currency),
             },
-            {
-              key: "sales",
-              head: "Sales",
-              isNumber: true,
-              cell: ({ sales_count: sales }) => count(sales),
-            },
+            { head: "Sales", isNumber: true, cell: ({ sales_count: sales }) => count(sales) },
             ...(isManager && product.providers.length > 1
               ? [
                   {
-                    key: "split",
                     head: <span class="unseen">Split</span>,
                     cell: (sku: Sku) => (
                       <button type="button" class="button plain" onClick={() => split(sku)}>

@@ -60,7 +60,6 @@ export default function Products() {
   const then = answer?.compare ?? undefined;
   /** Beside a figure: how much more it is than at the other time. */
   const changeOf = (
-    key: string,
     valueOf: (figures: ProductThen) => number,
     ofTotals: readonly [number, number] | undefined,
   ): readonly Column<ComparedProduct>[] =>
@@ -68,7 +67,6 @@ export default function Products() {
       ? []
       : [
           {
-            key,
             head: "Change",
             isNumber: true,
             foot: ofTotals && <Delta change={change(...ofTotals)} />,
@@ -121,7 +119,6 @@ export default function Products() {
         isCurrent={({ id }) => id === open}
         columns={[
           {
-            key: "name",
             head: "Product",
             sort: "name",
             foot: "All products",
@@ -132,7 +129,6 @@ export default function Products() {
             ),
           },
           {
-            key: "revenue",
             head: "Revenue",
             sort: "-total_revenue",
             isNumber: true,
@@ -144,12 +140,10 @@ export default function Products() {
             ),
           },
           ...changeOf(
-            "revenue-change",
             (figures) => figures.total_revenue,
             totals && then && [totals.total_revenue, then.totals.total_revenue],
           ),
           {
-            key: "sales",
             head: "Sales",
             isNumber: true,
             foot: totals && count(totals.total_sales),
@@ -160,7 +154,6 @@ export default function Products() {
             ),
           },
           {
-            key: "subscriptions",
             head: "Subscriptions",
             sort: "-active_subscriptions",
             isNumber: true,
@@ -171,7 +164,6 @@ export default function Products() {
             ),
           },
           {
-            key: "mrr",
             head: "MRR",
             sort: "-mrr",
             isNumber: true,
@@ -182,14 +174,9 @@ export default function Products() {
               </a>
             ),
           },
-          ...changeOf(
-            "mrr-change",
-            (figures) => figures.mrr,
-            totals && then && [totals.mrr, then.totals.mrr],
-          ),
-          { key: "category", head: "Category", cell: (row) => row.category },
+          ...changeOf((figures) => figures.mrr, totals && then && [totals.mrr, then.totals.mrr]),
+          { head: "Category", cell: (row) => row.category },
           {
-            key: "providers",
             head: "Sold by",
             cell: ({ providers }) =>
               [...new Set(providers.map(({ provider }) => providerName(provider)))].join(", "),

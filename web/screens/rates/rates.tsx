@@ -114,7 +114,6 @@ function RatesTable(props: { readonly rows: readonly MonthRates[]; readonly curr
       rowKey={({ month }) => month}
       columns={[
         {
-          key: "month",
           head: "Month",
           cell: (row) => (
             <a
@@ -126,7 +125,6 @@ function RatesTable(props: { readonly rows: readonly MonthRates[]; readonly curr
           ),
         },
         ...rates.map(({ of, field, format }) => ({
-          key: of,
           head: <Term of={of} />,
           isNumber: true,
           cell: (row: MonthRates) => textOf(row[field], format, props.currency),

@@ -119,9 +119,8 @@ function MonthsTable<Field extends string>(
       rows={props.rows}
       rowKey={({ month }) => month}
       columns={[
-        { key: "month", head: "Month", cell: labelOf },
-        ...props.kinds.map(({ name, of, head, field, format }) => ({
-          key: name,
+        { head: "Month", cell: labelOf },
+        ...props.kinds.map(({ of, head, field, format }) => ({
           head: <Term of={of} label={head} />,
           isNumber: true,
           cell: (row: Row<Field>) => textOf(row[field], format, props.currency),

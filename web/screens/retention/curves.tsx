@@ -62,9 +62,8 @@ export function Curves(props: {
           rows={Array.from({ length: Math.max(average.length, 1) }, (_age, age) => age)}
           rowKey={String}
           columns={[
-            { key: "age", head: "Age", cell: nameOf },
+            { head: "Age", cell: nameOf },
             ...curves.map(({ label, values }) => ({
-              key: label,
               head: label,
               isNumber: true,
               cell: (age: number) => textOf(values[age]),

@@ -59,7 +59,6 @@ export function RevenueTable(props: {
           ? []
           : [
               {
-                key: "period",
                 head: "Period",
                 cell: (row: RevenueRow) => (
                   <>
@@ -74,7 +73,6 @@ export function RevenueTable(props: {
           ? []
           : [
               {
-                key: "group",
                 head: words(group),
                 cell: (row: RevenueRow) => {
                   const { key, label } = groupKey(row, group);
@@ -85,14 +83,12 @@ export function RevenueTable(props: {
               },
             ]),
         ...amounts.map(({ field, head, sign }) => ({
-          key: field,
           head,
           isNumber: true,
           cell: (row: RevenueRow) => amount(row[field], sign),
           foot: totals && amount(totals[field], sign),
         })),
         {
-          key: "sales",
           head: "Sales",
           isNumber: true,
           cell: (row) => count(row.sales),

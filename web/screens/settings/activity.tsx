@@ -51,16 +51,11 @@ function Changes(props: {
         of={list}
         caption="Activity, newest first"
         columns={[
-          { key: "at", head: "When", cell: (row) => <When at={row.at} /> },
-          { key: "who", head: "Who", cell: ({ actor }) => nameOf(actor) },
-          { key: "what", head: "What", cell: ({ action }) => actionWords(action) },
+          { head: "When", cell: (row) => <When at={row.at} /> },
+          { head: "Who", cell: ({ actor }) => nameOf(actor) },
+          { head: "What", cell: ({ action }) => actionWords(action) },
+          { head: "Object", cell: ({ object }) => <code class="soft">{object}</code> },
           {
-            key: "object",
-            head: "Object",
-            cell: ({ object }) => <code class="soft">{object}</code>,
-          },
-          {
-            key: "request",
             head: "Request",
             cell: ({ request_id: id }) => (
               <code class="soft tight" title={id}>
@@ -72,7 +67,6 @@ function Changes(props: {
             ? []
             : [
                 {
-                  key: "undo",
                   head: <span class="unseen">Undo</span>,
                   cell: (row: Row) =>
                     row.undo === null ? null : (
@@ -109,9 +103,8 @@ function Unmerged({ undo }: { readonly undo: NonNullable<Row["undo"]> }) {
         rows={undo.merged}
         rowKey={({ name }) => name}
         columns={[
-          { key: "product", head: "Product", cell: ({ name }) => name },
+          { head: "Product", cell: ({ name }) => name },
           {
-            key: "skus",
             head: "SKUs",
             cell: ({ skus }) =>
               skus

@@ -38,7 +38,6 @@ export function Assistants() {
           rows={answer.data}
           rowKey={({ id }) => id}
           columns={columnsOf(own, {
-            key: "workspace",
             head: "Workspace",
             cell: ({ workspace }) => (
               <span class="cut">{workspaceOf(workspace)?.name ?? workspace}</span>
@@ -62,7 +61,6 @@ function OfWorkspace() {
         of={list}
         caption="Assistants of the workspace"
         columns={columnsOf(`${path}/assistants`, {
-          key: "member",
           head: "Member",
           cell: ({ member }) => (
             <span class="cut">{members.rows.find(({ id }) => id === member)?.name ?? member}</span>
@@ -78,22 +76,16 @@ function OfWorkspace() {
 /** @param path what one is disconnected under @param more whose they are */
 function columnsOf(path: string, more: Column<AssistantView>): Column<AssistantView>[] {
   return [
-    {
-      key: "client",
-      head: "Assistant",
-      cell: ({ client }) => <span class="cut">{client}</span>,
-    },
+    { head: "Assistant", cell: ({ client }) => <span class="cut">{client}</span> },
     more,
     {
-      key: "may",
       head: "May",
       cell: ({ environment, may_write }) =>
         `read ${environment}${may_write ? ", make alerts and annotations" : ""}`,
     },
-    { key: "since", head: "Since", cell: (row) => <When at={row.created_at} /> },
-    { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+    { head: "Since", cell: (row) => <When at={row.created_at} /> },
+    { head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
     {
-      key: "disconnect",
       head: <span class="unseen">Disconnect</span>,
       isNumber: true,
       cell: ({ id, client }) => (

@@ -51,27 +51,13 @@ export function Audits() {
         of={list}
         caption="Audits, newest first"
         columns={[
-          { key: "at", head: "Asked for", cell: (row) => <When at={row.created_at} /> },
-          { key: "by", head: "By", cell: ({ asked_by: by }) => words(by) },
-          { key: "of", head: "Of", cell: ({ workspace }) => nameOf(workspace) },
-          { key: "state", head: "Result", cell: (row) => <Result of={row} /> },
-          {
-            key: "rows",
-            head: "Rows compared",
-            isNumber: true,
-            cell: (row) => count(row.rows_compared),
-          },
-          {
-            key: "differences",
-            head: "Differences",
-            isNumber: true,
-            cell: (row) => count(row.differences),
-          },
-          {
-            key: "ended",
-            head: "Ended",
-            cell: (row) => <When at={row.ended_at} none="Not yet" />,
-          },
+          { head: "Asked for", cell: (row) => <When at={row.created_at} /> },
+          { head: "By", cell: ({ asked_by: by }) => words(by) },
+          { head: "Of", cell: ({ workspace }) => nameOf(workspace) },
+          { head: "Result", cell: (row) => <Result of={row} /> },
+          { head: "Rows compared", isNumber: true, cell: (row) => count(row.rows_compared) },
+          { head: "Differences", isNumber: true, cell: (row) => count(row.differences) },
+          { head: "Ended", cell: (row) => <When at={row.ended_at} none="Not yet" /> },
         ]}
       >
         <Empty title="No audits yet">The first one runs at night, or when you ask for it.</Empty>

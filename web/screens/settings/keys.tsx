@@ -41,7 +41,6 @@ export function Keys() {
         caption="API keys"
         columns={[
           {
-            key: "name",
             head: "Key",
             cell: ({ name, prefix }) => (
               <>
@@ -51,13 +50,12 @@ export function Keys() {
               </>
             ),
           },
-          { key: "environment", head: "Environment", cell: ({ environment }) => environment },
-          { key: "scope", head: "Scope", cell: ({ scope }) => scope },
-          { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
-          { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
-          { key: "ends", head: "State", cell: (row) => <State of={row} /> },
+          { head: "Environment", cell: ({ environment }) => environment },
+          { head: "Scope", cell: ({ scope }) => scope },
+          { head: "Created", cell: (row) => <When at={row.created_at} /> },
+          { head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+          { head: "State", cell: (row) => <State of={row} /> },
           {
-            key: "revoke",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
             cell: (row) =>

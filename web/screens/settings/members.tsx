@@ -43,7 +43,6 @@ export function Members() {
         caption="Members"
         columns={[
           {
-            key: "name",
             head: "Member",
             cell: ({ id, name, email }) => (
               <>
@@ -59,7 +58,6 @@ export function Members() {
             ),
           },
           {
-            key: "role",
             head: "Role",
             cell: (row) => (
               <RoleCell
@@ -70,9 +68,8 @@ export function Members() {
               />
             ),
           },
-          { key: "since", head: "Since", cell: (row) => <When at={row.created_at} /> },
+          { head: "Since", cell: (row) => <When at={row.created_at} /> },
           {
-            key: "remove",
             head: <span class="unseen">Remove</span>,
             isNumber: true,
             cell: (row) =>
@@ -187,14 +184,12 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
           rowKey={({ id }) => id}
           columns={[
             {
-              key: "for",
               head: "Open invitation for",
               cell: ({ email, domain }) => email ?? domain ?? "Whoever has the link",
             },
-            { key: "role", head: "Role", cell: ({ role }) => words(role) },
-            { key: "ends", head: "Until", cell: (row) => <When at={row.expires_at} /> },
+            { head: "Role", cell: ({ role }) => words(role) },
+            { head: "Until", cell: (row) => <When at={row.expires_at} /> },
             {
-              key: "revoke",
               head: <span class="unseen">Revoke</span>,
               isNumber: true,
               cell: (row) => (

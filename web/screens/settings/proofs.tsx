@@ -33,7 +33,6 @@ export function Proofs() {
         caption="Proofs"
         columns={[
           {
-            key: "title",
             head: "Proof",
             cell: ({ title, url }) => (
               <a class="cut" href={url} target="_blank" rel="noopener">
@@ -41,11 +40,10 @@ export function Proofs() {
               </a>
             ),
           },
-          { key: "figure", head: "Figure", cell: (row) => <Shows of={row} /> },
-          { key: "state", head: "State", cell: (row) => <State of={row} /> },
-          { key: "created", head: "Created", cell: (row) => <When at={row.created_at} /> },
+          { head: "Figure", cell: (row) => <Shows of={row} /> },
+          { head: "State", cell: (row) => <State of={row} /> },
+          { head: "Created", cell: (row) => <When at={row.created_at} /> },
           {
-            key: "changes",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
             cell: (row) =>

@@ -28,14 +28,12 @@ export function Rates() {
           rows={answer.data}
           rowKey={({ source }) => source}
           columns={[
-            { key: "source", head: "Source", cell: ({ source }) => names[source] ?? source },
+            { head: "Source", cell: ({ source }) => names[source] ?? source },
             {
-              key: "day",
               head: "Newest day",
               cell: ({ newest_day: newest }) => (newest === null ? "None" : day(newest)),
             },
             {
-              key: "age",
               head: "Age",
               cell: (row) => (
                 <span class={`status ${row.stale ? "bad" : "good"}`}>

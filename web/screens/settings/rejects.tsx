@@ -76,7 +76,6 @@ export function Rejects() {
         rowKey={({ id, step, reason: why }) => `${id} ${step} ${why}`}
         columns={[
           {
-            key: "received",
             head: "Received",
             cell: (row) => (
               <a href={view.to(`/events/${row.id}`)}>
@@ -85,7 +84,6 @@ export function Rejects() {
             ),
           },
           {
-            key: "event",
             head: "Event",
             cell: (row) => (
               <>
@@ -96,9 +94,8 @@ export function Rejects() {
               </>
             ),
           },
-          { key: "reason", head: "Why", cell: (row) => <Why of={row} /> },
+          { head: "Why", cell: (row) => <Why of={row} /> },
           {
-            key: "replay",
             head: <span class="unseen">Replay</span>,
             isNumber: true,
             cell: (row) =>

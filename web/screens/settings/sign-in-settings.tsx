@@ -55,11 +55,10 @@ function Passkeys() {
           rows={answer.data}
           rowKey={({ id }) => id}
           columns={[
-            { key: "name", head: "Passkey", cell: ({ name }) => name ?? "Passkey" },
-            { key: "added", head: "Added", cell: (row) => <When at={row.created_at} /> },
-            { key: "used", head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+            { head: "Passkey", cell: ({ name }) => name ?? "Passkey" },
+            { head: "Added", cell: (row) => <When at={row.created_at} /> },
+            { head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
             {
-              key: "delete",
               head: <span class="unseen">Delete</span>,
               isNumber: true,
               cell: ({ id, name }) => (
@@ -129,7 +128,6 @@ function Sessions() {
           rowKey={({ id }) => id}
           columns={[
             {
-              key: "by",
               head: "By",
               cell: (row) => (
                 <>
@@ -138,11 +136,10 @@ function Sessions() {
                 </>
               ),
             },
-            { key: "began", head: "Since", cell: (row) => <When at={row.created_at} /> },
-            { key: "seen", head: "Last seen", cell: (row) => <When at={row.last_seen_at} /> },
-            { key: "ends", head: "Ends", cell: (row) => <When at={row.expires_at} /> },
+            { head: "Since", cell: (row) => <When at={row.created_at} /> },
+            { head: "Last seen", cell: (row) => <When at={row.last_seen_at} /> },
+            { head: "Ends", cell: (row) => <When at={row.expires_at} /> },
             {
-              key: "end",
               head: <span class="unseen">End</span>,
               isNumber: true,
               cell: (row) => (

@@ -144,22 +144,19 @@ function Ledger({ of, view }: { readonly of: Shown; readonly view: View }) {
         rows={of.ledger}
         rowKey={(row) => `${row.entry} ${row.event_id} ${row.external_id} ${row.amount}`}
         columns={[
-          { key: "kind", head: "Entry", cell: ({ kind }) => words(kind) },
-          { key: "at", head: "Happened", cell: (row) => <When at={row.happened_at} /> },
+          { head: "Entry", cell: ({ kind }) => words(kind) },
+          { head: "Happened", cell: (row) => <When at={row.happened_at} /> },
           {
-            key: "original",
             head: "Amount",
             isNumber: true,
             cell: (row) => signedMoney(row.original_amount, row.original_currency),
           },
           {
-            key: "amount",
             head: "Converted",
             isNumber: true,
             cell: (row) => signedMoney(row.amount, row.base_currency),
           },
           {
-            key: "event",
             head: "Event",
             cell: (row) => (
               <a class="code" href={view.to(`/events/${row.event_id}`)}>

@@ -67,7 +67,6 @@ export default function Transactions() {
         isCurrent={({ id }) => id === open}
         columns={[
           {
-            key: "time",
             head: "Paid",
             sort: "-timestamp",
             cell: (row) => (
@@ -77,7 +76,6 @@ export default function Transactions() {
             ),
           },
           {
-            key: "product",
             head: "Product",
             cell: (row) => (
               <a class="row-link" href={view.with({ open: row.id })}>
@@ -86,31 +84,24 @@ export default function Transactions() {
             ),
           },
           {
-            key: "amount",
             head: "Amount",
             isNumber: true,
             cell: (row) => money(row.gross_amount, row.original_currency),
           },
           {
-            key: "normalized",
             head: "Converted",
             sort: "-normalized_amount",
             isNumber: true,
             cell: (row) => money(row.normalized_amount, row.base_currency),
           },
           {
-            key: "account",
             head: "Account",
             cell: ({ account: of, customer }) => <AccountLink account={of} customer={customer} />,
           },
-          { key: "status", head: "Status", cell: (row) => <Status of={row} /> },
-          { key: "type", head: "Type", cell: ({ type: kind }) => words(kind) },
-          { key: "provider", head: "Provider", cell: ({ provider }) => providerName(provider) },
-          {
-            key: "country",
-            head: "Country",
-            cell: ({ customer_country: country }) => countryName(country),
-          },
+          { head: "Status", cell: (row) => <Status of={row} /> },
+          { head: "Type", cell: ({ type: kind }) => words(kind) },
+          { head: "Provider", cell: ({ provider }) => providerName(provider) },
+          { head: "Country", cell: ({ customer_country: country }) => countryName(country) },
         ]}
       >
         <Empty title="No transactions" action={connectAction(view)}>

@@ -88,15 +88,13 @@ export default function Why() {
             }
             columns={[
               {
-                key: "recorded",
                 head: "Recorded",
                 sort: "-recorded_at",
                 cell: (row) => <When at={row.recorded_at} />,
                 foot: answer?.totals && `All ${count(answer.totals.changes)}`,
               },
-              { key: "at", head: "Dated", sort: "-at", cell: (row) => <When at={row.at} /> },
+              { head: "Dated", sort: "-at", cell: (row) => <When at={row.at} /> },
               {
-                key: "kind",
                 head: "Kind",
                 cell: ({ kind }) => (
                   <span class="tight">
@@ -106,7 +104,6 @@ export default function Why() {
                 ),
               },
               {
-                key: "mrr",
                 head: "MRR",
                 sort: "-mrr",
                 isNumber: true,
@@ -114,7 +111,6 @@ export default function Why() {
                 foot: readings && signedMoney(readings.difference.mrr, readings.currency),
               },
               {
-                key: "account",
                 head: "Account",
                 cell: ({ account }) => (
                   <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
@@ -122,10 +118,9 @@ export default function Why() {
                   </a>
                 ),
               },
-              { key: "product", head: "Product", cell: (row) => row.product_name },
-              { key: "provider", head: "Provider", cell: (row) => providerName(row.provider) },
+              { head: "Product", cell: (row) => row.product_name },
+              { head: "Provider", cell: (row) => providerName(row.provider) },
               {
-                key: "event",
                 head: "Event",
                 cell: ({ event_id: id }) => (
                   <a class="code" href={view.to(`/events/${id}`)}>

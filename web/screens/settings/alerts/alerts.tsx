@@ -124,7 +124,6 @@ function List(props: {
         rowKey={({ id }) => id}
         columns={[
           {
-            key: "title",
             head: "Alert",
             cell: ({ title, quiet }) => (
               <>
@@ -140,15 +139,13 @@ function List(props: {
               </>
             ),
           },
-          { key: "to", head: "To", cell: ({ channels }) => channels.map(nameOf).join(", ") },
-          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          { head: "To", cell: ({ channels }) => channels.map(nameOf).join(", ") },
+          { head: "State", cell: (row) => <State of={row} /> },
           {
-            key: "fired",
             head: "Last fired",
             cell: (row) => (row.fired_at === null ? "Never" : <When at={row.fired_at} />),
           },
           {
-            key: "changes",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
             cell: (row) => {
@@ -214,19 +211,10 @@ function Firings({
         rows={of}
         rowKey={({ id }) => id}
         columns={[
-          { key: "at", head: "When", cell: ({ at }) => <When at={at} /> },
+          { head: "When", cell: ({ at }) => <When at={at} /> },
+          { head: "What", cell: ({ sentence, link }) => <a href={pathOf(link)}>{sentence}</a> },
+          { head: "Until", cell: ({ ended_at: at }) => (at === null ? "Now" : <When at={at} />) },
           {
-            key: "what",
-            head: "What",
-            cell: ({ sentence, link }) => <a href={pathOf(link)}>{sentence}</a>,
-          },
-          {
-            key: "until",
-            head: "Until",
-            cell: ({ ended_at: at }) => (at === null ? "Now" : <When at={at} />),
-          },
-          {
-            key: "sent",
             head: "Sent",
             cell: ({ messages }) =>
               messages.map(({ channel, state, problem }) => (

@@ -138,15 +138,13 @@ function Progress({ of }: { readonly of: BackfillView }) {
           rows={different}
           rowKey={(row) => `${row.month} ${row.currency}`}
           columns={[
-            { key: "month", head: "Month", cell: (row) => month(`${row.month}-01`) },
+            { head: "Month", cell: (row) => month(`${row.month}-01`) },
             {
-              key: "listed",
               head: "At the provider",
               isNumber: true,
               cell: ({ listed, currency }) => money(listed.amount, currency),
             },
             {
-              key: "booked",
               head: "Booked",
               isNumber: true,
               cell: ({ booked, currency }) => money(booked.amount, currency),

@@ -100,21 +100,14 @@ function Report({ of }: { readonly of: ExportReport }) {
           rows={sums}
           rowKey={({ currency }) => currency}
           columns={[
-            { key: "currency", head: "Currency", cell: ({ currency }) => currency },
+            { head: "Currency", cell: ({ currency }) => currency },
+            { head: "Payments", isNumber: true, cell: ({ payments }) => count(payments) },
             {
-              key: "payments",
-              head: "Payments",
-              isNumber: true,
-              cell: ({ payments }) => count(payments),
-            },
-            {
-              key: "paid",
               head: "Paid",
               isNumber: true,
               cell: ({ amount, currency }) => money(amount, currency),
             },
             {
-              key: "refunded",
               head: "Refunded",
               isNumber: true,
               cell: ({ refunded, currency }) => money(refunded, currency),

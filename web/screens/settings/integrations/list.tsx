@@ -39,7 +39,6 @@ export function IntegrationList(props: {
         rowKey={({ id }) => id}
         columns={[
           {
-            key: "name",
             head: "Integration",
             cell: (row) => (
               <>
@@ -55,20 +54,14 @@ export function IntegrationList(props: {
               </>
             ),
           },
-          { key: "environment", head: "Environment", cell: ({ environment }) => environment },
-          { key: "health", head: "Health", cell: (row) => <Health of={row} /> },
+          { head: "Environment", cell: ({ environment }) => environment },
+          { head: "Health", cell: (row) => <Health of={row} /> },
+          { head: "Last delivery", cell: ({ health }) => <When at={health.last_delivery_at} /> },
           {
-            key: "delivery",
-            head: "Last delivery",
-            cell: ({ health }) => <When at={health.last_delivery_at} />,
-          },
-          {
-            key: "reject",
             head: "Last reject",
             cell: ({ health }) => <When at={health.last_reject_at} none="None" />,
           },
           {
-            key: "rejects",
             head: "Open rejects",
             isNumber: true,
             cell: ({ health }) =>

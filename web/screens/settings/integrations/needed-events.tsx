@@ -36,9 +36,9 @@ export function NeededEvents({ of: { health } }: { readonly of: ListedIntegratio
         rows={rows}
         rowKey={(row) => row.for}
         columns={[
-          { key: "for", head: "For", cell: (row) => names[row.for] },
-          { key: "state", head: "Last", cell: (row) => <State of={row} /> },
-          { key: "types", head: "Any of", cell: ({ types }) => <Types of={types} /> },
+          { head: "For", cell: (row) => names[row.for] },
+          { head: "Last", cell: (row) => <State of={row} /> },
+          { head: "Any of", cell: ({ types }) => <Types of={types} /> },
         ]}
       />
     </section>

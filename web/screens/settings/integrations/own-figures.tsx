@@ -23,9 +23,9 @@ export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readon
     if (minor === null) return <span class="soft">–</span>;
     return currency === null ? count(minor) : money(minor / 10 ** exponent, currency);
   };
-  const amount = (key: string, head: string, minorOf: (row: OwnFigureBeside) => number | null) => {
+  const amount = (head: string, minorOf: (row: OwnFigureBeside) => number | null) => {
     const cell = (row: OwnFigureBeside) => written(row, minorOf(row));
-    return { key, head, isNumber: true, cell };
+    return { head, isNumber: true, cell };
   };
   return (
     <details class="not-to-be-had">
@@ -36,11 +36,11 @@ export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readon
         rows={rows}
         rowKey={({ month, figure }) => `${month} ${figure}`}
         columns={[
-          { key: "month", head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
-          { key: "figure", head: "What", cell: ({ figure }) => names[figure] },
-          amount("listed", `At ${by}`, (row) => row.listed_minor),
-          amount("booked", "Ours, counted alike", (row) => row.booked_minor),
-          amount("ours", "Our figure", (row) => row.figure_minor),
+          { head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
+          { head: "What", cell: ({ figure }) => names[figure] },
+          amount(`At ${by}`, (row) => row.listed_minor),
+          amount("Ours, counted alike", (row) => row.booked_minor),
+          amount("Our figure", (row) => row.figure_minor),
         ]}
       />
       <ul class="soft">

@@ -82,7 +82,6 @@ function List({ provider, path }: Props) {
           rowKey={({ id }) => id}
           columns={[
             {
-              key: "payout",
               head: "Payout",
               cell: ({ id }) => (
                 <a class="code cut" href={view.with({ payout: id })}>
@@ -91,7 +90,6 @@ function List({ provider, path }: Props) {
               ),
             },
             {
-              key: "date",
               head: dated === "arrival" ? "Arrives" : "Created",
               cell: (of) => (
                 <span class="tight">
@@ -99,8 +97,8 @@ function List({ provider, path }: Props) {
                 </span>
               ),
             },
-            { key: "status", head: "Status", cell: ({ status }) => words(status) },
-            { key: "amount", head: "Amount", isNumber: true, cell: (of) => amountOf(of) },
+            { head: "Status", cell: ({ status }) => words(status) },
+            { head: "Amount", isNumber: true, cell: (of) => amountOf(of) },
           ]}
         />
       )}
@@ -179,19 +177,16 @@ function Sums({ of }: { readonly of: OpenedPayoutView }) {
       rowKey={({ kind }) => kind}
       columns={[
         {
-          key: "kind",
           head: "Kind",
           cell: ({ kind }) => <Marked is={kind}>{names[kind]}</Marked>,
           foot: "Paid out",
         },
         {
-          key: "count",
           head: "Lines",
           isNumber: true,
           cell: ({ kind, count: lines }) => (kind === "remainder" ? null : count(lines)),
         },
         {
-          key: "amount",
           head: "Amount",
           isNumber: true,
           cell: ({ kind, amount_minor: minor }) => <Marked is={kind}>{written(minor, of)}</Marked>,
@@ -220,37 +215,24 @@ function Lines(props: Props & { readonly of: OpenedPayoutView }) {
         rowKey={({ id }) => id ?? ""}
         columns={[
           {
-            key: "what",
             head: "What",
             cell: ({ kind, what }) => (
               <Marked is={kind}>{what === null ? names[kind] : words(what)}</Marked>
             ),
           },
+          { head: "Payment", cell: (line) => <Payment of={line} by={integration} /> },
           {
-            key: "payment",
-            head: "Payment",
-            cell: (line) => <Payment of={line} by={integration} />,
-          },
-          {
-            key: "at",
             head: "Date",
             cell: ({ at }) => (at === null ? null : <span class="tight">{day(at)}</span>),
           },
+          { head: "Amount", isNumber: true, cell: (line) => written(line.amount_minor, line) },
           {
-            key: "amount",
-            head: "Amount",
-            isNumber: true,
-            cell: (line) => written(line.amount_minor, line),
-          },
-          {
-            key: "fee",
             head: "Fee",
             isNumber: true,
             cell: (line) =>
               line.fee_minor === 0 ? <span class="soft">–</span> : written(line.fee_minor, line),
           },
           {
-            key: "net",
             head: "Paid out",
             isNumber: true,
             cell: (line) => <Marked is={line.kind}>{written(line.net_minor, line)}</Marked>,

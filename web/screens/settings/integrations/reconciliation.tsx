@@ -141,26 +141,15 @@ function Months({
       rowKey={(row) => `${row.of.month} ${row.currency?.currency ?? ""}`}
       isCurrent={(row) => row.of.month === view.get("month")}
       columns={[
+        { head: "Month", cell: (row) => <MonthState of={row.of} isFirst={row.isFirst} /> },
+        { head: "Agree", isNumber: true, cell: ({ currency }) => scoreOf(currency) },
         {
-          key: "month",
-          head: "Month",
-          cell: (row) => <MonthState of={row.of} isFirst={row.isFirst} />,
-        },
-        { key: "score", head: "Agree", isNumber: true, cell: ({ currency }) => scoreOf(currency) },
-        {
-          key: "listed",
           head: `At ${provider.name}`,
           isNumber: true,
           cell: ({ currency }) => sumOf(currency, "listed"),
         },
+        { head: "Booked", isNumber: true, cell: ({ currency }) => sumOf(currency, "booked") },
         {
-          key: "booked",
-          head: "Booked",
-          isNumber: true,
-          cell: ({ currency }) => sumOf(currency, "booked"),
-        },
-        {
-          key: "differences",
           head: "Differences",
           isNumber: true,
           cell: ({ of: { month, report }, isFirst }) => {
@@ -253,22 +242,19 @@ function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView })
         rows={rows}
         rowKey={({ month, currency, what }) => `${month} ${currency} ${what}`}
         columns={[
-          { key: "month", head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
-          { key: "kind", head: "What", cell: ({ what }) => what },
+          { head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
+          { head: "What", cell: ({ what }) => what },
           {
-            key: "listed",
             head: `At ${provider.name}`,
             isNumber: true,
             cell: (row) => money(row.listed_minor / 10 ** row.exponent, row.currency),
           },
           {
-            key: "booked",
             head: "Booked",
             isNumber: true,
             cell: (row) => money(row.booked_minor / 10 ** row.exponent, row.currency),
           },
           {
-            key: "differing",
             head: "Differ",
             isNumber: true,
             cell: ({ differing: payments }) =>
@@ -302,16 +288,14 @@ function CostDifferences(
       rows={rows}
       rowKey={({ payment, kind }) => `${payment} ${kind}`}
       columns={[
-        { key: "payment", head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
-        { key: "kind", head: "What", cell: ({ kind }) => costNames[kind] },
+        { head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
+        { head: "What", cell: ({ kind }) => costNames[kind] },
         {
-          key: "listed",
           head: `At ${provider.name}`,
           isNumber: true,
           cell: (row) => written(row.listed_minor, row),
         },
         {
-          key: "booked",
           head: "Booked",
           isNumber: true,
           cell: (row) =>
@@ -409,24 +393,10 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
         rows={report.differences}
         rowKey={(row) => `${row.payment} ${row.dispute} ${row.at}`}
         columns={[
-          {
-            key: "payment",
-            head: "Payment or dispute",
-            cell: (row) => <Payment of={row} by={integration} />,
-          },
-          { key: "reason", head: "Why", cell: ({ reason }) => <Reason of={reason} /> },
-          {
-            key: "listed",
-            head: `At ${provider.name}`,
-            isNumber: true,
-            cell: (row) => amount(row.listed, row),
-          },
-          {
-            key: "booked",
-            head: "Booked",
-            isNumber: true,
-            cell: (row) => amount(row.booked, row),
-          },
+          { head: "Payment or dispute", cell: (row) => <Payment of={row} by={integration} /> },
+          { head: "Why", cell: ({ reason }) => <Reason of={reason} /> },
+          { head: `At ${provider.name}`, isNumber: true, cell: (row) => amount(row.listed, row) },
+          { head: "Booked", isNumber: true, cell: (row) => amount(row.booked, row) },
         ]}
       />
       {report.left_out === 0 ? null : (

@@ -161,7 +161,6 @@ function List(props: {
         isCurrent={(row) => keyOf(row) === view.get("report")}
         columns={[
           {
-            key: "month",
             head: "Month",
             cell: (row) => (
               <a class="tight" href={view.with({ report: keyOf(row) })}>
@@ -170,9 +169,8 @@ function List(props: {
               </a>
             ),
           },
-          { key: "kind", head: "Report", cell: ({ kind }) => kindNames[kind] },
+          { head: "Report", cell: ({ kind }) => kindNames[kind] },
           {
-            key: "source",
             head: "Source",
             cell: ({ source, uploaded_at: at }) => (
               <>
@@ -184,19 +182,16 @@ function List(props: {
             ),
           },
           {
-            key: "paid",
             head: "Paid",
             isNumber: true,
             cell: (row) => amounts(row.sums, ({ paid_minor: paid }) => paid),
           },
           {
-            key: "refunded",
             head: "Refunded",
             isNumber: true,
             cell: (row) => amounts(row.sums, ({ refunded_minor: back }) => back),
           },
           {
-            key: "proceeds",
             head: "Proceeds",
             isNumber: true,
             cell: (row) => amounts(row.proceeds, ({ amount_minor: paid }) => paid),
@@ -204,7 +199,6 @@ function List(props: {
           ...(isManager
             ? [
                 {
-                  key: "delete",
                   head: <span class="unseen">Delete</span>,
                   cell: (row: KeptReport) => (
                     <Confirm
@@ -280,21 +274,10 @@ function Compared(props: {
           rows={rows.slice(0, comparedMax)}
           rowKey={({ product, currency }) => `${product} ${currency}`}
           columns={[
-            { key: "product", head: "Product", cell: ({ product }) => product },
+            { head: "Product", cell: ({ product }) => product },
+            { head: `At ${provider.name}`, isNumber: true, cell: (row) => side(row, "reported") },
+            { head: "Booked", isNumber: true, cell: (row) => side(row, "booked") },
             {
-              key: "reported",
-              head: `At ${provider.name}`,
-              isNumber: true,
-              cell: (row) => side(row, "reported"),
-            },
-            {
-              key: "booked",
-              head: "Booked",
-              isNumber: true,
-              cell: (row) => side(row, "booked"),
-            },
-            {
-              key: "difference",
               head: "Difference",
               isNumber: true,
               cell: ({ difference_minor: apart, exponent, currency }) =>

@@ -84,21 +84,11 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
         of={list}
         caption="Deliveries, newest first"
         columns={[
+          { head: "Made", cell: (row) => <When at={row.created_at} /> },
+          { head: "Event", cell: ({ type }) => <code>{type}</code> },
+          { head: "State", cell: (row) => <State of={row} /> },
+          { head: "Attempts", isNumber: true, cell: ({ attempts }) => count(attempts) },
           {
-            key: "created",
-            head: "Made",
-            cell: (row) => <When at={row.created_at} />,
-          },
-          { key: "type", head: "Event", cell: ({ type }) => <code>{type}</code> },
-          { key: "state", head: "State", cell: (row) => <State of={row} /> },
-          {
-            key: "attempts",
-            head: "Attempts",
-            isNumber: true,
-            cell: ({ attempts }) => count(attempts),
-          },
-          {
-            key: "changes",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
             cell: (row) => (

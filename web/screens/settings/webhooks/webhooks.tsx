@@ -52,7 +52,6 @@ export function Webhooks() {
         caption="Webhook endpoints"
         columns={[
           {
-            key: "url",
             head: "Endpoint",
             cell: (row) => (
               <>
@@ -66,16 +65,10 @@ export function Webhooks() {
               </>
             ),
           },
-          { key: "events", head: "Events", cell: (row) => <Events of={row} /> },
-          { key: "state", head: "State", cell: (row) => <State of={row} /> },
+          { head: "Events", cell: (row) => <Events of={row} /> },
+          { head: "State", cell: (row) => <State of={row} /> },
+          { head: "Waiting", isNumber: true, cell: ({ pending }) => count(pending) },
           {
-            key: "pending",
-            head: "Waiting",
-            isNumber: true,
-            cell: ({ pending }) => count(pending),
-          },
-          {
-            key: "changes",
             head: <span class="unseen">Changes</span>,
             isNumber: true,
             cell: (row) => (
