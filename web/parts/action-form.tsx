@@ -1,8 +1,9 @@
-/** A form that asks for a change: why it failed, its fields, and the button that sends it. */
+/** Forms and buttons that ask for a change. */
 import type { ComponentChildren } from "preact";
 import { Failure } from "./states.js";
 import type { Action } from "./use-action.js";
 
+/** Why it failed, its fields, and the button that sends it. */
 export function ActionForm(props: {
   readonly action: Action;
   readonly send: (form: HTMLFormElement, submitter: HTMLElement | null) => Promise<unknown>;
@@ -14,24 +15,46 @@ export function ActionForm(props: {
 }) {
   const { action, send } = props;
   return (
-    <form
-      class={props.class}
-      onChange={props.onChange}
-      onSubmit={(event) => {
-        event.preventDefault();
-        const { currentTarget: form, submitter } = event;
-        action.run(() => send(form, submitter));
-      }}
+    <>
+      <Failure error={action.error} />
+      <form
+        class={props.class}
+        onChange={props.onChange}
+        onSubmit={(event) => {
+          event.preventDefault();
+          const { currentTarget: form, submitter } = event;
+          action.run(() => send(form, submitter));
+        }}
+      >
+        {props.children}
+        {props.submit === undefined ? null : (
+          <p>
+            <button type="submit" class="button primary" disabled={action.isBusy}>
+              {props.submit}
+            </button>
+          </p>
+        )}
+      </form>
+    </>
+  );
+}
+
+/** A button that asks for a change by itself; whoever shows it shows why it failed. */
+export function ActionButton(props: {
+  readonly action: Action;
+  readonly act: () => Promise<unknown>;
+  readonly isDisabled?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  const { action, act, isDisabled = false } = props;
+  return (
+    <button
+      type="button"
+      class="button"
+      disabled={action.isBusy || isDisabled}
+      onClick={() => action.run(act)}
     >
-      {action.error === null ? null : <Failure error={action.error} />}
       {props.children}
-      {props.submit === undefined ? null : (
-        <p>
-          <button type="submit" class="button primary" disabled={action.isBusy}>
-            {props.submit}
-          </button>
-        </p>
-      )}
-    </form>
+    </button>
   );
 }

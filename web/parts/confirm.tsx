@@ -32,7 +32,7 @@ export function Confirm(props: {
       {isOpen ? (
         <Dialog title={props.title} onClose={() => setOpen(false)}>
           <div class="stack">
-            {action.error === null ? null : <Failure error={action.error} />}
+            <Failure error={action.error} />
             <div>{props.children}</div>
             <p class="row-form">
               <button

@@ -21,7 +21,7 @@ export function ListTable<Row extends { readonly id: string }>(props: {
   const { rows, rest, error, isLoading, isStale } = of;
   return (
     <>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {isLoading ? <SkeletonTable rows={skeletonRows} columns={props.columns.length} /> : null}
       {!isLoading && error === null && rows.length === 0 ? children : null}
       {rows.length === 0 ? null : (

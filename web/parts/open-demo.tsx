@@ -4,6 +4,7 @@ import { call } from "../api/client.js";
 import type { DemoView, One } from "../api/manage-answers.js";
 import { useUrl } from "../api/use-answer.js";
 import { ownsInstallation } from "../state/session.js";
+import { ActionButton } from "./action-form.js";
 import { Copy } from "./copy.js";
 import { Failure } from "./states.js";
 import { useAction } from "./use-action.js";
@@ -35,16 +36,11 @@ export function OpenDemo() {
   };
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <p>
-        <button
-          type="button"
-          class="button"
-          disabled={action.isBusy}
-          onClick={() => action.run(open)}
-        >
+        <ActionButton action={action} act={open}>
           Open the demo
-        </button>
+        </ActionButton>
       </p>
       {demo === null ? null : (
         <p role="status" class={demo.state === "failed" ? "loss" : "soft"}>

@@ -67,12 +67,14 @@ export function Slow() {
   );
 }
 
+/** Why something failed; nothing where it did not. */
 export function Failure(props: {
-  readonly error: CallError;
+  readonly error: CallError | null;
   /** Left out: asks for all that the screen shows. */
   readonly retry?: () => void;
 }) {
   const { error, retry = reloadAnswers } = props;
+  if (error === null) return null;
   return (
     <div class="failure" role="alert">
       <p>

@@ -138,7 +138,7 @@ function ShareList(props: {
       <h2>
         {props.title} <span class="soft small">{props.figure}</span>
       </h2>
-      {props.error === null || props.hasFailed ? null : <Failure error={props.error} />}
+      <Failure error={props.hasFailed ? null : props.error} />
       <ul>
         {shown.map(({ key, label, value }) => {
           const isChosen = filter.values.includes(key);

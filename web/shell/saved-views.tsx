@@ -42,7 +42,7 @@ export function SavedViews() {
       isPlain
       onOpen={() => setWanted(true)}
     >
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       <Views view={view} base={base} isWanted={isWanted} isManager={isManager} act={act} />
       {isManager ? <Notes view={view} isWanted={isWanted} act={act} /> : null}
       {isManager ? <Goals isWanted={isWanted} act={act} /> : null}

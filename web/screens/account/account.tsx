@@ -29,7 +29,7 @@ export default function Account() {
   return (
     <>
       <Bar title={customerName(shown?.customer) ?? "Account"} />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {shown === undefined ? (
         error === null ? (
           <SkeletonTable rows={12} columns={4} />
@@ -100,7 +100,7 @@ export default function Account() {
                 </li>
               ))}
             </ol>
-            {more.error === null ? null : <Failure error={more.error} />}
+            <Failure error={more.error} />
             {more.cursor === null ? null : (
               <button type="button" class="button" onClick={more.load}>
                 Show earlier

@@ -40,7 +40,7 @@ export default function Changed() {
         <Copy name="frozen link" text={frozenUrl(view, completeTo.value)} isShown isNamed />
       </Bar>
       <Tabs shown={by} />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {accounts.answer === null ? null : (
         <p class={accounts.isStale ? "answer is-stale" : "answer"}>
           {sentenceOf(accounts.answer.data, periodText(period))}

@@ -38,7 +38,7 @@ export default function Compare() {
         <DefinitionMenu shown={definition} comparison={comparison} />
         <ExportMenu path={path} params={params} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {comparison === undefined ? null : (
         <div class={isStale ? "is-stale" : ""}>
           <p class="answer">{sentenceOf(comparison)}</p>

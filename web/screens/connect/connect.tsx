@@ -1,8 +1,9 @@
 /** A program asks to be connected: who it is, which workspace, what it may do; yes or no. */
 import { useEffect, useState } from "preact/hooks";
 import type { ConnectRequestView } from "../../../schemas/http/assistants.js";
-import { CallError, call } from "../../api/client.js";
+import { call } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure, Skeleton } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -13,17 +14,12 @@ const assistants = "/v1/session/assistants";
 export default function Connect() {
   const [request] = useState(() => location.search.slice(1));
   const [asked, setAsked] = useState<ConnectRequestView | null>(null);
-  const [error, setError] = useState<CallError | null>(null);
+  const { error, run } = useAction();
   const read = async (): Promise<void> => {
-    setError(null);
-    try {
-      const path = `${assistants}/request`;
-      setAsked((await call<One<ConnectRequestView>>("POST", path, { body: { request } })).data);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
+    const path = `${assistants}/request`;
+    setAsked((await call<One<ConnectRequestView>>("POST", path, { body: { request } })).data);
   };
-  useEffect(() => void read(), []);
+  useEffect(() => run(read), []);
   const now = session.value;
   const workspaces = now.is === "in" ? now.session.workspaces : [];
   if (error?.status === 400) {
@@ -42,7 +38,7 @@ export default function Connect() {
         {error === null ? (
           <Skeleton of="A program asks to read" />
         ) : (
-          <Failure error={error} retry={() => void read()} />
+          <Failure error={error} retry={() => run(read)} />
         )}
       </>
     );
@@ -105,15 +101,7 @@ function Consent(props: {
         )}
         : allow it only if you have just started this there.
       </p>
-      {action.error === null ? null : <Failure error={action.error} />}
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => allow(form));
-        }}
-      >
+      <ActionForm action={action} class="stack" send={(form) => allow(form)}>
         <label>
           Workspace
           <select
@@ -151,7 +139,7 @@ function Consent(props: {
             Deny
           </button>
         </p>
-      </form>
+      </ActionForm>
       <p class="soft small">
         It ends with your membership, after 30 days without use, or under Settings, Assistants.
       </p>

@@ -44,7 +44,7 @@ export default function Event() {
   return (
     <>
       <Bar title="Event" />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {shown === undefined ? (
         error === null ? (
           <SkeletonTable rows={12} columns={3} />

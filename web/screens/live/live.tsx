@@ -55,7 +55,7 @@ export default function Live() {
           Some transactions were missed while this page slept; the list of transactions has them.
         </p>
       ) : null}
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       <LiveRows paused={paused} booked={booked} open={open} />
       {open === null ? null : <TransactionDrawer id={open} />}
     </>

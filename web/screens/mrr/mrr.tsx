@@ -68,7 +68,7 @@ export default function Mrr() {
           Definitions
         </a>
       </Bar>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {isEmpty ? (
         <Empty title="No recurring revenue in this time" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.

@@ -39,7 +39,7 @@ export function ChangedCard({ hasFailed }: { readonly hasFailed: boolean }) {
         What changed this month
         <a href={view.to("/what-changed", all)}>All changes</a>
       </h2>
-      {error === null || hasFailed ? null : <Failure error={error} />}
+      <Failure error={hasFailed ? null : error} />
       <p class="answer">
         {data === undefined ? (
           <Skeleton of="+1,234.56 since the first: two accounts joined" />

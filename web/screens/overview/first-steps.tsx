@@ -6,6 +6,7 @@ import type { CreatedKey, ListedIntegration, One } from "../../api/manage-answer
 import type { IngestAnswer } from "../../../schemas/http/ingest.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
+import { ActionButton } from "../../parts/action-form.js";
 import { OpenDemo } from "../../parts/open-demo.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -99,17 +100,12 @@ function TestStep({ currency }: { readonly currency: string }) {
         A subscription at {money(testAmount, testCurrency(currency))} a month, sent as your own
         systems would send it. It lands in Test, beside your real figures.
       </p>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       {booked === null ? (
         <p>
-          <button
-            type="button"
-            class="button"
-            disabled={action.isBusy}
-            onClick={() => action.run(send)}
-          >
+          <ActionButton action={action} act={send}>
             Send a test event
-          </button>
+          </ActionButton>
         </p>
       ) : (
         <p role="status">

@@ -63,7 +63,7 @@ export default function Overview() {
           filters: filterNames,
         }}
       />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       <AttentionList />
       <Figures
         summary={data}

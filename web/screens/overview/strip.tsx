@@ -30,7 +30,7 @@ export function Strip() {
         Newest transactions
         <a href={view.to("/live")}>Live feed</a>
       </h2>
-      {answer === null && error !== null ? <Failure error={error} /> : null}
+      <Failure error={answer === null ? error : null} />
       <ul>
         {rows.map((row) => (
           <li key={row.id}>

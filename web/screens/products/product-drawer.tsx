@@ -1,10 +1,8 @@
 /** One product: its SKUs; rename, categorise, merge and split, and take each back. */
 import { useLocation } from "preact-iso";
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
 import type { Product } from "../../../api/products/schema.js";
-import { CallError, call } from "../../api/client.js";
-import { reloadAnswers } from "../../api/use-answer.js";
+import { call } from "../../api/client.js";
 import { providerName } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Drawer } from "../../parts/drawer.js";
@@ -12,6 +10,7 @@ import { fieldOf } from "../../parts/field.js";
 import { Icon } from "../../parts/icon.js";
 import { Failure } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
+import { useAction } from "../../parts/use-action.js";
 import { mayManage, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
 import { Merge } from "./merge.js";
@@ -22,7 +21,7 @@ type Sku = Pick<Product["providers"][number], "provider" | "external_id">;
 
 interface Undo {
   readonly label: string;
-  readonly run: () => Promise<void>;
+  readonly run: () => void;
 }
 
 /** What was done last; gone with the page. */
@@ -37,7 +36,7 @@ export function ProductDrawer(props: {
   const view = useView();
   const { route } = useLocation();
   const { product, all } = props;
-  const [error, setError] = useState<CallError | null>(null);
+  const { error, run } = useAction();
   const isManager = mayManage(workspaceOf(view.workspace));
   const manage = `/v1/manage/workspaces/${view.workspace ?? ""}`;
   const base = `${manage}/products`;
@@ -49,23 +48,18 @@ export function ProductDrawer(props: {
       .filter(({ external_id: id }) => id !== "")
       .map(({ provider, external_id }) => ({ provider, external_id }));
 
-  const act = async (work: () => Promise<unknown>, back: Undo | null): Promise<void> => {
-    try {
-      setError(null);
+  const act = (work: () => Promise<unknown>, back: Undo | null): void =>
+    run(async () => {
       await work();
       undo.value = back;
-      reloadAnswers();
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
-  };
+    });
 
   const split = (sku: Sku): void => {
     const before = skusOf(product);
     const skus = before.filter(
       (one) => one.provider !== sku.provider || one.external_id !== sku.external_id,
     );
-    void act(() => change(product.id, { skus }), {
+    act(() => change(product.id, { skus }), {
       label: `Put ${sku.external_id} back`,
       run: () => act(() => change(product.id, { skus: before }), null),
     });
@@ -80,10 +74,10 @@ export function ProductDrawer(props: {
 
   return (
     <Drawer title={product.name} closeHref={view.with({ open: null })}>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {undo.value === null ? null : (
         <p>
-          <button type="button" class="button" onClick={() => void undo.value?.run()}>
+          <button type="button" class="button" onClick={() => undo.value?.run()}>
             <Icon name="undo" /> {undo.value.label}
           </button>
         </p>
@@ -133,7 +127,7 @@ export function ProductDrawer(props: {
                   name: fieldOf(event.currentTarget, "name"),
                   category: fieldOf(event.currentTarget, "category"),
                 };
-                void act(() => change(product.id, changed), {
+                act(() => change(product.id, changed), {
                   label: `Back to ${name}`,
                   run: () => act(() => change(product.id, { name, category }), null),
                 });

@@ -43,7 +43,7 @@ export default function Rates() {
           filters: mrrFilterNames,
         }}
       />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {isEmpty ? (
         <Empty title="No recurring revenue in these months" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider that sells subscriptions.

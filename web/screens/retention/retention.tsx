@@ -112,7 +112,7 @@ export default function Retention() {
         </Menu>
         <ExportMenu path={path} params={{ ...params, average: null }} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {answer === null && error === null ? <SkeletonTable rows={16} columns={10} /> : null}
       {answer !== null && rows.length === 0 ? (
         <Empty title="No subscribers yet" action={connectAction(view)}>

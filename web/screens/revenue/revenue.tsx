@@ -71,7 +71,7 @@ export default function Revenue() {
       >
         <GroupMenu none="All together" names={groupNames} />
       </Bar>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {isEmpty ? (
         <Empty title="No sales in this time" action={connectAction(view)}>
           Choose a longer range or fewer filters, or connect a provider.

@@ -27,7 +27,7 @@ export function Assistants() {
       <p class="section-head">
         <Copy text={`${location.origin}/mcp`} name="address" />
       </p>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {answer === null && error === null ? <SkeletonTable rows={2} columns={5} /> : null}
       {answer?.data.length === 0 ? (
         <Empty title="You have connected none">One that you allow appears here.</Empty>

@@ -4,6 +4,7 @@ import { call } from "../../api/client.js";
 import { useUrl } from "../../api/use-answer.js";
 import { words } from "../../format/names.js";
 import { count } from "../../format/numbers.js";
+import { ActionButton } from "../../parts/action-form.js";
 import { ListTable } from "../../parts/list-table.js";
 import { listed, usePages } from "../../parts/pages.js";
 import { Empty, Failure } from "../../parts/states.js";
@@ -32,16 +33,11 @@ export function Audits() {
           Each night everything that is booked is worked out once more from its events, and
           compared.
         </p>
-        <button
-          type="button"
-          class="button"
-          disabled={action.isBusy}
-          onClick={() => action.run(() => call("POST", path, { body: {} }))}
-        >
+        <ActionButton action={action} act={() => call("POST", path, { body: {} })}>
           Audit everything now
-        </button>
+        </ActionButton>
       </div>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       {loaded.answer?.overdue === true ? (
         <p class="test-note" role="status">
           No audit of everything has ended for 26 hours.

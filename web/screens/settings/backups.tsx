@@ -3,6 +3,7 @@ import { call } from "../../api/client.js";
 import type { BackupView, One } from "../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../api/use-answer.js";
 import { count } from "../../format/numbers.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -22,8 +23,6 @@ export function Backups() {
   const last = answer?.data ?? null;
   const isRunning = last?.state === "running";
   useReloadWhile(isRunning);
-  const begin = (form: HTMLFormElement): void =>
-    action.run(() => call("POST", path, { body: { to: fieldOf(form, "to") } }));
   return (
     <>
       <div class="section-head">
@@ -32,14 +31,11 @@ export function Backups() {
           <a href="/docs/operating">Operating</a>.
         </p>
       </div>
-      {action.error === null ? null : <Failure error={action.error} />}
-      {error === null || error.status === 404 ? null : <Failure error={error} />}
-      <form
+      <Failure error={error?.status === 404 ? null : error} />
+      <ActionForm
+        action={action}
         class="row-form bottom settings-section"
-        onSubmit={(event) => {
-          event.preventDefault();
-          begin(event.currentTarget);
-        }}
+        send={(form) => call("POST", path, { body: { to: fieldOf(form, "to") } })}
       >
         <label>
           Folder on the machine of this service
@@ -49,7 +45,7 @@ export function Backups() {
         <button type="submit" class="button" disabled={action.isBusy || isRunning}>
           Back up now
         </button>
-      </form>
+      </ActionForm>
       <h2>Last backup</h2>
       {last === null ? <p class="soft">None since this process started.</p> : <Last of={last} />}
     </>

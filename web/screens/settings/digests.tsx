@@ -55,7 +55,7 @@ export function Digests() {
   });
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <p>MRR and revenue of the period, and what changed and why, to your e-mail address.</p>
       {missing.length === 0 ? null : (
         <p>

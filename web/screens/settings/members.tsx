@@ -4,6 +4,7 @@ import { call } from "../../api/client.js";
 import type { CreatedInvitation, Invitation, Member, One } from "../../api/manage-answers.js";
 import { moment } from "../../format/dates.js";
 import { words } from "../../format/names.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { fieldOf } from "../../parts/field.js";
@@ -37,7 +38,7 @@ export function Members() {
   const grantable = roles.slice(0, roles.indexOf(ownRole) + 1);
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <ListTable
         of={list}
         caption="Members"
@@ -140,14 +141,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
   return (
     <section class="settings-section">
       <h2>Invite somebody</h2>
-      <form
-        class="row-form bottom"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          action.run(() => invite(form));
-        }}
-      >
+      <ActionForm action={action} class="row-form bottom" send={(form) => invite(form)}>
         <label>
           Role
           <br />
@@ -167,8 +161,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
         <button type="submit" class="button primary" disabled={action.isBusy}>
           Make a link
         </button>
-      </form>
-      {action.error === null ? null : <Failure error={action.error} />}
+      </ActionForm>
       {made === null ? null : (
         <div class="notice" role="status">
           <p>

@@ -20,7 +20,7 @@ export function Rates() {
           days.
         </p>
       </div>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {answer === null && error === null ? <SkeletonTable rows={2} columns={3} /> : null}
       {answer === null ? null : (
         <Table

@@ -4,6 +4,7 @@ import { call } from "../../api/client.js";
 import type { One, RejectView, ReplayAnswer } from "../../api/manage-answers.js";
 import { providerName } from "../../format/names.js";
 import { count } from "../../format/numbers.js";
+import { ActionButton } from "../../parts/action-form.js";
 import { ListTable } from "../../parts/list-table.js";
 import { Choice, Menu } from "../../parts/menu.js";
 import { Empty, Failure } from "../../parts/states.js";
@@ -26,12 +27,11 @@ export function Rejects() {
   const reason = view.get("reason");
   const of = view.get("of");
   const list = useList<RejectView>(path, { state, reason, provider: of });
-  const replay = (body: object): void =>
-    action.run(async () => {
-      setDone(null);
-      const { data } = await call<One<ReplayAnswer>>("POST", `${path}/replay`, { body });
-      setDone(data);
-    });
+  const replay = async (body: object): Promise<void> => {
+    setDone(null);
+    const { data } = await call<One<ReplayAnswer>>("POST", `${path}/replay`, { body });
+    setDone(data);
+  };
   return (
     <>
       <div class="section-head">
@@ -57,18 +57,16 @@ export function Rejects() {
             </a>
           )}
           {isManager && state === "open" && list.rows.length > 0 ? (
-            <button
-              type="button"
-              class="button"
-              disabled={action.isBusy}
-              onClick={() => replay({ reason: reason ?? undefined, provider: of ?? undefined })}
+            <ActionButton
+              action={action}
+              act={() => replay({ reason: reason ?? undefined, provider: of ?? undefined })}
             >
               {reason === null && of === null ? "Replay all" : "Replay all of these"}
-            </button>
+            </ActionButton>
           ) : null}
         </div>
       </div>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       {done === null ? null : <Done answer={done} />}
       <ListTable
         of={list}
@@ -100,14 +98,9 @@ export function Rejects() {
             isNumber: true,
             cell: (row) =>
               isManager && state !== "resolved" ? (
-                <button
-                  type="button"
-                  class="button"
-                  disabled={action.isBusy}
-                  onClick={() => replay({ ids: [row.id] })}
-                >
+                <ActionButton action={action} act={() => replay({ ids: [row.id] })}>
                   Replay<span class="unseen"> {row.id}</span>
-                </button>
+                </ActionButton>
               ) : null,
           },
         ]}

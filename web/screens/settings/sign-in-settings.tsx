@@ -5,6 +5,7 @@ import { addPasskey } from "../../api/passkeys.js";
 import type { SignInProvider } from "../../api/session-answers.js";
 import { useUrl } from "../../api/use-answer.js";
 import { words } from "../../format/names.js";
+import { ActionButton } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
@@ -32,17 +33,12 @@ function Passkeys() {
     <section class="settings-section">
       <div class="section-head">
         <h2>Passkeys</h2>
-        <button
-          type="button"
-          class="button"
-          disabled={action.isBusy}
-          onClick={() => action.run(() => addPasskey({}))}
-        >
+        <ActionButton action={action} act={() => addPasskey({})}>
           Add a passkey
-        </button>
+        </ActionButton>
       </div>
-      {action.error === null ? null : <Failure error={action.error} />}
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={action.error} />
+      <Failure error={error} />
       {answer?.data.length === 0 ? (
         <Empty title="No passkey yet">
           With one you sign in again without a link; it is kept by this device or its password
@@ -94,18 +90,12 @@ function AddProvider() {
     <section class="settings-section">
       <h2>Identity providers</h2>
       <p class="soft">Add one, and it signs you in from then on.</p>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <p class="row-form">
         {answer.data.map(({ name, label }) => (
-          <button
-            key={name}
-            type="button"
-            class="button"
-            disabled={action.isBusy}
-            onClick={() => action.run(() => begin(name))}
-          >
+          <ActionButton key={name} action={action} act={() => begin(name)}>
             Add {label}
-          </button>
+          </ActionButton>
         ))}
       </p>
     </section>
@@ -119,7 +109,7 @@ function Sessions() {
   return (
     <section class="settings-section">
       <h2>Where you are signed in</h2>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {answer === null && error === null ? <SkeletonTable rows={2} columns={4} /> : null}
       {answer === null ? null : (
         <Table

@@ -3,6 +3,7 @@ import type { WorkspaceSettings as Settings } from "../../../schemas/http/manage
 import { call } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { reloadAnswers, useUrl } from "../../api/use-answer.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
@@ -24,15 +25,11 @@ export function WorkspaceSettings() {
   };
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
       {workspace.role === "owner" ? (
-        <form
+        <ActionForm
+          action={action}
           class="row-form bottom settings-section"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const name = fieldOf(event.currentTarget, "name");
-            action.run(() => rename(name));
-          }}
+          send={(form) => rename(fieldOf(form, "name"))}
         >
           <label>
             Name
@@ -42,9 +39,9 @@ export function WorkspaceSettings() {
           <button type="submit" class="button" disabled={action.isBusy}>
             Rename
           </button>
-        </form>
+        </ActionForm>
       ) : null}
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {workspace.role === "owner" && details !== null ? (
         <CustomerDetails path={path} details={details} />
       ) : null}
@@ -94,7 +91,7 @@ function CustomerDetails({ path, details }: { readonly path: string; readonly de
   };
   return (
     <section class="settings-section">
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <div class="row-form bottom">
         <label>
           Customers’ names and e-mails

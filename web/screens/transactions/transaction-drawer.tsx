@@ -21,7 +21,7 @@ export function TransactionDrawer({ id }: { readonly id: string }) {
   const shown = answer?.data;
   return (
     <Drawer title={shown?.product_name ?? "Transaction"} closeHref={view.with({ open: null })}>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {shown === undefined ? (
         error === null ? (
           <SkeletonTable rows={12} columns={2} />

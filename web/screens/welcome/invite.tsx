@@ -2,12 +2,14 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { InvitedView } from "../../../schemas/http/session.js";
-import { CallError, call } from "../../api/client.js";
+import { call } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { addPasskey } from "../../api/passkeys.js";
 import { moment } from "../../format/dates.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure, Skeleton } from "../../parts/states.js";
+import { useAction } from "../../parts/use-action.js";
 import { loadSession } from "../../state/session.js";
 import { Providers } from "./providers.js";
 import { takeToken } from "./setup.js";
@@ -20,28 +22,20 @@ const roles = {
 
 export function Invite() {
   const { route } = useLocation();
-  const [error, setError] = useState<CallError | null>(null);
+  const action = useAction();
   const [invitation] = useState(takeToken);
   const [invited, setInvited] = useState<InvitedView | null>(null);
   const read = async (): Promise<void> => {
-    try {
-      const body = { token: invitation };
-      setInvited((await call<One<InvitedView>>("POST", "/v1/session/invitation", { body })).data);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
+    const body = { token: invitation };
+    setInvited((await call<One<InvitedView>>("POST", "/v1/session/invitation", { body })).data);
   };
   useEffect(() => {
-    if (invitation !== "") void read();
+    if (invitation !== "") action.run(read);
   }, [invitation]);
   const join = async (name: string): Promise<void> => {
-    try {
-      await addPasskey({ invitation, ...(name === "" ? {} : { name }) });
-      await loadSession();
-      route("/", true);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
+    await addPasskey({ invitation, ...(name === "" ? {} : { name }) });
+    await loadSession();
+    route("/", true);
   };
   if (invitation === "") {
     return (
@@ -55,7 +49,8 @@ export function Invite() {
     return (
       <>
         <h1>Invitation</h1>
-        {error === null ? <Skeleton of="Somebody invites you" /> : <Failure error={error} />}
+        {action.error === null ? <Skeleton of="Somebody invites you" /> : null}
+        <Failure error={action.error} />
       </>
     );
   }
@@ -67,25 +62,18 @@ export function Invite() {
         the workspace <strong>{invited.workspace}</strong> as {roles[invited.role]}.
       </p>
       <p class="soft small">The link works once, until {moment(invited.expires_at)}.</p>
-      {error === null ? null : <Failure error={error} />}
       <Providers verb="Join with" query={{ invitation }} />
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void join(fieldOf(event.currentTarget, "name"));
-        }}
-      >
+      <ActionForm action={action} class="stack" send={(form) => join(fieldOf(form, "name"))}>
         <label>
           Your name, as other members see it
           <input type="text" name="name" maxLength={200} autocomplete="name" required />
         </label>
         <p>
-          <button type="submit" class="button">
+          <button type="submit" class="button" disabled={action.isBusy}>
             Join with a passkey
           </button>
         </p>
-      </form>
+      </ActionForm>
     </>
   );
 }

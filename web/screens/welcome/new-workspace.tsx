@@ -1,17 +1,18 @@
 /** A workspace: its name, and the currency its figures are in. */
 import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
-import { CallError, call } from "../../api/client.js";
+import { call } from "../../api/client.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
 import { OpenDemo } from "../../parts/open-demo.js";
-import { Failure, Slow } from "../../parts/states.js";
+import { Slow } from "../../parts/states.js";
+import { useAction } from "../../parts/use-action.js";
 import { type Workspace, loadSession, session } from "../../state/session.js";
 
 const currencies = ["USD", "EUR", "GBP", "INR", "JPY"] as const;
 
 export function NewWorkspace() {
   const { route } = useLocation();
-  const [error, setError] = useState<CallError | null>(null);
+  const action = useAction();
   const now = session.value;
   if (now.is === "out") {
     return (
@@ -30,30 +31,18 @@ export function NewWorkspace() {
       </>
     );
   }
-  const create = async (name: string, currency: string): Promise<void> => {
-    try {
-      const { data } = await call<{ data: Workspace }>("POST", "/v1/manage/workspaces", {
-        body: { name, base_currency: currency },
-      });
-      await loadSession();
-      route(`/settings/integrations?workspace=${data.id}`);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
+  const create = async (form: HTMLFormElement): Promise<void> => {
+    const { data } = await call<{ data: Workspace }>("POST", "/v1/manage/workspaces", {
+      body: { name: fieldOf(form, "name"), base_currency: fieldOf(form, "currency") },
+    });
+    await loadSession();
+    route(`/settings/integrations?workspace=${data.id}`);
   };
   return (
     <>
       <h1>{workspaces.length === 0 ? "Create your workspace" : "New workspace"}</h1>
       <p class="soft">A workspace holds the figures of one business, from all its providers.</p>
-      {error === null ? null : <Failure error={error} />}
-      <form
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
-          void create(fieldOf(form, "name"), fieldOf(form, "currency"));
-        }}
-      >
+      <ActionForm action={action} submit="Create" class="stack" send={(form) => create(form)}>
         <label>
           Name
           <input
@@ -73,12 +62,7 @@ export function NewWorkspace() {
             ))}
           </select>
         </label>
-        <p>
-          <button type="submit" class="button primary">
-            Create
-          </button>
-        </p>
-      </form>
+      </ActionForm>
       <p class="soft">Or look at two years of an invented business first:</p>
       <OpenDemo />
     </>

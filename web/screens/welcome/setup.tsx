@@ -4,60 +4,51 @@
  */
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
-import { CallError, call } from "../../api/client.js";
+import { call } from "../../api/client.js";
+import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
-import { Failure } from "../../parts/states.js";
+import { useAction } from "../../parts/use-action.js";
 import { loadSession } from "../../state/session.js";
 
 export function Setup() {
   const { route, query } = useLocation();
   const [isNow] = useState(query.now !== undefined);
-  const [error, setError] = useState<CallError | null>(null);
+  const action = useAction();
   // Out of the address at once: it must not stay in the history.
   const [token] = useState(takeToken);
   const open = async (name: string): Promise<void> => {
-    try {
-      await call("POST", "/v1/session/setup", {
-        body: { token, ...(name === "" ? {} : { name }) },
-      });
-      await loadSession();
-      route("/", true);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
+    await call("POST", "/v1/session/setup", {
+      body: { token, ...(name === "" ? {} : { name }) },
+    });
+    await loadSession();
+    route("/", true);
   };
   useEffect(() => {
-    if (isNow && token !== "") void open("");
+    if (isNow && token !== "") action.run(() => open(""));
     // Once, when the page opens.
   }, []);
-  if (isNow && token !== "" && error === null) return <p role="status">Opening the dashboard …</p>;
+  if (isNow && token !== "" && action.error === null)
+    return <p role="status">Opening the dashboard …</p>;
   return (
     <>
       <h1>Welcome</h1>
-      {error === null ? null : <Failure error={error} />}
       {token === "" ? (
         <p>
           This page needs the whole link that <code>npm start</code> or{" "}
           <code>npm run ops -- sign-in-link</code> printed.
         </p>
       ) : (
-        <form
+        <ActionForm
+          action={action}
+          submit="Open the dashboard"
           class="stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void open(fieldOf(event.currentTarget, "name"));
-          }}
+          send={(form) => open(fieldOf(form, "name"))}
         >
           <label>
             Your name, as other members see it (empty: Owner, or as before)
             <input type="text" name="name" maxLength={200} autocomplete="name" />
           </label>
-          <p>
-            <button type="submit" class="button primary">
-              Open the dashboard
-            </button>
-          </p>
-        </form>
+        </ActionForm>
       )}
     </>
   );

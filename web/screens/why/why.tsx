@@ -51,7 +51,7 @@ export default function Why() {
         as it is known {latest === null ? "now" : `on ${moment(latest)}`}.
       </p>
       <Slider from={from} />
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {readings === undefined ? null : (
         <div class={isStale ? "readings is-stale" : "readings"}>
           <Reading

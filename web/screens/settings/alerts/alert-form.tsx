@@ -12,6 +12,7 @@ import { CallError, call } from "../../../api/client.js";
 import type { ListedIntegration, Member, One } from "../../../api/manage-answers.js";
 import { moment } from "../../../format/dates.js";
 import { providerName } from "../../../format/names.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { fieldOf } from "../../../parts/field.js";
 import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
@@ -60,25 +61,21 @@ export function AlertForm(props: {
   const rule = ruleOf(fields, isPart ? filters : {});
   const [ruleBefore] = useState(JSON.stringify(rule));
   return (
-    <form
+    <ActionForm
+      action={action}
       class="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const { currentTarget: form } = event;
-        action.run(async () => {
-          const body = { channels: channelsOf(form), quiet: quietOf(form) };
-          // The same rule is not watched anew, so that what fired does not fire again.
-          const isOther = JSON.stringify(rule) !== ruleBefore;
-          if (of === null) await call("POST", `${path}/alerts`, { body: { rule, ...body } });
-          else {
-            const change = isOther ? { rule, ...body } : body;
-            await call("PATCH", `${path}/alerts/${of.id}`, { body: change });
-          }
-          props.onDone();
-        });
+      send={async (form) => {
+        const body = { channels: channelsOf(form), quiet: quietOf(form) };
+        // The same rule is not watched anew, so that what fired does not fire again.
+        const isOther = JSON.stringify(rule) !== ruleBefore;
+        if (of === null) await call("POST", `${path}/alerts`, { body: { rule, ...body } });
+        else {
+          const change = isOther ? { rule, ...body } : body;
+          await call("PATCH", `${path}/alerts/${of.id}`, { body: change });
+        }
+        props.onDone();
       }}
     >
-      {action.error === null ? null : <Failure error={action.error} />}
       <div class="row-form bottom">
         <Choice
           label="Alert when"
@@ -113,7 +110,7 @@ export function AlertForm(props: {
           Cancel
         </button>
       </p>
-    </form>
+    </ActionForm>
   );
 }
 

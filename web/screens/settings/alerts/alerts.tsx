@@ -10,6 +10,7 @@ import type {
 import { call } from "../../../api/client.js";
 import type { Member, One } from "../../../api/manage-answers.js";
 import { useUrl } from "../../../api/use-answer.js";
+import { ActionButton, ActionForm } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { fieldOf } from "../../../parts/field.js";
 import { More } from "../../../parts/pages.js";
@@ -50,7 +51,7 @@ export function Alerts() {
           </button>
         ) : null}
       </div>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {isManager && written !== null ? (
         <Written
           key={written === "new" ? "new" : written.id}
@@ -117,7 +118,7 @@ function List(props: {
   const action = useAction();
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <Table
         caption="Alerts"
         rows={props.of}
@@ -155,19 +156,13 @@ function List(props: {
                   <button type="button" class="button" onClick={() => edit(row)}>
                     Edit<span class="unseen"> {title}</span>
                   </button>
-                  <button
-                    type="button"
-                    class="button"
-                    disabled={action.isBusy}
-                    onClick={() =>
-                      action.run(() =>
-                        call("PATCH", `${path}/${id}`, { body: { paused: !paused } }),
-                      )
-                    }
+                  <ActionButton
+                    action={action}
+                    act={() => call("PATCH", `${path}/${id}`, { body: { paused: !paused } })}
                   >
                     {paused ? "Resume" : "Pause"}
                     <span class="unseen"> {title}</span>
-                  </button>
+                  </ActionButton>
                   <Confirm
                     label="Delete"
                     of={title}
@@ -249,15 +244,11 @@ function Chat({ path, host }: { readonly path: string; readonly host: string | n
         Slack, Mattermost and others give an address for incoming messages. Alerts and digests of
         this workspace may be sent there.
       </p>
-      {action.error === null ? null : <Failure error={action.error} />}
       {host === null ? (
-        <form
+        <ActionForm
+          action={action}
           class="row-form bottom"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const url = fieldOf(event.currentTarget, "url");
-            action.run(() => call("POST", path, { body: { url } }));
-          }}
+          send={(form) => call("POST", path, { body: { url: fieldOf(form, "url") } })}
         >
           <label>
             Incoming-webhook URL
@@ -267,7 +258,7 @@ function Chat({ path, host }: { readonly path: string; readonly host: string | n
           <button type="submit" class="button" disabled={action.isBusy}>
             Connect and send a first message
           </button>
-        </form>
+        </ActionForm>
       ) : (
         <p class="row-form">
           <span>

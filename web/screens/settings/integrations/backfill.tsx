@@ -6,6 +6,7 @@ import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { day, month } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
 import { count, money } from "../../../format/numbers.js";
+import { ActionForm } from "../../../parts/action-form.js";
 import { fieldOf } from "../../../parts/field.js";
 import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
@@ -34,8 +35,7 @@ export function Backfill(props: { readonly path: string; readonly provider: Prov
   return (
     <section>
       <h3>History</h3>
-      {error === null || error.status === 404 ? null : <Failure error={error} />}
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={error?.status === 404 ? null : error} />
       {found === null ? (
         <p class="soft">
           Events before the connection are read from{" "}
@@ -49,14 +49,14 @@ export function Backfill(props: { readonly path: string; readonly provider: Prov
       <Missing sentences={missing} />
       {isManager && !isRunning && file !== null ? <ExportFile path={path} file={file} /> : null}
       {isManager && !isRunning && file === null ? (
-        <form
+        <ActionForm
+          action={action}
           class="row-form"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const from = fieldOf(event.currentTarget, "from");
-            const given = fieldOf(event.currentTarget, "ids").split(/[\s,;]+/);
+          send={(form) => {
+            const from = fieldOf(form, "from");
+            const given = fieldOf(form, "ids").split(/[\s,;]+/);
             const body = ids === null ? { from } : { from, ids: given.filter((id) => id !== "") };
-            action.run(() => call("POST", url, { body }));
+            return call("POST", url, { body });
           }}
         >
           <label>
@@ -72,7 +72,7 @@ export function Backfill(props: { readonly path: string; readonly provider: Prov
           <button type="submit" class="button" disabled={action.isBusy}>
             Read history from this day
           </button>
-        </form>
+        </ActionForm>
       ) : null}
     </section>
   );

@@ -22,7 +22,7 @@ export function Coverage(props: { readonly path: string; readonly hasHistory: bo
   return (
     <section>
       <h3>Known months</h3>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       <dl class="facts">
         {runs.map(({ first, last, knownBy }) => (
           <Fragment key={first}>

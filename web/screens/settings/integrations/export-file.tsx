@@ -39,7 +39,7 @@ export function ExportFile(props: { readonly path: string; readonly file: string
         />
       </label>
       {action.isBusy ? <p role="status">The file is being read…</p> : null}
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       {checked === null ? null : <Report of={checked.report} />}
       {checked === null || checked.report.first === null ? null : (
         <form

@@ -16,6 +16,7 @@ import type {
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { month as monthName } from "../../../format/dates.js";
 import { count, money, percent } from "../../../format/numbers.js";
+import { ActionButton } from "../../../parts/action-form.js";
 import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useAction } from "../../../parts/use-action.js";
@@ -46,7 +47,7 @@ export function Reconciliation({ integration, provider, path }: Props) {
   return (
     <section>
       <h3>Beside {provider.name}'s own list</h3>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {found === null ? null : (
         <>
           <Score of={found} provider={provider} />
@@ -320,19 +321,18 @@ function Compare(props: {
   const action = useAction();
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <p>
-        <button
-          type="button"
-          class="button"
-          disabled={action.isBusy || isWaiting}
-          onClick={() => {
+        <ActionButton
+          action={action}
+          act={() => {
             const body = { from: of.from, to: of.to };
-            action.run(() => call("POST", url, { body }));
+            return call("POST", url, { body });
           }}
+          isDisabled={isWaiting}
         >
           {isWaiting ? "Comparing…" : `Compare the last ${count(of.months.length)} months`}
-        </button>
+        </ActionButton>
       </p>
     </>
   );
@@ -387,7 +387,7 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
       <h4>
         Differences of {name} <a href={view.with({ month: null })}>Close</a>
       </h4>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <Table
         caption={`Payments and disputes of ${name} that differ`}
         rows={report.differences}
@@ -404,17 +404,15 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
       )}
       {isManager && isMissing ? (
         <p>
-          <button
-            type="button"
-            class="button"
-            disabled={action.isBusy}
-            onClick={() => {
+          <ActionButton
+            action={action}
+            act={() => {
               const body = { from: `${month}-01` };
-              action.run(() => call("POST", `${path}/backfill`, { body }));
+              return call("POST", `${path}/backfill`, { body });
             }}
           >
             Fetch what is missing
-          </button>
+          </ActionButton>
         </p>
       ) : null}
     </div>

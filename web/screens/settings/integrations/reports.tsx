@@ -13,6 +13,7 @@ import type {
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { moment, month as monthName } from "../../../format/dates.js";
 import { count, money } from "../../../format/numbers.js";
+import { ActionButton } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
@@ -61,7 +62,7 @@ export function Reports({ provider, path }: Props) {
         The store lists no payments, but reports the sums of each month. They stand beside what is
         booked and change no figure.
       </p>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {fetching === null ? null : (
         <Fetching of={fetching} url={`${url}/fetch`} provider={provider} isManager={isManager} />
       )}
@@ -101,7 +102,7 @@ function Fetching(props: {
   const isBusy = of.state === "waiting" && of.problem === null;
   return (
     <>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <p role="status">
         Those of the last twelve months are fetched every night
         {of.fetched_at === null ? "." : null}
@@ -127,14 +128,9 @@ function Fetching(props: {
       )}
       {isManager ? (
         <p>
-          <button
-            type="button"
-            class="button"
-            disabled={action.isBusy || isBusy}
-            onClick={() => action.run(() => call("POST", url))}
-          >
+          <ActionButton action={action} act={() => call("POST", url)} isDisabled={isBusy}>
             {isBusy ? "Fetching…" : "Fetch now"}
-          </button>
+          </ActionButton>
         </p>
       ) : null}
     </>
@@ -267,7 +263,7 @@ function Compared(props: {
       <p class="soft small">
         From {moment(of.from)} to {moment(of.to)}, as the store counts its days.
       </p>
-      {error === null ? null : <Failure error={error} />}
+      <Failure error={error} />
       {answer === null ? null : (
         <Table
           caption={`${nameOf(of)} beside what is booked`}
@@ -353,7 +349,7 @@ function Upload({ url, files }: { readonly url: string; readonly files: string }
           </ul>
         )}
       </div>
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
     </>
   );
 }

@@ -10,7 +10,7 @@ import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { useReloadWhile } from "../../../api/use-answer.js";
 import { count } from "../../../format/numbers.js";
-import { ActionForm } from "../../../parts/action-form.js";
+import { ActionButton, ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
 import { ListTable } from "../../../parts/list-table.js";
@@ -57,14 +57,13 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
           ))}
         </Menu>
         <div class="row-form">
-          <button
-            type="button"
-            class="button"
-            disabled={action.isBusy || isDisabled}
-            onClick={() => action.run(() => call("POST", `${props.path}/${of.id}/test`))}
+          <ActionButton
+            action={action}
+            act={() => call("POST", `${props.path}/${of.id}/test`)}
+            isDisabled={isDisabled}
           >
             Send a test
-          </button>
+          </ActionButton>
           <button
             type="button"
             class="button"
@@ -76,7 +75,7 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
         </div>
       </div>
       {isDisabled ? <p class="soft">The endpoint is disabled: nothing is sent.</p> : null}
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       {done === null ? null : (
         <p role="status">{done === 1 ? "1 is sent again." : `${count(done)} are sent again.`}</p>
       )}
@@ -96,14 +95,13 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
                 <button type="button" class="button" onClick={() => setOpened(row)}>
                   Show<span class="unseen"> {row.message}</span>
                 </button>
-                <button
-                  type="button"
-                  class="button"
-                  disabled={action.isBusy || isDisabled}
-                  onClick={() => action.run(() => call("POST", `${path}/${row.id}/replay`))}
+                <ActionButton
+                  action={action}
+                  act={() => call("POST", `${path}/${row.id}/replay`)}
+                  isDisabled={isDisabled}
                 >
                   Replay<span class="unseen"> {row.message}</span>
-                </button>
+                </ActionButton>
               </span>
             ),
           },

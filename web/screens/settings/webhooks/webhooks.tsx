@@ -4,6 +4,7 @@ import type { WebhookEndpointView } from "../../../../schemas/http/outbound/webh
 import { call } from "../../../api/client.js";
 import type { One } from "../../../api/manage-answers.js";
 import { count } from "../../../format/numbers.js";
+import { ActionButton } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Copy } from "../../../parts/copy.js";
 import { ListTable } from "../../../parts/list-table.js";
@@ -163,22 +164,20 @@ function Changes(props: {
   const isDisabled = of.disabled_at !== null;
   return (
     <span class="row-form">
-      {action.error === null ? null : <Failure error={action.error} />}
+      <Failure error={action.error} />
       <button type="button" class="button" onClick={props.onChange}>
         Change<span class="unseen"> {name}</span>
       </button>
       <button type="button" class="button" onClick={props.onRoll}>
         Roll<span class="unseen"> the secret of {name}</span>
       </button>
-      <button
-        type="button"
-        class="button"
-        disabled={action.isBusy}
-        onClick={() => action.run(() => call("PATCH", path, { body: { enabled: isDisabled } }))}
+      <ActionButton
+        action={action}
+        act={() => call("PATCH", path, { body: { enabled: isDisabled } })}
       >
         {isDisabled ? "Enable" : "Disable"}
         <span class="unseen"> {name}</span>
-      </button>
+      </ActionButton>
       <Confirm label="Delete" of={name} title={`Delete ${name}?`} act={() => call("DELETE", path)}>
         What waits for it is not sent, and its deliveries are forgotten.
       </Confirm>
