@@ -6,6 +6,14 @@ export function money(amount: number, currency: string): string {
   return formatOf({ style: "currency", currency }).format(amount === 0 ? 0 : amount);
 }
 
+/** Of an amount in minor units. */
+export function minorMoney(
+  minor: number,
+  { currency, exponent }: { readonly currency: string; readonly exponent: number },
+): string {
+  return money(minor / 10 ** exponent, currency);
+}
+
 /** With its sign, for what was added or lost. */
 export function signedMoney(amount: number, currency: string): string {
   return formatOf({ style: "currency", currency, signDisplay: "exceptZero" }).format(amount);

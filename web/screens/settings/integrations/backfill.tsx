@@ -13,6 +13,7 @@ import { Table } from "../../../parts/table.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useMayManage } from "../manage.js";
 import { ExportFile } from "./export-file.js";
+import { Limits, bothSides } from "./of-integration.js";
 
 const states = {
   reading: { name: "Reading", mark: "waiting" },
@@ -46,7 +47,7 @@ export function Backfill(props: { readonly path: string; readonly provider: Prov
       ) : (
         <Progress of={found} />
       )}
-      <Missing sentences={missing} />
+      <Limits summary="What cannot be had" sentences={missing} />
       {isManager && !isRunning && file !== null ? <ExportFile path={path} file={file} /> : null}
       {isManager && !isRunning && file === null ? (
         <ActionForm
@@ -96,21 +97,6 @@ function timeOf(seconds: number): string {
   return minutes === 1 ? "a minute" : `${minutes} minutes`;
 }
 
-/** What no reading brings, which a person should know before they trust an old month. */
-function Missing({ sentences }: { readonly sentences: readonly string[] }) {
-  if (sentences.length === 0) return null;
-  return (
-    <details class="not-to-be-had">
-      <summary>What cannot be had</summary>
-      <ul class="soft">
-        {sentences.map((sentence) => (
-          <li key={sentence}>{sentence}</li>
-        ))}
-      </ul>
-    </details>
-  );
-}
-
 function Progress({ of }: { readonly of: BackfillView }) {
   const different = (of.comparison ?? []).filter(({ same }) => !same);
   return (
@@ -139,16 +125,9 @@ function Progress({ of }: { readonly of: BackfillView }) {
           rowKey={(row) => `${row.month} ${row.currency}`}
           columns={[
             { head: "Month", cell: (row) => month(`${row.month}-01`) },
-            {
-              head: "At the provider",
-              isNumber: true,
-              cell: ({ listed, currency }) => money(listed.amount, currency),
-            },
-            {
-              head: "Booked",
-              isNumber: true,
-              cell: ({ booked, currency }) => money(booked.amount, currency),
-            },
+            ...bothSides<(typeof different)[number]>("the provider", (row, side) =>
+              money(row[side].amount, row.currency),
+            ),
           ]}
         />
       )}

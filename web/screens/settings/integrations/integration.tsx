@@ -2,12 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../../../api/client.js";
-import type {
-  CreatedIntegration,
-  ListedIntegration,
-  One,
-  ProviderView,
-} from "../../../api/manage-answers.js";
+import type { CreatedIntegration, One } from "../../../api/manage-answers.js";
 import { reloadAnswers } from "../../../api/use-answer.js";
 import { moment } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
@@ -27,22 +22,16 @@ import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
 import { Health, refusalWords } from "./health.js";
 import { MissingEvents, NeededEvents } from "./needed-events.js";
+import type { OfIntegration } from "./of-integration.js";
 import { Reconciliation } from "./reconciliation.js";
 import { Reports } from "./reports.js";
 import { madeFor, showOnce } from "./shown-once.js";
 import { Unfinished } from "./unfinished.js";
 
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-  /** Where calls about it go to. */
-  readonly path: string;
-}
-
 /** While the first event is waited for. */
 const pollMs = 2_000;
 
-export function Integration(props: Props) {
+export function Integration(props: OfIntegration) {
   const { integration, provider } = props;
   const view = useView();
   const isManager = useMayManage();
@@ -123,7 +112,7 @@ export function Integration(props: Props) {
   );
 }
 
-function Arrival({ integration, provider }: Props) {
+function Arrival({ integration, provider }: OfIntegration) {
   const view = useView();
   const isManager = useMayManage();
   const { health } = integration;
@@ -158,7 +147,7 @@ function Arrival({ integration, provider }: Props) {
   );
 }
 
-function Facts({ integration }: Props) {
+function Facts({ integration }: OfIntegration) {
   const view = useView();
   const { health } = integration;
   return (
@@ -207,7 +196,7 @@ function Facts({ integration }: Props) {
   );
 }
 
-function Changes({ integration, provider, path }: Props) {
+function Changes({ integration, provider, path }: OfIntegration) {
   const view = useView();
   const { route } = useLocation();
   const [isRotating, setRotating] = useState(false);
@@ -241,7 +230,7 @@ function Changes({ integration, provider, path }: Props) {
   );
 }
 
-function Rotate(props: Props & { readonly onClose: () => void }) {
+function Rotate(props: OfIntegration & { readonly onClose: () => void }) {
   const { integration, provider, path, onClose } = props;
   const action = useAction();
   const rotate = async (form: HTMLFormElement): Promise<void> => {

@@ -1,12 +1,9 @@
 /** Which event types figures need, whether they come, and what to do where they do not. */
-import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
+import type { ListedIntegration } from "../../../api/manage-answers.js";
 import { Table } from "../../../parts/table.js";
 import { When } from "../../../parts/when.js";
+import type { OfIntegration } from "./of-integration.js";
 
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-}
 type Needed = ListedIntegration["health"]["needed_events"][number];
 
 const names: Readonly<Record<Needed["for"], string>> = {
@@ -64,7 +61,10 @@ function Types({ of: types }: { readonly of: readonly string[] }) {
 }
 
 /** What shows that they are missing, and how to get them. */
-export function MissingEvents({ integration, provider }: Props) {
+export function MissingEvents({
+  integration,
+  provider,
+}: Pick<OfIntegration, "integration" | "provider">) {
   const missing = integration.health.needed_events.filter(({ state }) => state === "missing");
   return (
     <>

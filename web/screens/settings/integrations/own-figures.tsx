@@ -2,7 +2,7 @@
 import type { OwnFigureBeside } from "../../../../schemas/reconciliation.js";
 import type { ReconciliationView } from "../../../api/manage-answers.js";
 import { month as monthName } from "../../../format/dates.js";
-import { count, money } from "../../../format/numbers.js";
+import { count, minorMoney } from "../../../format/numbers.js";
 import { Table } from "../../../parts/table.js";
 
 const names: Readonly<Record<OwnFigureBeside["figure"], string>> = {
@@ -21,7 +21,7 @@ export function OwnFigures({ of, by }: { readonly of: ReconciliationView; readon
   if (rows.length === 0 && problem === undefined) return null;
   const written = ({ currency, exponent }: OwnFigureBeside, minor: number | null) => {
     if (minor === null) return <span class="soft">–</span>;
-    return currency === null ? count(minor) : money(minor / 10 ** exponent, currency);
+    return currency === null ? count(minor) : minorMoney(minor, { currency, exponent });
   };
   const amount = (head: string, minorOf: (row: OwnFigureBeside) => number | null) => {
     const cell = (row: OwnFigureBeside) => written(row, minorOf(row));

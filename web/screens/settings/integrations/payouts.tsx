@@ -8,27 +8,19 @@ import type {
   One,
   OpenedPayoutView,
   PayoutsView,
-  ProviderView,
 } from "../../../api/manage-answers.js";
 import { useUrl } from "../../../api/use-answer.js";
 import { day } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
-import { count, money } from "../../../format/numbers.js";
+import { count, minorMoney } from "../../../format/numbers.js";
 import { Failure, SkeletonTable } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useView } from "../../../state/view.js";
-
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-  /** Where calls about the integration go to. */
-  readonly path: string;
-}
+import { Limits, type OfIntegration, PaymentLink } from "./of-integration.js";
 
 type Payout = PayoutsView["payouts"][number];
-type Money = Pick<Payout, "currency" | "exponent">;
 
-export function Payouts(props: Props) {
+export function Payouts(props: OfIntegration) {
   const { integration, provider } = props;
   const view = useView();
   const payout = view.get("payout");
@@ -56,7 +48,7 @@ export function Payouts(props: Props) {
   );
 }
 
-function List({ provider, path }: Props) {
+function List({ provider, path }: OfIntegration) {
   const view = useView();
   const until = view.get("until");
   const { answer, error } = useUrl<One<PayoutsView>>(
@@ -112,14 +104,7 @@ function List({ provider, path }: Props) {
           </>
         )}
       </p>
-      <details class="not-to-be-had">
-        <summary>What is not shown</summary>
-        <ul class="soft">
-          {notShown.map((sentence) => (
-            <li key={sentence}>{sentence}</li>
-          ))}
-        </ul>
-      </details>
+      <Limits summary="What is not shown" sentences={notShown} />
     </section>
   );
 }
@@ -133,7 +118,7 @@ const names: Readonly<Record<PayoutKind, string>> = {
   remainder: "Not explained",
 };
 
-function Opened(props: Props & { readonly payout: string }) {
+function Opened(props: OfIntegration & { readonly payout: string }) {
   const { path, payout } = props;
   const url = `${path}/payouts/${encodeURIComponent(payout)}`;
   const { answer, error } = useUrl<One<OpenedPayoutView>>(url, false);
@@ -189,7 +174,9 @@ function Sums({ of }: { readonly of: OpenedPayoutView }) {
         {
           head: "Amount",
           isNumber: true,
-          cell: ({ kind, amount_minor: minor }) => <Marked is={kind}>{written(minor, of)}</Marked>,
+          cell: ({ kind, amount_minor: minor }) => (
+            <Marked is={kind}>{minorMoney(minor, of)}</Marked>
+          ),
           foot: amountOf(of),
         },
       ]}
@@ -200,7 +187,7 @@ function Sums({ of }: { readonly of: OpenedPayoutView }) {
 /** Drawn at a time: a payout may have thousands. */
 const linesAtOnce = 200;
 
-function Lines(props: Props & { readonly of: OpenedPayoutView }) {
+function Lines(props: OfIntegration & { readonly of: OpenedPayoutView }) {
   const { of, integration } = props;
   const [shown, setShown] = useState(linesAtOnce);
   const lines = of.lines.filter(({ kind }) => kind !== "remainder");
@@ -225,17 +212,17 @@ function Lines(props: Props & { readonly of: OpenedPayoutView }) {
             head: "Date",
             cell: ({ at }) => (at === null ? null : <span class="tight">{day(at)}</span>),
           },
-          { head: "Amount", isNumber: true, cell: (line) => written(line.amount_minor, line) },
+          { head: "Amount", isNumber: true, cell: (line) => minorMoney(line.amount_minor, line) },
           {
             head: "Fee",
             isNumber: true,
             cell: (line) =>
-              line.fee_minor === 0 ? <span class="soft">–</span> : written(line.fee_minor, line),
+              line.fee_minor === 0 ? <span class="soft">–</span> : minorMoney(line.fee_minor, line),
           },
           {
             head: "Paid out",
             isNumber: true,
-            cell: (line) => <Marked is={line.kind}>{written(line.net_minor, line)}</Marked>,
+            cell: (line) => <Marked is={line.kind}>{minorMoney(line.net_minor, line)}</Marked>,
           },
         ]}
       />
@@ -255,21 +242,12 @@ function Lines(props: Props & { readonly of: OpenedPayoutView }) {
 
 function Payment(props: { readonly of: PayoutLineView; readonly by: ListedIntegration }) {
   const { payment, transaction } = props.of;
-  const view = useView();
   if (payment === null) return <span class="soft">–</span>;
-  if (transaction === null) {
-    return (
-      <>
-        <code class="cut">{payment}</code>
-        <div class="soft small">Not booked here</div>
-      </>
-    );
-  }
-  const environment = props.by.environment === "Test" ? "test" : null;
   return (
-    <a class="code cut" href={view.to("/transactions", { environment, open: transaction })}>
-      {payment}
-    </a>
+    <>
+      <PaymentLink id={payment} transaction={transaction} integration={props.by} />
+      {transaction === null ? <div class="soft small">Not booked here</div> : null}
+    </>
   );
 }
 
@@ -279,9 +257,5 @@ function Marked(props: { readonly is: PayoutKind; readonly children: ComponentCh
 }
 
 function amountOf(payout: Payout | OpenedPayoutView): string {
-  return written(payout.amount_minor, payout);
-}
-
-function written(minor: number, { currency, exponent }: Money): string {
-  return money(minor / 10 ** exponent, currency);
+  return minorMoney(payout.amount_minor, payout);
 }

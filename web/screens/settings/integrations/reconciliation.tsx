@@ -7,15 +7,10 @@ import type {
   Side,
 } from "../../../../schemas/reconciliation.js";
 import { call } from "../../../api/client.js";
-import type {
-  ListedIntegration,
-  One,
-  ProviderView,
-  ReconciliationView,
-} from "../../../api/manage-answers.js";
+import type { One, ProviderView, ReconciliationView } from "../../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { month as monthName } from "../../../format/dates.js";
-import { count, money, percent } from "../../../format/numbers.js";
+import { count, minorMoney, percent } from "../../../format/numbers.js";
 import { ActionButton } from "../../../parts/action-form.js";
 import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
@@ -23,19 +18,13 @@ import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
+import { Limits, type OfIntegration, PaymentLink, bothSides } from "./of-integration.js";
 import { OwnFigures } from "./own-figures.js";
 
 type Month = ReconciliationView["months"][number];
 type Currency = MonthReport["currencies"][number];
 
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-  /** Where calls about the integration go to. */
-  readonly path: string;
-}
-
-export function Reconciliation({ integration, provider, path }: Props) {
+export function Reconciliation({ integration, provider, path }: OfIntegration) {
   const view = useView();
   const isManager = useMayManage();
   const url = `${path}/reconciliation`;
@@ -58,14 +47,7 @@ export function Reconciliation({ integration, provider, path }: Props) {
             <Differences {...{ integration, provider, path }} of={opened} report={opened.report} />
           ) : null}
           {isManager ? <Compare of={found} url={url} isWaiting={isWaiting} /> : null}
-          <details class="not-to-be-had">
-            <summary>What is not compared</summary>
-            <ul class="soft">
-              {found.not_compared.map((sentence) => (
-                <li key={sentence}>{sentence}</li>
-              ))}
-            </ul>
-          </details>
+          <Limits summary="What is not compared" sentences={found.not_compared} />
         </>
       )}
     </section>
@@ -144,12 +126,7 @@ function Months({
       columns={[
         { head: "Month", cell: (row) => <MonthState of={row.of} isFirst={row.isFirst} /> },
         { head: "Agree", isNumber: true, cell: ({ currency }) => scoreOf(currency) },
-        {
-          head: `At ${provider.name}`,
-          isNumber: true,
-          cell: ({ currency }) => sumOf(currency, "listed"),
-        },
-        { head: "Booked", isNumber: true, cell: ({ currency }) => sumOf(currency, "booked") },
+        ...bothSides<Row>(provider.name, ({ currency }, side) => sumOf(currency, side)),
         {
           head: "Differences",
           isNumber: true,
@@ -194,7 +171,7 @@ function sumOf(of: Currency | null, side: "listed" | "booked") {
   if (of === null) return <span class="soft">–</span>;
   const { amount_minor: paid, refunded_minor: refunded, ...disputes } = of[side];
   const disputed = disputes.disputed_minor - disputes.reinstated_minor;
-  return money((paid - refunded - disputed) / 10 ** of.exponent, of.currency);
+  return minorMoney(paid - refunded - disputed, of);
 }
 
 const costNames: Readonly<Record<CostDifference["kind"], string>> = { fee: "Fees", tax: "Taxes" };
@@ -230,7 +207,7 @@ function costRows({ month, report }: Month): CostRow[] {
 }
 
 /** What was taken of the payments: by disputes, and of those that both sides have. */
-function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView }) {
+function Costs(props: Omit<OfIntegration, "path"> & { readonly of: ReconciliationView }) {
   const { of, provider } = props;
   const rows = of.months.toReversed().flatMap(costRows);
   if (rows.length === 0) return null;
@@ -245,16 +222,9 @@ function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView })
         columns={[
           { head: "Month", cell: ({ month }) => monthName(`${month}-01`) },
           { head: "What", cell: ({ what }) => what },
-          {
-            head: `At ${provider.name}`,
-            isNumber: true,
-            cell: (row) => money(row.listed_minor / 10 ** row.exponent, row.currency),
-          },
-          {
-            head: "Booked",
-            isNumber: true,
-            cell: (row) => money(row.booked_minor / 10 ** row.exponent, row.currency),
-          },
+          ...bothSides<CostRow>(provider.name, (row, side) =>
+            minorMoney(row[`${side}_minor`], row),
+          ),
           {
             head: "Differ",
             isNumber: true,
@@ -273,7 +243,7 @@ function Costs(props: Omit<Props, "path"> & { readonly of: ReconciliationView })
 }
 
 function CostDifferences(
-  props: Omit<Props, "path"> & {
+  props: Omit<OfIntegration, "path"> & {
     readonly of: ReconciliationView;
     readonly rows: readonly CostDifference[];
   },
@@ -281,31 +251,26 @@ function CostDifferences(
   const { of, rows, integration, provider } = props;
   const known = of.months.flatMap(({ report }) => report?.costs ?? []);
   const exponents = new Map(known.map(({ currency, exponent }) => [currency, exponent]));
-  const written = (minor: number, { currency }: CostDifference): string =>
-    money(minor / 10 ** (exponents.get(currency) ?? 2), currency);
+  const written = (minor: number | null, { currency }: CostDifference) => {
+    if (minor === null) return <span class="soft">–</span>;
+    return minorMoney(minor, { currency, exponent: exponents.get(currency) ?? 2 });
+  };
   return (
     <Table
       caption="Payments whose fee or tax differs"
       rows={rows}
       rowKey={({ payment, kind }) => `${payment} ${kind}`}
       columns={[
-        { head: "Payment", cell: (row) => <Payment of={row} by={integration} /> },
+        {
+          head: "Payment",
+          cell: ({ payment, transaction }) => (
+            <PaymentLink id={payment} {...{ transaction, integration }} />
+          ),
+        },
         { head: "What", cell: ({ kind }) => costNames[kind] },
-        {
-          head: `At ${provider.name}`,
-          isNumber: true,
-          cell: (row) => written(row.listed_minor, row),
-        },
-        {
-          head: "Booked",
-          isNumber: true,
-          cell: (row) =>
-            row.booked_minor === null ? (
-              <span class="soft">–</span>
-            ) : (
-              written(row.booked_minor, row)
-            ),
-        },
+        ...bothSides<CostDifference>(provider.name, (row, side) =>
+          written(row[`${side}_minor`], row),
+        ),
       ]}
     />
   );
@@ -358,7 +323,7 @@ const fetchable: ReadonlySet<DifferenceReason> = new Set([
   "before_connection",
 ]);
 
-function Differences(props: Props & { readonly of: Month; readonly report: MonthReport }) {
+function Differences(props: OfIntegration & { readonly of: Month; readonly report: MonthReport }) {
   const { of, report, path, provider, integration } = props;
   const { month } = of;
   const view = useView();
@@ -370,7 +335,7 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
   const amount = (side: Side | null, { dispute }: Difference) => {
     if (side === null) return <span class="soft">–</span>;
     const ofMinor = (minor: number): string =>
-      money(minor / 10 ** (exponents.get(side.currency) ?? 2), side.currency);
+      minorMoney(minor, { ...side, exponent: exponents.get(side.currency) ?? 2 });
     const { amount_minor: paid, refunded_minor: refunded } = side;
     if (dispute !== null) {
       return `${ofMinor(paid + refunded)} ${refunded > 0 ? "given back" : "taken"}`;
@@ -393,10 +358,15 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
         rows={report.differences}
         rowKey={(row) => `${row.payment} ${row.dispute} ${row.at}`}
         columns={[
-          { head: "Payment or dispute", cell: (row) => <Payment of={row} by={integration} /> },
+          {
+            head: "Payment or dispute",
+            // A dispute opens its payment, whose events are its own, too.
+            cell: ({ payment, dispute, transaction }) => (
+              <PaymentLink id={dispute ?? payment} {...{ transaction, integration }} />
+            ),
+          },
           { head: "Why", cell: ({ reason }) => <Reason of={reason} /> },
-          { head: `At ${provider.name}`, isNumber: true, cell: (row) => amount(row.listed, row) },
-          { head: "Booked", isNumber: true, cell: (row) => amount(row.booked, row) },
+          ...bothSides<Difference>(provider.name, (row, side) => amount(row[side], row)),
         ]}
       />
       {report.left_out === 0 ? null : (
@@ -416,23 +386,6 @@ function Differences(props: Props & { readonly of: Month; readonly report: Month
         </p>
       ) : null}
     </div>
-  );
-}
-
-/** A dispute opens its payment, whose events are its own, too. */
-function Payment(props: {
-  readonly of: Pick<Difference, "payment" | "transaction"> & Partial<Pick<Difference, "dispute">>;
-  readonly by: ListedIntegration;
-}) {
-  const { payment, dispute, transaction } = props.of;
-  const view = useView();
-  const id = dispute ?? payment;
-  if (transaction === null) return <code class="cut">{id}</code>;
-  const environment = props.by.environment === "Test" ? "test" : null;
-  return (
-    <a class="code cut" href={view.to("/transactions", { environment, open: transaction })}>
-      {id}
-    </a>
   );
 }
 

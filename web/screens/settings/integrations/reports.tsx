@@ -5,14 +5,13 @@ import type {
   CheckedReport,
   ComparedReport,
   KeptReport,
-  ListedIntegration,
   One,
   ProviderView,
   ReportFetchView,
 } from "../../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
 import { moment, month as monthName } from "../../../format/dates.js";
-import { count, money } from "../../../format/numbers.js";
+import { count, minorMoney } from "../../../format/numbers.js";
 import { ActionButton } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Failure } from "../../../parts/states.js";
@@ -21,6 +20,7 @@ import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
+import type { OfIntegration } from "./of-integration.js";
 
 const kindNames: Readonly<Record<KeptReport["kind"], string>> = {
   sales: "Sales and Trends",
@@ -35,18 +35,11 @@ const currenciesMax = 3;
 /** Products and currencies of one report; the largest differences come first. */
 const comparedMax = 200;
 
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-  /** Where calls about the integration go to. */
-  readonly path: string;
-}
-
 function nameOf({ kind, month }: Pick<KeptReport, "kind" | "month">): string {
   return `${kindNames[kind]} of ${monthName(`${month}-01`)}`;
 }
 
-export function Reports({ provider, path }: Props) {
+export function Reports({ provider, path }: OfIntegration) {
   const view = useView();
   const isManager = useMayManage();
   const url = `${path}/reports`;
@@ -234,7 +227,7 @@ function amounts<Sum extends { readonly currency: string; readonly exponent: num
     <>
       {sums.length === 0 ? <span class="soft">–</span> : null}
       {shown.map((sum) => (
-        <div key={sum.currency}>{money(minorOf(sum) / 10 ** sum.exponent, sum.currency)}</div>
+        <div key={sum.currency}>{minorMoney(minorOf(sum), sum)}</div>
       ))}
       {more > 0 ? <div class="soft small">in {count(more)} more</div> : null}
     </>
@@ -276,11 +269,11 @@ function Compared(props: {
             {
               head: "Difference",
               isNumber: true,
-              cell: ({ difference_minor: apart, exponent, currency }) =>
-                apart === 0 ? (
+              cell: (row) =>
+                row.difference_minor === 0 ? (
                   <span class="soft">None</span>
                 ) : (
-                  <span class="loss">{money(apart / 10 ** exponent, currency)}</span>
+                  <span class="loss">{minorMoney(row.difference_minor, row)}</span>
                 ),
             },
           ]}
@@ -292,7 +285,7 @@ function Compared(props: {
 }
 
 function side(row: ComparedReport["rows"][number], of: "reported" | "booked") {
-  const written = (minor: number) => money(minor / 10 ** row.exponent, row.currency);
+  const written = (minor: number) => minorMoney(minor, row);
   const refunded = row[`${of}_refunded_minor`];
   return (
     <>

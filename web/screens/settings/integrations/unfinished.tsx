@@ -1,20 +1,14 @@
 /** The second half of connecting: the URL is known, the provider's secret is not. */
 import { call } from "../../../api/client.js";
-import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
 import { ActionForm } from "../../../parts/action-form.js";
 import { Copy } from "../../../parts/copy.js";
 import { fieldOf } from "../../../parts/field.js";
 import { useAction } from "../../../parts/use-action.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
 import { EventsToChoose } from "./events-to-choose.js";
+import type { OfIntegration } from "./of-integration.js";
 
-interface Props {
-  readonly integration: ListedIntegration;
-  readonly provider: ProviderView;
-  readonly path: string;
-}
-
-export function Unfinished(props: Props) {
+export function Unfinished(props: OfIntegration) {
   const { integration, provider } = props;
   return (
     <>
@@ -50,7 +44,7 @@ function isLocal(url: string): boolean {
   return /^(localhost|127\.|\[::1\])/.test(new URL(url).host);
 }
 
-function ByApiKey({ integration, provider, path }: Props) {
+function ByApiKey({ integration, provider, path }: OfIntegration) {
   const action = useAction();
   const mode = integration.environment === "Test" ? "test-mode" : "live-mode";
   return (
@@ -86,7 +80,7 @@ function ByApiKey({ integration, provider, path }: Props) {
   );
 }
 
-function Secret({ provider, path }: Props) {
+function Secret({ provider, path }: OfIntegration) {
   const action = useAction();
   const { credentials } = provider;
   return (
