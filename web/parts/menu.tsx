@@ -1,6 +1,7 @@
 /** A button that opens a popover below it. The browser closes it by Escape or a click outside. */
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
+import { type View, useView } from "../state/view.js";
 import { Icon, type IconName } from "./icon.js";
 
 export function Menu(props: {
@@ -66,6 +67,52 @@ export function Choice(props: {
         props.children
       )}
     </a>
+  );
+}
+
+/** A parameter of the address that has one of some values; the usual one is left out of it. */
+interface OneOf<Value extends string> {
+  readonly param: string;
+  readonly labels: Readonly<Record<Value, string>>;
+  readonly usual: Value;
+}
+
+export function oneOf<Value extends string>(
+  param: string,
+  usual: NoInfer<Value>,
+  labels: Readonly<Record<Value, string>>,
+): OneOf<Value> {
+  return { param, usual, labels };
+}
+
+export function chosenOf<Value extends string>(view: View, of: OneOf<Value>): Value {
+  const text = view.get(of.param) ?? "";
+  return isOneOf(of, text) ? text : of.usual;
+}
+
+function isOneOf<Value extends string>({ labels }: OneOf<Value>, text: string): text is Value {
+  return Object.hasOwn(labels, text);
+}
+
+export function OneOfMenu<Value extends string>(props: {
+  readonly name: string;
+  readonly of: OneOf<Value>;
+}) {
+  const { name, of } = props;
+  const view = useView();
+  const chosen = chosenOf(view, of);
+  return (
+    <Menu name={name} label={of.labels[chosen]}>
+      {Object.entries<string>(of.labels).map(([value, label]) => (
+        <Choice
+          key={value}
+          href={view.with({ [of.param]: value === of.usual ? null : value })}
+          isCurrent={value === chosen}
+        >
+          {label}
+        </Choice>
+      ))}
+    </Menu>
   );
 }
 

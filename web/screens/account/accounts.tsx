@@ -5,7 +5,7 @@ import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
 import { providerName } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
-import { Choice, Menu } from "../../parts/menu.js";
+import { OneOfMenu, oneOf } from "../../parts/menu.js";
 import { AccountLink } from "../../parts/customer.js";
 import { ListTable } from "../../parts/list-table.js";
 import { useListed } from "../../parts/pages.js";
@@ -19,7 +19,11 @@ import { connectAction } from "../connect-action.js";
 import { ExportMenu } from "../series-exports.js";
 
 const path = "/v1/accounts";
-const actives = { any: "All accounts", true: "Active", false: "Not active" } as const;
+const actives = oneOf("active", "any", {
+  any: "All accounts",
+  true: "Active",
+  false: "Not active",
+});
 
 const sorts = ["-mrr", "mrr", "-first_at", "first_at", "-last_at", "last_at"] as const;
 
@@ -42,21 +46,10 @@ export default function Accounts() {
   useEffect(() => {
     if (only) route(view.to(`/accounts/${encodeURIComponent(only.id)}`), true);
   }, [only?.id]);
-  const shown = active === "true" || active === "false" ? active : "any";
   return (
     <>
       <Bar title="Accounts" controls={{ filters: mrrFilterNames }}>
-        <Menu name="State" label={actives[shown]}>
-          {(["any", "true", "false"] as const).map((name) => (
-            <Choice
-              key={name}
-              href={view.with({ active: name === "any" ? null : name })}
-              isCurrent={name === shown}
-            >
-              {actives[name]}
-            </Choice>
-          ))}
-        </Menu>
+        <OneOfMenu name="State" of={actives} />
         <Search label="Exact e-mail or id (not a name)" value={search} />
         <ExportMenu path={path} params={params} />
       </Bar>

@@ -4,6 +4,7 @@ import { completeTo, useAnswer } from "../../api/use-answer.js";
 import { day } from "../../format/dates.js";
 import { count, money, signedMoney } from "../../format/numbers.js";
 import { Copy } from "../../parts/copy.js";
+import { chosenOf } from "../../parts/menu.js";
 import { Reading } from "../../parts/reading.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
@@ -16,13 +17,13 @@ import { AgainstMenu } from "./against.js";
 import { type Period, path, periodOf, periodText, rowsAsked } from "./period.js";
 import { ChangedRows } from "./rows.js";
 import { sentenceOf } from "./sentence.js";
-import { type Tab, Tabs, tabOf } from "./tabs.js";
+import { type Tab, Tabs, tabs } from "./tabs.js";
 
 const shownMax = 10;
 
 export default function Changed() {
   const view = useView();
-  const by = tabOf(view.get("by"));
+  const by = chosenOf(view, tabs);
   const period = periodOf(view);
   const asked = { ...period.params, ...view.mrrFilters, limit: rowsAsked };
   const rows = useAnswer(path, { ...asked, by });

@@ -1,22 +1,15 @@
 /** By what the changes are listed; the last tab compares two readings of the same moment. */
+import { oneOf } from "../../parts/menu.js";
 import { useView } from "../../state/view.js";
 
-const tabs = {
+export const tabs = oneOf("by", "account", {
   account: "Customers",
   product: "Products",
   country: "Countries",
   provider: "Providers",
   plan_interval: "Plan intervals",
-} as const;
-export type Tab = keyof typeof tabs;
-
-export function tabOf(text: string | null): Tab {
-  return text !== null && isTab(text) ? text : "account";
-}
-
-function isTab(text: string): text is Tab {
-  return Object.hasOwn(tabs, text);
-}
+});
+export type Tab = keyof typeof tabs.labels;
 
 export function Tabs({ shown }: { readonly shown: Tab | "known" }) {
   const view = useView();
@@ -25,7 +18,7 @@ export function Tabs({ shown }: { readonly shown: Tab | "known" }) {
   return (
     <nav class="tabs in-row" aria-label="What changed">
       <ul>
-        {Object.entries(tabs).map(([by, label]) => (
+        {Object.entries(tabs.labels).map(([by, label]) => (
           <li key={by}>
             <a
               href={href(by === "account" ? null : by)}

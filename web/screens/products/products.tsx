@@ -5,7 +5,7 @@ import { providerName } from "../../format/names.js";
 import { moment, range as rangeText } from "../../format/dates.js";
 import { change, count, money } from "../../format/numbers.js";
 import { Delta } from "../../parts/delta.js";
-import { Choice, Menu } from "../../parts/menu.js";
+import { OneOfMenu, chosenOf, oneOf } from "../../parts/menu.js";
 import { ListTable } from "../../parts/list-table.js";
 import { useListed } from "../../parts/pages.js";
 import { Empty } from "../../parts/states.js";
@@ -23,14 +23,14 @@ const path = "/v1/products";
 
 type ComparedProduct = ProductsAnswer["data"][number];
 
-const periods = {
+const periods = oneOf("period", "30d", {
   today: "Today",
   "7d": "Last 7 days",
   "30d": "Last 30 days",
   "3m": "Last 3 months",
   "12m": "Last 12 months",
   lifetime: "All time",
-} as const;
+});
 const categories = ["SaaS", "Mobile App", "Desktop App", "Digital Asset"] as const;
 
 const sorts = [
@@ -46,7 +46,7 @@ const sorts = [
 
 export default function Products() {
   const view = useView();
-  const period = periodOf(view.get("period"));
+  const period = chosenOf(view, periods);
   const category = view.get("category");
   const open = view.get("open");
   const order = orderIn(view, sorts);
@@ -90,13 +90,7 @@ export default function Products() {
         title="Products"
         controls={{ compare: true, filters: ["provider", "country", "currency"] }}
       >
-        <Menu name="Period" label={periods[period]}>
-          {Object.entries(periods).map(([name, label]) => (
-            <Choice key={name} href={view.with({ period: name })} isCurrent={name === period}>
-              {label}
-            </Choice>
-          ))}
-        </Menu>
+        <OneOfMenu name="Period" of={periods} />
         <SeveralMenu
           name="category"
           label="Category"
@@ -197,7 +191,11 @@ export default function Products() {
         </Empty>
       </ListTable>
       {shown === undefined ? null : (
-        <ProductDrawer product={shown} all={list.rows} period={periods[period].toLowerCase()} />
+        <ProductDrawer
+          product={shown}
+          all={list.rows}
+          period={periods.labels[period].toLowerCase()}
+        />
       )}
     </>
   );
@@ -207,10 +205,4 @@ const nothing = { category: null, provider: null, country: null, currency: null,
 
 function daysText(since: string, until: string): string {
   return rangeText({ from: since.slice(0, 10), to: dayAfter(until.slice(0, 10)) });
-}
-
-const periodNames = ["today", "7d", "30d", "3m", "12m", "lifetime"] as const;
-
-function periodOf(text: string | null): keyof typeof periods {
-  return periodNames.find((name) => name === text) ?? "30d";
 }

@@ -8,9 +8,8 @@ import type {
 import type { DefinitionName } from "../../../schemas/definitions/index.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { vintageName } from "../../format/dates.js";
-import { words } from "../../format/names.js";
 import { count, decimal, money, percent } from "../../format/numbers.js";
-import { Choice, Menu } from "../../parts/menu.js";
+import { OneOfMenu, chosenOf, oneOf } from "../../parts/menu.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
 import { Term } from "../../parts/term.js";
 import { Bar, comparisons } from "../../shell/bar.js";
@@ -21,30 +20,28 @@ import { compareParams } from "../compare-params.js";
 import { ExportMenu, SeriesExports } from "../series-exports.js";
 import { Curves } from "./curves.js";
 
-const intervals = ["month", "quarter", "year"] as const;
-const bases = {
-  net: { label: "Net MRR", term: "nrr" },
-  gross: { label: "Gross MRR", term: "grr" },
-  accounts: { label: "Accounts", term: "accountRetention" },
-} as const;
-type Basis = keyof typeof bases;
+const intervals = oneOf("interval", "month", { month: "Month", quarter: "Quarter", year: "Year" });
+type Interval = keyof typeof intervals.labels;
 
-const definitions = {
+const bases = oneOf("basis", "net", { net: "Net MRR", gross: "Gross MRR", accounts: "Accounts" });
+type Basis = keyof typeof bases.labels;
+const terms = { net: "nrr", gross: "grr", accounts: "accountRetention" } as const;
+
+const definitions = oneOf<DefinitionName>("definition", "ours", {
   ours: "Ours",
   stripe: "Stripe Billing",
   chartmogul: "ChartMogul",
   profitwell: "ProfitWell Metrics",
   revenuecat: "RevenueCat",
-} as const satisfies Readonly<Record<DefinitionName, string>>;
-const definitionNames = ["ours", "stripe", "chartmogul", "profitwell", "revenuecat"] as const;
+});
 
 const path = "/v1/metrics/cohorts";
 
 export default function Retention() {
   const view = useView();
-  const basis = basisOf(view.get("basis"));
-  const interval = intervals.find((name) => name === view.get("interval")) ?? "month";
-  const definition = definitionNames.find((name) => name === view.get("definition")) ?? "ours";
+  const basis = chosenOf(view, bases);
+  const interval = chosenOf(view, intervals);
+  const definition = chosenOf(view, definitions);
   const isOurs = definition === "ours";
   const { currency: _currency, country: _country, ...parts } = view.mrrFilters;
   // Others are of whole accounts.
@@ -81,35 +78,9 @@ export default function Retention() {
           filters: isOurs ? ["provider", "product", "plan_interval", "vintage"] : ["provider"],
         }}
       >
-        <Menu name="Of" label={bases[basis].label}>
-          {(["net", "gross", "accounts"] as const).map((name) => (
-            <Choice
-              key={name}
-              href={view.with({ basis: name === "net" ? null : name })}
-              isCurrent={name === basis}
-            >
-              {bases[name].label}
-            </Choice>
-          ))}
-        </Menu>
-        <Menu name="By" label={words(interval)}>
-          {intervals.map((name) => (
-            <Choice key={name} href={view.with({ interval: name })} isCurrent={name === interval}>
-              {words(name)}
-            </Choice>
-          ))}
-        </Menu>
-        <Menu name="Definition" label={definitions[definition]}>
-          {definitionNames.map((name) => (
-            <Choice
-              key={name}
-              href={view.with({ definition: name === "ours" ? null : name })}
-              isCurrent={name === definition}
-            >
-              {definitions[name]}
-            </Choice>
-          ))}
-        </Menu>
+        <OneOfMenu name="Of" of={bases} />
+        <OneOfMenu name="By" of={intervals} />
+        <OneOfMenu name="Definition" of={definitions} />
         <ExportMenu path={path} params={{ ...params, average: null }} />
       </Bar>
       <Failure error={error} />
@@ -122,15 +93,15 @@ export default function Retention() {
       {rows.length === 0 ? null : (
         <>
           <p class="soft intro">
-            <Term of={bases[basis].term} /> of accounts by the {interval} they began in, in percent
-            of what they began with. Columns count the {interval}s since then.{" "}
+            <Term of={terms[basis]} /> of accounts by the {interval} they began in, in percent of
+            what they began with. Columns count the {interval}s since then.{" "}
             {isOurs ? (
               "A cell opens its accounts."
             ) : (
               <>
                 Counted by <a href={`/docs/definitions/${definition}.md`}>the rules</a> of{" "}
-                {definitions[definition]} at the end of each {interval}; a cell opens what they
-                change then.
+                {definitions.labels[definition]} at the end of each {interval}; a cell opens what
+                they change then.
               </>
             )}
           </p>
@@ -216,10 +187,6 @@ export default function Retention() {
   );
 }
 
-function basisOf(text: string | null): Basis {
-  return text === "gross" || text === "accounts" ? text : "net";
-}
-
 function averageOf(
   average: CohortAverage | AccountCohortAverage | undefined,
   basis: Basis,
@@ -253,7 +220,7 @@ function step(value: number): number {
 function momentAfter(
   vintage: string,
   intervalsAfter: number,
-  interval: (typeof intervals)[number],
+  interval: Interval,
   newest: number,
 ): { readonly at?: string } {
   const months = { month: 1, quarter: 3, year: 12 }[interval];

@@ -6,7 +6,7 @@ import { providerName } from "../../format/names.js";
 import { count } from "../../format/numbers.js";
 import { ActionButton } from "../../parts/action-form.js";
 import { ListTable } from "../../parts/list-table.js";
-import { Choice, Menu } from "../../parts/menu.js";
+import { OneOfMenu, chosenOf, oneOf } from "../../parts/menu.js";
 import { Empty, Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { useView } from "../../state/view.js";
@@ -14,8 +14,7 @@ import { useList, useManagePath, useMayManage } from "./manage.js";
 import { reasonWords } from "./reject-reasons.js";
 import { When } from "../../parts/when.js";
 
-const states = { open: "Open", replayed: "Replayed", resolved: "Resolved" } as const;
-const stateNames = ["open", "replayed", "resolved"] as const;
+const states = oneOf("state", "open", { open: "Open", replayed: "Replayed", resolved: "Resolved" });
 
 export function Rejects() {
   const view = useView();
@@ -23,7 +22,7 @@ export function Rejects() {
   const isManager = useMayManage();
   const action = useAction();
   const [done, setDone] = useState<ReplayAnswer | null>(null);
-  const state = stateNames.find((name) => name === view.get("state")) ?? "open";
+  const state = chosenOf(view, states);
   const reason = view.get("reason");
   const of = view.get("of");
   const list = useList<RejectView>(path, { state, reason, provider: of });
@@ -37,13 +36,7 @@ export function Rejects() {
       <div class="section-head">
         <p class="soft">Events that arrived and are kept, but could not be booked.</p>
         <div class="row-form">
-          <Menu name="State" label={states[state]}>
-            {stateNames.map((name) => (
-              <Choice key={name} href={view.with({ state: name })} isCurrent={name === state}>
-                {states[name]}
-              </Choice>
-            ))}
-          </Menu>
+          <OneOfMenu name="State" of={states} />
           {reason === null ? null : (
             <a class="chip" href={view.with({ reason: null })}>
               {reasonWords(reason).title}

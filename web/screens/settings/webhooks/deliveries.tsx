@@ -14,20 +14,19 @@ import { ActionButton, ActionForm } from "../../../parts/action-form.js";
 import { Dialog } from "../../../parts/dialog.js";
 import { fieldOf } from "../../../parts/field.js";
 import { ListTable } from "../../../parts/list-table.js";
-import { Choice, Menu } from "../../../parts/menu.js";
+import { OneOfMenu, chosenOf, oneOf } from "../../../parts/menu.js";
 import { Empty, Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
 import { useView } from "../../../state/view.js";
 import { useList } from "../manage.js";
 
-const states = {
+const states = oneOf("state", "all", {
   all: "All deliveries",
   pending: "Waiting",
   delivered: "Taken",
   failed: "Failed",
-} as const;
-const stateNames = ["all", "pending", "delivered", "failed"] as const;
+});
 
 export function Deliveries(props: { readonly of: WebhookEndpointView; readonly path: string }) {
   const { of } = props;
@@ -37,7 +36,7 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
   const [done, setDone] = useState<number | null>(null);
   const [isReplaying, setReplaying] = useState(false);
   const [opened, setOpened] = useState<WebhookDeliveryView | null>(null);
-  const state = stateNames.find((name) => name === view.get("state")) ?? "all";
+  const state = chosenOf(view, states);
   const list = useList<WebhookDeliveryView>(path, { state: state === "all" ? null : state });
   const isDisabled = of.disabled_at !== null;
   const isOnItsWay = list.rows.some((row) => row.state === "pending" && row.attempts === 0);
@@ -49,13 +48,7 @@ export function Deliveries(props: { readonly of: WebhookEndpointView; readonly p
       </p>
       <h2 class="step-title">{of.name ?? of.url}</h2>
       <div class="section-head">
-        <Menu name="State" label={states[state]}>
-          {stateNames.map((name) => (
-            <Choice key={name} href={view.with({ state: name })} isCurrent={name === state}>
-              {states[name]}
-            </Choice>
-          ))}
-        </Menu>
+        <OneOfMenu name="State" of={states} />
         <div class="row-form">
           <ActionButton
             action={action}
