@@ -32,6 +32,13 @@ export function listed<Row>({ answer, error, isStale }: Loaded<unknown>, rest: R
   return { rows: rest.rows, rest, error, isLoading, isStale };
 }
 
+/** A list that comes in one answer. */
+export function whole<Row>(loaded: Loaded<{ readonly data: readonly Row[] }>): Listed<Row> {
+  const rows = loaded.answer?.data ?? [];
+  const rest = { rows, cursor: null, error: null, isLoading: false, more: () => undefined };
+  return listed(loaded, rest);
+}
+
 /** The list of an answer to `useAnswer`, of the same workspace, environment and clocks. */
 export function useListed<Row>(
   loaded: Loaded<Page<Row>>,

@@ -6,8 +6,9 @@ import { useUrl } from "../../api/use-answer.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { ListTable } from "../../parts/list-table.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { type Column, Table } from "../../parts/table.js";
+import { whole } from "../../parts/pages.js";
+import { Empty } from "../../parts/states.js";
+import type { Column } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { workspaceOf } from "../../state/session.js";
 import { useList, useManagePath, useMayManage } from "./manage.js";
@@ -15,7 +16,7 @@ import { useList, useManagePath, useMayManage } from "./manage.js";
 const own = "/v1/session/assistants";
 
 export function Assistants() {
-  const { answer, error } = useUrl<{ data: readonly AssistantView[] }>(own);
+  const list = whole(useUrl<{ data: readonly AssistantView[] }>(own));
   return (
     <>
       <div class="section-head">
@@ -27,24 +28,18 @@ export function Assistants() {
       <p class="section-head">
         <Copy text={`${location.origin}/mcp`} name="address" />
       </p>
-      <Failure error={error} />
-      {answer === null && error === null ? <SkeletonTable rows={2} columns={5} /> : null}
-      {answer?.data.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Your assistants"
+        columns={columnsOf(own, {
+          head: "Workspace",
+          cell: ({ workspace }) => (
+            <span class="cut">{workspaceOf(workspace)?.name ?? workspace}</span>
+          ),
+        })}
+      >
         <Empty title="You have connected none">One that you allow appears here.</Empty>
-      ) : null}
-      {answer === null || answer.data.length === 0 ? null : (
-        <Table
-          caption="Your assistants"
-          rows={answer.data}
-          rowKey={({ id }) => id}
-          columns={columnsOf(own, {
-            head: "Workspace",
-            cell: ({ workspace }) => (
-              <span class="cut">{workspaceOf(workspace)?.name ?? workspace}</span>
-            ),
-          })}
-        />
-      )}
+      </ListTable>
       {useMayManage() ? <OfWorkspace /> : null}
     </>
   );

@@ -10,7 +10,6 @@ import { Copy } from "../../parts/copy.js";
 import { fieldOf } from "../../parts/field.js";
 import { ListTable } from "../../parts/list-table.js";
 import { Failure } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
 import { type Action, useAction } from "../../parts/use-action.js";
 import { loadSession, session, workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
@@ -170,35 +169,32 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
           <Copy text={made.url} name="invitation" />
         </div>
       )}
-      {list.rows.length === 0 ? null : (
-        <Table
-          caption="Open invitations"
-          rows={list.rows}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              head: "Open invitation for",
-              cell: ({ email, domain }) => email ?? domain ?? "Whoever has the link",
-            },
-            { head: "Role", cell: ({ role }) => words(role) },
-            { head: "Until", cell: (row) => <When at={row.expires_at} /> },
-            {
-              head: <span class="unseen">Revoke</span>,
-              isNumber: true,
-              cell: (row) => (
-                <Confirm
-                  label="Revoke"
-                  of={`invitation for ${row.email ?? row.domain ?? "whoever has the link"}`}
-                  title="Revoke this invitation?"
-                  act={() => call("DELETE", `${path}/${row.id}`)}
-                >
-                  Its link stops working at once.
-                </Confirm>
-              ),
-            },
-          ]}
-        />
-      )}
+      <ListTable
+        of={list}
+        caption="Open invitations"
+        columns={[
+          {
+            head: "Open invitation for",
+            cell: ({ email, domain }) => email ?? domain ?? "Whoever has the link",
+          },
+          { head: "Role", cell: ({ role }) => words(role) },
+          { head: "Until", cell: (row) => <When at={row.expires_at} /> },
+          {
+            head: <span class="unseen">Revoke</span>,
+            isNumber: true,
+            cell: (row) => (
+              <Confirm
+                label="Revoke"
+                of={`invitation for ${row.email ?? row.domain ?? "whoever has the link"}`}
+                title="Revoke this invitation?"
+                act={() => call("DELETE", `${path}/${row.id}`)}
+              >
+                Its link stops working at once.
+              </Confirm>
+            ),
+          },
+        ]}
+      />
     </section>
   );
 }

@@ -7,8 +7,9 @@ import { useUrl } from "../../api/use-answer.js";
 import { words } from "../../format/names.js";
 import { ActionButton } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
-import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
-import { Table } from "../../parts/table.js";
+import { ListTable } from "../../parts/list-table.js";
+import { whole } from "../../parts/pages.js";
+import { Empty, Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { loadSession } from "../../state/session.js";
 import { useView } from "../../state/view.js";
@@ -28,7 +29,7 @@ const passkeys = "/v1/session/passkeys";
 
 function Passkeys() {
   const action = useAction();
-  const { answer, error } = useUrl<{ data: readonly Passkey[] }>(passkeys);
+  const list = whole(useUrl<{ data: readonly Passkey[] }>(passkeys));
   return (
     <section class="settings-section">
       <div class="section-head">
@@ -38,39 +39,34 @@ function Passkeys() {
         </ActionButton>
       </div>
       <Failure error={action.error} />
-      <Failure error={error} />
-      {answer?.data.length === 0 ? (
+      <ListTable
+        of={list}
+        caption="Passkeys"
+        columns={[
+          { head: "Passkey", cell: ({ name }) => name ?? "Passkey" },
+          { head: "Added", cell: (row) => <When at={row.created_at} /> },
+          { head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
+          {
+            head: <span class="unseen">Delete</span>,
+            isNumber: true,
+            cell: ({ id, name }) => (
+              <Confirm
+                label="Delete"
+                of={name ?? "passkey"}
+                title="Delete this passkey?"
+                act={() => call("DELETE", `${passkeys}/${id}`)}
+              >
+                It no longer signs you in. Your device may keep it; remove it there, too.
+              </Confirm>
+            ),
+          },
+        ]}
+      >
         <Empty title="No passkey yet">
           With one you sign in again without a link; it is kept by this device or its password
           manager.
         </Empty>
-      ) : null}
-      {answer === null || answer.data.length === 0 ? null : (
-        <Table
-          caption="Passkeys"
-          rows={answer.data}
-          rowKey={({ id }) => id}
-          columns={[
-            { head: "Passkey", cell: ({ name }) => name ?? "Passkey" },
-            { head: "Added", cell: (row) => <When at={row.created_at} /> },
-            { head: "Last used", cell: (row) => <When at={row.last_used_at} /> },
-            {
-              head: <span class="unseen">Delete</span>,
-              isNumber: true,
-              cell: ({ id, name }) => (
-                <Confirm
-                  label="Delete"
-                  of={name ?? "passkey"}
-                  title="Delete this passkey?"
-                  act={() => call("DELETE", `${passkeys}/${id}`)}
-                >
-                  It no longer signs you in. Your device may keep it; remove it there, too.
-                </Confirm>
-              ),
-            },
-          ]}
-        />
-      )}
+      </ListTable>
     </section>
   );
 }
@@ -105,50 +101,45 @@ function AddProvider() {
 const sessions = "/v1/session/sessions";
 
 function Sessions() {
-  const { answer, error } = useUrl<{ data: readonly ListedSession[] }>(sessions);
+  const list = whole(useUrl<{ data: readonly ListedSession[] }>(sessions));
   return (
     <section class="settings-section">
       <h2>Where you are signed in</h2>
-      <Failure error={error} />
-      {answer === null && error === null ? <SkeletonTable rows={2} columns={4} /> : null}
-      {answer === null ? null : (
-        <Table
-          caption="Sessions"
-          rows={answer.data}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              head: "By",
-              cell: (row) => (
-                <>
-                  {words(row.began_by)}
-                  {row.current ? <span class="soft"> (this one)</span> : null}
-                </>
-              ),
-            },
-            { head: "Since", cell: (row) => <When at={row.created_at} /> },
-            { head: "Last seen", cell: (row) => <When at={row.last_seen_at} /> },
-            { head: "Ends", cell: (row) => <When at={row.expires_at} /> },
-            {
-              head: <span class="unseen">End</span>,
-              isNumber: true,
-              cell: (row) => (
-                <Confirm
-                  label="End"
-                  of={`session since ${row.created_at}`}
-                  title="End this session?"
-                  act={async () => {
-                    await call("DELETE", `${sessions}/${row.id}`);
-                    if (row.current) await loadSession();
-                  }}
-                >
-                  {row.current ? "You are signed out here." : "That browser is signed out."}
-                </Confirm>
-              ),
-            },
-          ]}
-        />
-      )}
+      <ListTable
+        of={list}
+        caption="Sessions"
+        columns={[
+          {
+            head: "By",
+            cell: (row) => (
+              <>
+                {words(row.began_by)}
+                {row.current ? <span class="soft"> (this one)</span> : null}
+              </>
+            ),
+          },
+          { head: "Since", cell: (row) => <When at={row.created_at} /> },
+          { head: "Last seen", cell: (row) => <When at={row.last_seen_at} /> },
+          { head: "Ends", cell: (row) => <When at={row.expires_at} /> },
+          {
+            head: <span class="unseen">End</span>,
+            isNumber: true,
+            cell: (row) => (
+              <Confirm
+                label="End"
+                of={`session since ${row.created_at}`}
+                title="End this session?"
+                act={async () => {
+                  await call("DELETE", `${sessions}/${row.id}`);
+                  if (row.current) await loadSession();
+                }}
+              >
+                {row.current ? "You are signed out here." : "That browser is signed out."}
+              </Confirm>
+            ),
+          },
+        ]}
+      />
     </section>
   );
 }

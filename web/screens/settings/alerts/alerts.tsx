@@ -1,4 +1,5 @@
 /** Alerts: what is watched, what fired, and the chat channel they may be sent to. */
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { z } from "zod";
 import type {
@@ -13,8 +14,9 @@ import { useUrl } from "../../../api/use-answer.js";
 import { ActionButton, ActionForm } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { fieldOf } from "../../../parts/field.js";
-import { More } from "../../../parts/pages.js";
-import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
+import { ListTable } from "../../../parts/list-table.js";
+import { type Listed, More } from "../../../parts/pages.js";
+import { Empty, Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useAction } from "../../../parts/use-action.js";
 import { When } from "../../../parts/when.js";
@@ -33,7 +35,7 @@ export function Alerts() {
   const members = useList<Member>(`${path}/members`);
   const chat = useUrl<One<z.output<typeof chatChannels>>>(`${path}/chat`);
   const host = chat.answer?.data.chat?.host ?? null;
-  const error = alerts.error ?? firings.error ?? chat.error;
+  const error = alerts.error === null ? (firings.error ?? chat.error) : null;
   const nameOf = (channel: AlertChannel): string =>
     channel.by === "chat"
       ? `Chat (${host ?? "not connected"})`
@@ -60,25 +62,14 @@ export function Alerts() {
           write={write}
         />
       ) : null}
-      {alerts.isLoading ? <SkeletonTable rows={3} columns={5} /> : null}
-      {!alerts.isLoading &&
-      alerts.rows.length === 0 &&
-      alerts.error === null &&
-      written === null ? (
-        <Empty title="No alerts yet">
-          Each is tested on the last 90 days before it is saved, so that it is neither loud nor
-          silent.
-        </Empty>
-      ) : null}
-      {alerts.rows.length === 0 ? null : (
-        <List
-          of={alerts.rows}
-          path={`${path}/alerts`}
-          nameOf={nameOf}
-          edit={isManager ? write : null}
-        />
-      )}
-      <More of={alerts.rest} />
+      <List of={alerts} path={`${path}/alerts`} nameOf={nameOf} edit={isManager ? write : null}>
+        {written === null ? (
+          <Empty title="No alerts yet">
+            Each is tested on the last 90 days before it is saved, so that it is neither loud nor
+            silent.
+          </Empty>
+        ) : null}
+      </List>
       {firings.rows.length === 0 ? null : <Firings of={firings.rows} nameOf={nameOf} />}
       <More of={firings.rest} />
       {isManager ? <Chat path={`${path}/chat`} host={host} /> : null}
@@ -108,21 +99,22 @@ function Written(props: {
 type NameOf = (channel: AlertChannel) => string;
 
 function List(props: {
-  readonly of: readonly AlertView[];
+  readonly of: Listed<AlertView>;
   readonly path: string;
   readonly nameOf: NameOf;
   /** Null: the reader may not. */
   readonly edit: ((alert: AlertView) => void) | null;
+  /** What stands there without any. */
+  readonly children: ComponentChildren;
 }) {
   const { path, nameOf, edit } = props;
   const action = useAction();
   return (
     <>
       <Failure error={action.error} />
-      <Table
+      <ListTable
+        of={props.of}
         caption="Alerts"
-        rows={props.of}
-        rowKey={({ id }) => id}
         columns={[
           {
             head: "Alert",
@@ -176,7 +168,9 @@ function List(props: {
             },
           },
         ]}
-      />
+      >
+        {props.children}
+      </ListTable>
     </>
   );
 }
