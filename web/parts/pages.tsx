@@ -4,8 +4,11 @@ import { CallError, type Params, call, urlOf } from "../api/client.js";
 import type { Loaded } from "../api/use-answer.js";
 import { useView } from "../state/view.js";
 
-interface Page<Row> {
+interface Page<Row> extends Paged {
   readonly data: readonly Row[];
+}
+
+interface Paged {
   readonly pagination: { readonly has_more: boolean; readonly next_cursor: string | null };
 }
 
@@ -49,8 +52,17 @@ export function useListed<Row>(
   return listed(loaded, usePages(path, { ...tenant, ...clocks, ...params }, loaded.answer));
 }
 
-/** @param first the answer of the first page @param key what the list is of */
 export function usePages<Row>(path: string, params: Params, first: Page<Row> | null): Rest<Row> {
+  return usePagesOf(path, params, first, ({ data }) => data);
+}
+
+/** @param first the answer of the first page @param rowsOf the rows of an answer */
+export function usePagesOf<Row, Answer extends Paged>(
+  path: string,
+  params: Params,
+  first: Answer | null,
+  rowsOf: (answer: Answer) => readonly Row[],
+): Rest<Row> {
   const key = urlOf(path, params);
   const [rest, setRest] = useState<{ key: string; rows: readonly Row[]; cursor: string | null }>({
     key: "",
@@ -61,7 +73,7 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
   const [error, setError] = useState<CallError | null>(null);
   const isWalking = rest.key === key;
   // Once a second page is there, the first stays as it was: the walk shows each row once.
-  const [frozenFirst, setFrozenFirst] = useState<Page<Row> | null>(null);
+  const [frozenFirst, setFrozenFirst] = useState<Answer | null>(null);
   useEffect(() => setError(null), [key]);
   const head = isWalking ? frozenFirst : first;
   const cursor = isWalking ? rest.cursor : (first?.pagination.next_cursor ?? null);
@@ -70,11 +82,11 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
     setLoading(true);
     setError(null);
     try {
-      const page = await call<Page<Row>>("GET", urlOf(path, { ...params, cursor }));
+      const page = await call<Answer>("GET", urlOf(path, { ...params, cursor }));
       if (!isWalking) setFrozenFirst(first);
       setRest({
         key,
-        rows: [...(isWalking ? rest.rows : []), ...page.data],
+        rows: [...(isWalking ? rest.rows : []), ...rowsOf(page)],
         cursor: page.pagination.next_cursor,
       });
     } catch (thrown) {
@@ -84,7 +96,7 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
     }
   };
   return {
-    rows: [...(head?.data ?? []), ...(isWalking ? rest.rows : [])],
+    rows: [...(head === null ? [] : rowsOf(head)), ...(isWalking ? rest.rows : [])],
     cursor,
     error,
     isLoading,
@@ -92,12 +104,13 @@ export function usePages<Row>(path: string, params: Params, first: Page<Row> | n
   };
 }
 
-export function More<Row>({ of }: { readonly of: Rest<Row> }) {
+export function More<Row>(props: { readonly of: Rest<Row>; readonly label?: string }) {
+  const { of, label = "Show more" } = props;
   if (of.cursor === null) return null;
   return (
     <div class="pager">
       <button type="button" class="button" disabled={of.isLoading} onClick={of.more}>
-        {of.error === null ? "Show more" : "Try again"}
+        {of.error === null ? label : "Try again"}
       </button>
       {of.error === null ? null : <span class="loss">{of.error.message}</span>}
     </div>

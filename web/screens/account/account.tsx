@@ -1,14 +1,14 @@
 /** One account: who it is, its subscriptions and all that happened, in order. */
 import { useRoute } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
 import type { AccountAnswer, TimelineItem } from "../../../api/accounts/schema.js";
-import { CallError, call, urlOf } from "../../api/client.js";
+import { call } from "../../api/client.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { moment, shortMoment, vintageName } from "../../format/dates.js";
 import { countryName, providerName, shortId } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Confirm } from "../../parts/confirm.js";
 import { ProviderLink, customerName } from "../../parts/customer.js";
+import { More, usePagesOf } from "../../parts/pages.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
@@ -24,7 +24,7 @@ export default function Account() {
   const id = params.id ?? "";
   const path = `/v1/accounts/${encodeURIComponent(id)}` as const;
   const { answer, error } = useAnswer(path);
-  const more = useMore(path, answer, view);
+  const timeline = usePagesOf(path, { ...view.tenant, ...view.clocks }, answer, timelineOf);
   const shown = answer?.data;
   return (
     <>
@@ -94,23 +94,22 @@ export default function Account() {
           <section>
             <h2>What happened</h2>
             <ol class="timeline">
-              {[...shown.timeline, ...more.items].map((item) => (
+              {timeline.rows.map((item) => (
                 <li key={`${item.type} ${item.id}`} class={isLoss(item) ? "bad" : ""}>
                   <Item item={item} view={view} />
                 </li>
               ))}
             </ol>
-            <Failure error={more.error} />
-            {more.cursor === null ? null : (
-              <button type="button" class="button" onClick={more.load}>
-                Show earlier
-              </button>
-            )}
+            <More of={timeline} label="Show earlier" />
           </section>
         </div>
       )}
     </>
   );
+}
+
+function timelineOf({ data }: AccountAnswer): readonly TimelineItem[] {
+  return data.timeline;
 }
 
 /** What the provider reported of the customer; an admin may erase it. */
@@ -170,29 +169,4 @@ function transactionOf({ type, id, detail }: TimelineItem): string | null {
 
 function isLoss({ type, detail }: TimelineItem): boolean {
   return type === "dispute" || type === "refund" || (type === "movement" && detail === "churn");
-}
-
-/** Earlier pages of the time line. */
-function useMore(path: string, first: AccountAnswer | null, view: View) {
-  const [items, setItems] = useState<readonly TimelineItem[]>([]);
-  const [next, setNext] = useState<string | null | undefined>(undefined);
-  const [error, setError] = useState<CallError | null>(null);
-  useEffect(() => {
-    setItems([]);
-    setNext(undefined);
-  }, [path, view.at, view.knownAt]);
-  const cursor = next === undefined ? (first?.pagination.next_cursor ?? null) : next;
-  const load = async (): Promise<void> => {
-    try {
-      const page = await call<AccountAnswer>(
-        "GET",
-        urlOf(path, { ...view.tenant, ...view.clocks, cursor }),
-      );
-      setItems((before) => [...before, ...page.data.timeline]);
-      setNext(page.pagination.next_cursor);
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-    }
-  };
-  return { items, cursor, error, load: () => void load() };
 }
