@@ -1,7 +1,25 @@
 /** The lines and labels behind a chart. */
-import type { ScaleLinear } from "d3-scale";
+import { type ScaleLinear, scaleBand, scaleLinear } from "d3-scale";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { type Frame, labelGapPx } from "./frame.js";
+
+/** From 0, or from the lowest value, to the highest. */
+export function valueScale(frame: Frame, values: readonly number[]) {
+  return scaleLinear()
+    .domain([Math.min(0, ...values), Math.max(1, ...values)])
+    .nice()
+    .range([frame.bottom, frame.top]);
+}
+
+/** @param gap between two columns, as a part of the way from one to the next */
+export function columnScale(frame: Frame, columns: number, gap: number) {
+  const x = scaleBand<number>()
+    .domain(Array.from({ length: columns }, (_column, index) => index))
+    .range([frame.left, frame.right])
+    .paddingInner(gap)
+    .paddingOuter(gap / 2);
+  return { x, middle: (index: number): number => (x(index) ?? 0) + x.bandwidth() / 2 };
+}
 
 const pxPerTick = 52;
 const pxPerLabel = 64;

@@ -2,13 +2,10 @@
  * Stacked bars over time: what is above 0 stands up, what is below hangs down. Each column and each
  * segment is a link.
  */
-import { scaleBand, scaleLinear } from "d3-scale";
-import { useState } from "preact/hooks";
-import { ColumnAxis, ValueAxis } from "./axes.js";
-import { type ChartHeight, useFrame } from "./frame.js";
+import { ColumnAxis, ValueAxis, columnScale, valueScale } from "./axes.js";
+import { Chart, Hit } from "./chart.js";
+import { useFrame } from "./frame.js";
 import { GoalLine, NoteMarkers } from "./marks.js";
-import { moveFocus } from "./roving.js";
-import { Tip } from "./tip.js";
 import type { Tone } from "./tones.js";
 
 interface Segment {
@@ -37,101 +34,71 @@ export function BarChart(props: {
   readonly bars: readonly Bar[];
   readonly format: (value: number) => string;
   readonly formatAxis: (value: number) => string;
-  readonly height?: ChartHeight;
+  readonly isHigh?: boolean | undefined;
 }) {
   const { bars, format } = props;
-  const { holder, frame } = useFrame();
-  const [active, setActive] = useState<number | null>(null);
+  const of = useFrame();
+  const { frame, setActive } = of;
   const stacks = bars.map(({ segments }) => stackOf(segments));
   const ends = [
     ...stacks.flatMap((stack) => stack.flatMap(({ low, high }) => [low, high])),
     ...bars.flatMap(({ goal }) => (goal === undefined ? [] : [goal])),
   ];
-  const y = scaleLinear()
-    .domain([Math.min(0, ...ends), Math.max(1, ...ends)])
-    .nice()
-    .range([frame.bottom, frame.top]);
-  const x = scaleBand<number>()
-    .domain(bars.map((_bar, index) => index))
-    .range([frame.left, frame.right])
-    .paddingInner(0.28)
-    .paddingOuter(0.14);
-  const middle = (index: number): number => (x(index) ?? 0) + x.bandwidth() / 2;
-  const shown = active === null ? undefined : bars[active];
+  const y = valueScale(frame, ends);
+  const { x, middle } = columnScale(frame, bars.length, 0.28);
+  const tipOf = (index: number) => {
+    const shown = bars[index];
+    if (shown === undefined) return null;
+    const lines = [
+      ...shown.segments
+        .filter(({ value }) => value !== 0)
+        .map(({ label, value, tone }) => ({ label, value: format(value), tone })),
+      ...(shown.total === undefined ? [] : [{ label: "Together", value: format(shown.total) }]),
+      ...(shown.goal === undefined ? [] : [{ label: "Goal", value: format(shown.goal) }]),
+      ...(shown.note === undefined ? [] : [{ label: "Note", value: shown.note }]),
+    ];
+    return { x: middle(index), title: shown.label, lines };
+  };
 
   return (
-    <div class={`chart ${props.height ?? ""}`} ref={holder}>
-      {frame.width === 0 ? null : (
-        <svg
-          role="group"
-          aria-label={props.label}
-          onKeyDown={moveFocus}
-          onPointerLeave={() => setActive(null)}
-        >
-          {bars.length === 0 ? null : (
-            <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
-          )}
-          <ColumnAxis frame={frame} labels={bars.map(({ tick }) => tick)} x={middle} />
-          <NoteMarkers frame={frame} notes={bars.map(({ note }) => note)} x={middle} />
-          {bars.map((bar, index) => (
-            <g key={bar.key} onPointerEnter={() => setActive(index)}>
-              <a
-                href={bar.href}
-                data-column
-                tabindex={index === bars.length - 1 ? 0 : -1}
-                aria-label={spoken(bar, format)}
-                onFocus={() => setActive(index)}
-                onBlur={() => setActive(null)}
-              >
-                <rect
-                  class="hit"
-                  x={middle(index) - x.step() / 2}
-                  y={frame.top}
-                  width={x.step()}
-                  height={frame.bottom - frame.top}
-                />
-              </a>
-              {stacks[index]?.map(({ segment, low, high }) => (
-                <a
-                  key={segment.key}
-                  href={segment.href}
-                  class={`segment-link tone-${segment.tone}`}
-                  // The column says the same to those who do not point.
-                  tabindex={-1}
-                  aria-hidden="true"
-                >
-                  <rect
-                    class="segment"
-                    x={x(index)}
-                    width={x.bandwidth()}
-                    y={y(high)}
-                    height={Math.max(0, y(low) - y(high))}
-                  />
-                </a>
-              ))}
-            </g>
+    <Chart of={of} label={props.label} isHigh={props.isHigh} tipOf={tipOf}>
+      {bars.length === 0 ? null : <ValueAxis frame={frame} scale={y} format={props.formatAxis} />}
+      <ColumnAxis frame={frame} labels={bars.map(({ tick }) => tick)} x={middle} />
+      <NoteMarkers frame={frame} notes={bars.map(({ note }) => note)} x={middle} />
+      {bars.map((bar, index) => (
+        <g key={bar.key} onPointerEnter={() => setActive(index)}>
+          <a
+            href={bar.href}
+            data-column
+            tabindex={index === bars.length - 1 ? 0 : -1}
+            aria-label={spoken(bar, format)}
+            onFocus={() => setActive(index)}
+            onBlur={() => setActive(null)}
+          >
+            <Hit frame={frame} middle={middle(index)} width={x.step()} />
+          </a>
+          {stacks[index]?.map(({ segment, low, high }) => (
+            <a
+              key={segment.key}
+              href={segment.href}
+              class={`segment-link tone-${segment.tone}`}
+              // The column says the same to those who do not point.
+              tabindex={-1}
+              aria-hidden="true"
+            >
+              <rect
+                class="segment"
+                x={x(index)}
+                width={x.bandwidth()}
+                y={y(high)}
+                height={Math.max(0, y(low) - y(high))}
+              />
+            </a>
           ))}
-          <GoalLine goals={bars.map(({ goal }) => goal)} x={middle} y={y} />
-        </svg>
-      )}
-      {shown === undefined || active === null ? null : (
-        <Tip
-          frame={frame}
-          x={middle(active)}
-          title={shown.label}
-          lines={[
-            ...shown.segments
-              .filter(({ value }) => value !== 0)
-              .map(({ label, value, tone }) => ({ label, value: format(value), tone })),
-            ...(shown.total === undefined
-              ? []
-              : [{ label: "Together", value: format(shown.total) }]),
-            ...(shown.goal === undefined ? [] : [{ label: "Goal", value: format(shown.goal) }]),
-            ...(shown.note === undefined ? [] : [{ label: "Note", value: shown.note }]),
-          ]}
-        />
-      )}
-    </div>
+        </g>
+      ))}
+      <GoalLine goals={bars.map(({ goal }) => goal)} x={middle} y={y} />
+    </Chart>
   );
 }
 

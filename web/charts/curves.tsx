@@ -1,11 +1,8 @@
 /** Curves that begin together, by their age: those of single groups, and one that stands out. */
-import { scaleLinear } from "d3-scale";
 import { line as lineOf } from "d3-shape";
-import { useState } from "preact/hooks";
-import { ColumnAxis, ValueAxis } from "./axes.js";
+import { ColumnAxis, ValueAxis, valueScale } from "./axes.js";
+import { Chart } from "./chart.js";
 import { useFrame } from "./frame.js";
-import { moveFocus } from "./roving.js";
-import { Tip } from "./tip.js";
 import type { Tone } from "./tones.js";
 
 export interface Curve {
@@ -25,77 +22,64 @@ export function CurveChart(props: {
   readonly formatAxis: (value: number) => string;
 }) {
   const { curves, format, nameOf } = props;
-  const { holder, frame } = useFrame();
-  const [active, setActive] = useState<number | null>(null);
+  const of = useFrame();
+  const { frame, active, setActive } = of;
   const length = Math.max(0, ...curves.map(({ values }) => values.length));
-  const y = scaleLinear()
-    .domain([0, Math.max(1, ...curves.flatMap(({ values }) => values))])
-    .nice()
-    .range([frame.bottom, frame.top]);
+  const y = valueScale(
+    frame,
+    curves.flatMap(({ values }) => values),
+  );
   const step = (frame.right - frame.left) / Math.max(1, length - 1);
   const x = (age: number): number => frame.left + age * step;
   const path = lineOf<number>((_value, age) => x(age), y);
   const ages = Array.from({ length }, (_age, index) => index);
   const known = (age: number) => curves.filter(({ values }) => values[age] !== undefined);
+  const tipOf = (age: number) => {
+    const lines = known(age).map(({ label, tone, values }) => ({
+      label,
+      value: format(values[age] ?? 0),
+      ...(tone === "then" ? {} : { tone }),
+    }));
+    return { x: x(age), title: nameOf(age), lines };
+  };
   return (
-    <div class="chart" ref={holder}>
-      {frame.width === 0 ? null : (
-        <svg
-          role="group"
-          aria-label={props.label}
-          onKeyDown={moveFocus}
-          onPointerLeave={() => setActive(null)}
-        >
-          <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
-          <ColumnAxis frame={frame} labels={ages.map(String)} x={x} />
-          {curves.map(({ label, tone, values, isMain = false }) => (
+    <Chart of={of} label={props.label} tipOf={tipOf}>
+      <ValueAxis frame={frame} scale={y} format={props.formatAxis} />
+      <ColumnAxis frame={frame} labels={ages.map(String)} x={x} />
+      {curves.map(({ label, tone, values, isMain = false }) => (
+        <g key={label} class={tone === "then" ? "" : `tone-${tone}`}>
+          <path
+            class={tone === "then" ? "line then" : isMain ? "line main" : "line thin"}
+            d={path([...values]) ?? ""}
+          />
+        </g>
+      ))}
+      {active === null
+        ? null
+        : known(active).map(({ label, tone, values }) => (
             <g key={label} class={tone === "then" ? "" : `tone-${tone}`}>
-              <path
-                class={tone === "then" ? "line then" : isMain ? "line main" : "line thin"}
-                d={path([...values]) ?? ""}
-              />
+              <circle class="dot" cx={x(active)} cy={y(values[active] ?? 0)} r={3.5} />
             </g>
           ))}
-          {active === null
-            ? null
-            : known(active).map(({ label, tone, values }) => (
-                <g key={label} class={tone === "then" ? "" : `tone-${tone}`}>
-                  <circle class="dot" cx={x(active)} cy={y(values[active] ?? 0)} r={3.5} />
-                </g>
-              ))}
-          {ages.map((age) => (
-            <rect
-              key={age}
-              class="hit"
-              data-column
-              role="img"
-              tabindex={age === length - 1 ? 0 : -1}
-              aria-label={`${nameOf(age)}: ${known(age)
-                .map(({ label, values }) => `${label} ${format(values[age] ?? 0)}`)
-                .join(", ")}`}
-              x={x(age) - step / 2}
-              y={frame.top}
-              width={length === 1 ? 40 : step}
-              height={frame.bottom - frame.top}
-              onPointerEnter={() => setActive(age)}
-              onFocus={() => setActive(age)}
-              onBlur={() => setActive(null)}
-            />
-          ))}
-        </svg>
-      )}
-      {active === null ? null : (
-        <Tip
-          frame={frame}
-          x={x(active)}
-          title={nameOf(active)}
-          lines={known(active).map(({ label, tone, values }) => ({
-            label,
-            value: format(values[active] ?? 0),
-            ...(tone === "then" ? {} : { tone }),
-          }))}
+      {ages.map((age) => (
+        <rect
+          key={age}
+          class="hit"
+          data-column
+          role="img"
+          tabindex={age === length - 1 ? 0 : -1}
+          aria-label={`${nameOf(age)}: ${known(age)
+            .map(({ label, values }) => `${label} ${format(values[age] ?? 0)}`)
+            .join(", ")}`}
+          x={x(age) - step / 2}
+          y={frame.top}
+          width={length === 1 ? 40 : step}
+          height={frame.bottom - frame.top}
+          onPointerEnter={() => setActive(age)}
+          onFocus={() => setActive(age)}
+          onBlur={() => setActive(null)}
         />
-      )}
-    </div>
+      ))}
+    </Chart>
   );
 }

@@ -14,9 +14,6 @@ export interface Frame {
   readonly makeRoom: (labelPx: number) => void;
 }
 
-/** Other than that of most charts; styles/charts.css has them. */
-export type ChartHeight = "low" | "high";
-
 /** Between a label and the drawing. */
 export const labelGapPx = 8;
 const margins = { left: 46, right: 8, top: 10, bottom: 24 };
@@ -25,7 +22,11 @@ const margins = { left: 46, right: 8, top: 10, bottom: 24 };
 export function useFrame(bottom = margins.bottom): {
   readonly holder: RefObject<HTMLDivElement | null>;
   readonly frame: Frame;
+  /** The column that is pointed at, or has the focus. */
+  readonly active: number | null;
+  readonly setActive: (index: number | null) => void;
 } {
+  const [active, setActive] = useState<number | null>(null);
   const holder = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
   const [left, setLeft] = useState(margins.left);
@@ -45,6 +46,8 @@ export function useFrame(bottom = margins.bottom): {
   }, []);
   return {
     holder,
+    active,
+    setActive,
     frame: {
       ...size,
       left,

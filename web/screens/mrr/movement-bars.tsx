@@ -4,7 +4,6 @@ import type { Interval } from "../../../schemas/http/series.js";
 import type { Params } from "../../api/client.js";
 import { BarChart } from "../../charts/bars.js";
 import { Figure } from "../../charts/figure.js";
-import type { ChartHeight } from "../../charts/frame.js";
 import { intervalName, intervalTick } from "../../format/dates.js";
 import { shortMoney, signedMoney } from "../../format/numbers.js";
 import { useAnnotations } from "../../shell/annotations.js";
@@ -20,7 +19,7 @@ export function MovementBars(props: {
   readonly currency: string;
   readonly isStale: boolean;
   readonly params: Params;
-  readonly height?: ChartHeight;
+  readonly isHigh?: boolean;
 }) {
   const view = useView();
   const { rows, interval, currency } = props;
@@ -36,7 +35,7 @@ export function MovementBars(props: {
       table={<MovementsTable rows={rows.toReversed()} interval={interval} currency={currency} />}
     >
       <BarChart
-        {...(props.height === undefined ? {} : { height: props.height })}
+        isHigh={props.isHigh}
         label="Movements of MRR over time; the arrow keys move, Enter opens them"
         format={(value) => signedMoney(value, currency)}
         formatAxis={(value) => shortMoney(value, currency)}

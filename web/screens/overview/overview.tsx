@@ -101,7 +101,7 @@ export default function Overview() {
           }
         >
           <LineChart
-            height="high"
+            isHigh
             label="MRR at the end of each period; the arrow keys move, Enter opens its movements"
             points={series.map(({ since, until, mrr }, index) => ({
               key: since,
@@ -124,7 +124,7 @@ export default function Overview() {
           rows={moved}
           interval={interval}
           currency={currency}
-          height="high"
+          isHigh
           isStale={movements.isStale}
           params={compared}
         />
