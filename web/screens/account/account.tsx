@@ -14,6 +14,7 @@ import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { Bar } from "../../shell/bar.js";
 import { type View, useView } from "../../state/view.js";
+import { AccountState } from "../cells.js";
 import { kindOf } from "../mrr/kinds.js";
 import { useManagePath, useMayManage } from "../settings/manage.js";
 import { sentenceOf } from "./sentence.js";
@@ -42,9 +43,7 @@ export default function Account() {
             <dd class="code">{shown.id}</dd>
             <dt>State</dt>
             <dd>
-              <span class={shown.active ? "status good" : "status waiting"}>
-                {shown.active ? "Active" : "Not active"}
-              </span>
+              <AccountState active={shown.active} />
             </dd>
             <dt>
               <Term of="mrr" />

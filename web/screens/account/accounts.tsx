@@ -15,6 +15,7 @@ import { Table, orderIn } from "../../parts/table.js";
 import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { mrrFilterNames, useView } from "../../state/view.js";
+import { AccountState } from "../cells.js";
 import { connectAction } from "../connect-action.js";
 import { ExportMenu } from "../series-exports.js";
 
@@ -62,14 +63,7 @@ export default function Accounts() {
             head: "Account",
             cell: ({ id, customer }) => <AccountLink account={id} customer={customer} isWhole />,
           },
-          {
-            head: "State",
-            cell: (row) => (
-              <span class={row.active ? "status good" : "status waiting"}>
-                {row.active ? "Active" : "Not active"}
-              </span>
-            ),
-          },
+          { head: "State", cell: (row) => <AccountState active={row.active} /> },
           {
             head: "MRR",
             sort: "-mrr",

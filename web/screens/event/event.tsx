@@ -4,8 +4,9 @@ import { useEffect } from "preact/hooks";
 import { useRoute } from "preact-iso";
 import { refreshAnswers, useAnswer } from "../../api/use-answer.js";
 import { exactMoment, exactTime, span } from "../../format/dates.js";
-import { providerName, shortId, words } from "../../format/names.js";
+import { providerName, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
+import { AccountLink } from "../../parts/customer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
@@ -13,6 +14,7 @@ import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { workspaceOf } from "../../state/session.js";
 import { useView } from "../../state/view.js";
+import { MovementKind, entryColumns } from "../cells.js";
 import { hopsOf } from "./hops.js";
 
 type Shown = EventAnswer["data"];
@@ -192,17 +194,7 @@ function Booked({ of }: { readonly of: Shown }) {
             columns={[
               { head: "Entry", cell: ({ kind }) => words(kind) },
               { head: "Product", cell: (row) => row.product_name },
-              { head: "Happened", cell: (row) => <When at={row.happened_at} /> },
-              {
-                head: "Amount",
-                isNumber: true,
-                cell: (row) => signedMoney(row.original_amount, row.original_currency),
-              },
-              {
-                head: "Converted",
-                isNumber: true,
-                cell: (row) => signedMoney(row.amount, row.base_currency),
-              },
+              ...entryColumns,
             ]}
           />
         </section>
@@ -215,24 +207,12 @@ function Booked({ of }: { readonly of: Shown }) {
             rows={of.movements}
             rowKey={(row) => `${row.account} ${row.at} ${row.kind} ${row.subscription} ${row.mrr}`}
             columns={[
-              {
-                head: "Kind",
-                cell: ({ kind }) => (
-                  <span class="tight">
-                    <span class={`mark tone-${kind}`} />
-                    {words(kind)}
-                  </span>
-                ),
-              },
+              { head: "Kind", cell: ({ kind }) => <MovementKind kind={kind} /> },
               { head: "Happened", cell: ({ at }) => <When at={at} /> },
               { head: "Product", cell: (row) => row.product_name },
               {
                 head: "Account",
-                cell: ({ account }) => (
-                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
-                    {shortId(account)}
-                  </a>
-                ),
+                cell: ({ account }) => <AccountLink account={account} customer={null} />,
               },
               { head: "MRR", isNumber: true, cell: ({ mrr }) => signedMoney(mrr, currency) },
             ]}

@@ -4,7 +4,7 @@ import type {
   RecordedMovementsAnswer,
 } from "../../../api/recorded-movements/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { countryName, planIntervalName, providerName, shortId } from "../../format/names.js";
+import { countryName, planIntervalName, providerName } from "../../format/names.js";
 import { count, signedMoney } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
 import { ListTable } from "../../parts/list-table.js";
@@ -16,6 +16,7 @@ import { Bar } from "../../shell/bar.js";
 import { SeveralMenu } from "../../shell/several-menu.js";
 import { workspaceOf } from "../../state/session.js";
 import { type View, mrrFilterNames, useView } from "../../state/view.js";
+import { EventLink, MovementKind } from "../cells.js";
 import { ExportMenu } from "../series-exports.js";
 import { kinds } from "./kinds.js";
 
@@ -72,15 +73,7 @@ function movementColumns(
       foot: totals && `All ${count(totals.movements)}`,
       cell: ({ at }) => <When at={at} />,
     },
-    {
-      head: "Kind",
-      cell: ({ kind }) => (
-        <span class="tight">
-          <span class={`mark tone-${kind}`} />
-          {kinds.find((each) => each.kind === kind)?.label}
-        </span>
-      ),
-    },
+    { head: "Kind", cell: ({ kind }) => <MovementKind kind={kind} /> },
     {
       head: "MRR",
       sort: "-mrr",
@@ -96,13 +89,6 @@ function movementColumns(
     { head: "Billed", cell: ({ plan_interval: interval }) => planIntervalName(interval) },
     { head: "Provider", cell: ({ provider }) => providerName(provider) },
     { head: "Country", cell: ({ country }) => countryName(country) },
-    {
-      head: "Event",
-      cell: ({ event_id: id }) => (
-        <a class="code" href={view.to(`/events/${id}`)}>
-          {shortId(id)}
-        </a>
-      ),
-    },
+    { head: "Event", cell: ({ event_id: id }) => <EventLink id={id} /> },
   ];
 }

@@ -3,7 +3,7 @@ import type { TransactionAnswer } from "../../../api/transaction/schema.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { bothMoments, day, moment } from "../../format/dates.js";
 import { countryName, providerName, shortId, words } from "../../format/names.js";
-import { exact, money, signedMoney } from "../../format/numbers.js";
+import { exact, money } from "../../format/numbers.js";
 import { AccountLink, ProviderLink } from "../../parts/customer.js";
 import { Drawer } from "../../parts/drawer.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
@@ -11,6 +11,7 @@ import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
 import { When } from "../../parts/when.js";
 import { type View, useView } from "../../state/view.js";
+import { EventLink, entryColumns } from "../cells.js";
 import { Status } from "./status.js";
 
 type Shown = TransactionAnswer["data"];
@@ -30,7 +31,7 @@ export function TransactionDrawer({ id }: { readonly id: string }) {
         <>
           <Facts of={shown} view={view} />
           <Versions of={shown} view={view} />
-          <Ledger of={shown} view={view} />
+          <Ledger of={shown} />
         </>
       )}
     </Drawer>
@@ -135,7 +136,7 @@ function Versions({ of, view }: { readonly of: Shown; readonly view: View }) {
   );
 }
 
-function Ledger({ of, view }: { readonly of: Shown; readonly view: View }) {
+function Ledger({ of }: { readonly of: Shown }) {
   return (
     <section>
       <h3>Ledger entries</h3>
@@ -145,25 +146,8 @@ function Ledger({ of, view }: { readonly of: Shown; readonly view: View }) {
         rowKey={(row) => `${row.entry} ${row.event_id} ${row.external_id} ${row.amount}`}
         columns={[
           { head: "Entry", cell: ({ kind }) => words(kind) },
-          { head: "Happened", cell: (row) => <When at={row.happened_at} /> },
-          {
-            head: "Amount",
-            isNumber: true,
-            cell: (row) => signedMoney(row.original_amount, row.original_currency),
-          },
-          {
-            head: "Converted",
-            isNumber: true,
-            cell: (row) => signedMoney(row.amount, row.base_currency),
-          },
-          {
-            head: "Event",
-            cell: (row) => (
-              <a class="code" href={view.to(`/events/${row.event_id}`)}>
-                {shortId(row.event_id)}
-              </a>
-            ),
-          },
+          ...entryColumns,
+          { head: "Event", cell: (row) => <EventLink id={row.event_id} /> },
         ]}
       />
     </section>

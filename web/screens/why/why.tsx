@@ -4,8 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { MrrChangesAnswer } from "../../../api/mrr-changes/schema.js";
 import { completeTo, useAnswer } from "../../api/use-answer.js";
 import { bothMoments, day, moment } from "../../format/dates.js";
-import { providerName, shortId, words } from "../../format/names.js";
+import { providerName } from "../../format/names.js";
 import { count, money, signedMoney } from "../../format/numbers.js";
+import { AccountLink } from "../../parts/customer.js";
 import { More, usePages } from "../../parts/pages.js";
 import { Reading } from "../../parts/reading.js";
 import { Empty, Failure, SkeletonTable } from "../../parts/states.js";
@@ -15,6 +16,7 @@ import { When } from "../../parts/when.js";
 import { Bar } from "../../shell/bar.js";
 import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
+import { EventLink, MovementKind } from "../cells.js";
 import { Tabs } from "../changed/tabs.js";
 import { ExportMenu } from "../series-exports.js";
 
@@ -94,15 +96,7 @@ export default function Why() {
                 foot: answer?.totals && `All ${count(answer.totals.changes)}`,
               },
               { head: "Dated", sort: "-at", cell: (row) => <When at={row.at} /> },
-              {
-                head: "Kind",
-                cell: ({ kind }) => (
-                  <span class="tight">
-                    <span class={`mark tone-${kind}`} />
-                    {words(kind)}
-                  </span>
-                ),
-              },
+              { head: "Kind", cell: ({ kind }) => <MovementKind kind={kind} /> },
               {
                 head: "MRR",
                 sort: "-mrr",
@@ -112,22 +106,11 @@ export default function Why() {
               },
               {
                 head: "Account",
-                cell: ({ account }) => (
-                  <a class="code" href={view.to(`/accounts/${encodeURIComponent(account)}`)}>
-                    {shortId(account)}
-                  </a>
-                ),
+                cell: ({ account }) => <AccountLink account={account} customer={null} />,
               },
               { head: "Product", cell: (row) => row.product_name },
               { head: "Provider", cell: (row) => providerName(row.provider) },
-              {
-                head: "Event",
-                cell: ({ event_id: id }) => (
-                  <a class="code" href={view.to(`/events/${id}`)}>
-                    {shortId(id)}
-                  </a>
-                ),
-              },
+              { head: "Event", cell: ({ event_id: id }) => <EventLink id={id} /> },
             ]}
           />
           <More of={list} />
