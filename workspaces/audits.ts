@@ -1,8 +1,9 @@
 /** Audits as they are requested, run and listed: one row each in Postgres. */
 import { limits } from "../config.js";
 import { auditFinding, type AuditFinding } from "../schemas/audit.js";
-import type { ListPage } from "./list-page.js";
+import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
+import { updateRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { News } from "../runtime/lookout.js";
 
@@ -80,19 +81,13 @@ export async function endAudit(
   const total = (name: "rows" | "differences") =>
     found.reduce((sum, finding) => sum + finding[name], 0);
   await postgres.transaction((sql) =>
-    sql.query(
-      `UPDATE audits SET state = $2, ended_at = $3, rows_compared = $4, differences = $5,
-         findings = $6
-       WHERE id = $1`,
-      [
-        id,
-        wrong.length > 0 ? "different" : "clean",
-        now,
-        total("rows"),
-        total("differences"),
-        JSON.stringify(wrong.slice(0, auditFindingsMax)),
-      ],
-    ),
+    updateRow(sql, "audits", id, {
+      state: wrong.length > 0 ? "different" : "clean",
+      ended_at: now,
+      rows_compared: total("rows"),
+      differences: total("differences"),
+      findings: JSON.stringify(wrong.slice(0, auditFindingsMax)),
+    }),
   );
 }
 
@@ -102,10 +97,7 @@ export async function failAudit(
   failure: string,
   now: Date,
 ): Promise<void> {
-  await postgres.query(
-    "UPDATE audits SET state = 'failed', ended_at = $3, failure = $2 WHERE id = $1",
-    [id, failure, now],
-  );
+  await updateRow(postgres, "audits", id, { state: "failed", ended_at: now, failure });
 }
 
 /** Audits that began and never ended, although no process runs one, begin anew. */
@@ -121,12 +113,8 @@ export async function hasAudits(postgres: Postgres): Promise<boolean> {
 }
 
 export async function listAudits(postgres: Postgres, page: ListPage): Promise<AuditRecord[]> {
-  const rows = await postgres.query<AuditRecord>(
-    `SELECT ${columns} FROM audits
-     WHERE $2::timestamptz IS NULL OR (created_at, id) < ($2, $3)
-     ORDER BY created_at DESC, id DESC LIMIT $1`,
-    [page.rowsMax, page.after?.createdAt ?? null, page.after?.id ?? null],
-  );
+  const select = `SELECT ${columns} FROM audits WHERE true`;
+  const rows = await newestFirst<AuditRecord>(postgres, page, select, []);
   return rows.map(checked);
 }
 

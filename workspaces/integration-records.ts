@@ -6,7 +6,7 @@ import { randomBase62 } from "../stores/vault/random.js";
 import { hashToken } from "../schemas/ids.js";
 import { type ListPage, newestFirst } from "./list-page.js";
 import type { Postgres, Sql } from "../stores/postgres/postgres.js";
-import { durably, insertRow } from "../stores/postgres/rows.js";
+import { insertRow, updateRow } from "../stores/postgres/rows.js";
 import {
   areSameCredentials,
   openPrevious,
@@ -111,6 +111,11 @@ export async function findIntegrationRecord(
   return row === undefined ? null : recordOf(vault, row);
 }
 
+const noPrevious = {
+  previous_credentials_sealed: null,
+  previous_valid_until: null,
+};
+
 /** @param current null: none are entered yet */
 type CredentialsChange = (current: unknown) => unknown;
 
@@ -140,15 +145,9 @@ export async function changeIntegration(
       await oweReplay(sql, id);
     }
     if (change.name !== undefined) {
-      await sql.query("UPDATE integrations SET name = $2 WHERE id = $1", [id, change.name]);
+      await updateRow(sql, "integrations", id, { name: change.name });
     }
-    if (expireOld) {
-      await sql.query(
-        `UPDATE integrations SET previous_credentials_sealed = NULL, previous_valid_until = NULL
-         WHERE id = $1`,
-        [id],
-      );
-    }
+    if (expireOld) await updateRow(sql, "integrations", id, noPrevious);
     return true;
   });
 }
@@ -178,27 +177,16 @@ async function rotate(
   const isFirst = current === null;
   const old = change.expireOld || isFirst ? [] : withReplaced(before, current, next, change.now);
   if (old.length > limits.oldCredentialsMax) return false;
-  const previous = sealPrevious(vault, id, old);
-  await sql.query(
-    `UPDATE integrations SET credentials_sealed = $2, previous_credentials_sealed = $3,
-       previous_valid_until = $4 WHERE id = $1`,
-    [
-      id,
-      sealSecret(vault, id, "credentials", text),
-      previous.previous_credentials_sealed,
-      previous.previous_valid_until,
-    ],
-  );
-  return true;
+  return updateRow(sql, "integrations", id, {
+    credentials_sealed: sealSecret(vault, id, "credentials", text),
+    ...sealPrevious(vault, id, old),
+  });
 }
 
 /** Its URL is unknown from now on; what it delivered stays. */
 export async function deleteIntegration(postgres: Postgres, id: string, now: Date): Promise<void> {
-  await durably(
-    postgres,
-    `UPDATE integrations SET deleted_at = $2, previous_credentials_sealed = NULL,
-       previous_valid_until = NULL WHERE id = $1`,
-    [id, now],
+  await postgres.transaction((sql) =>
+    updateRow(sql, "integrations", id, { deleted_at: now, ...noPrevious }),
   );
 }
 

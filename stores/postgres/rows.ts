@@ -1,4 +1,4 @@
-/** Inserting one row, and writing durably, into any table of the metadata store. */
+/** Writing one row, and durably, into any table of the metadata store. */
 import type { Postgres, Sql } from "./postgres.js";
 
 /** @param row values by column; the names are ours */
@@ -18,6 +18,25 @@ export async function insertIfNew(
 ): Promise<boolean> {
   const insert = `${insertSql(table, row)} ON CONFLICT DO NOTHING RETURNING 1 AS made`;
   return (await sql.query(insert, Object.values(row))).length === 1;
+}
+
+/**
+ * @param where the row's id, or values of the columns that name it, none of them null
+ * @returns false when there is no such row
+ */
+export async function updateRow(
+  sql: Sql,
+  table: string,
+  where: string | Readonly<Record<string, unknown>>,
+  changes: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  const values: unknown[] = [];
+  const equal = (columns: object): string[] =>
+    Object.entries(columns).map(([column, value]) => `${column} = $${values.push(value)}`);
+  const sets = equal(changes).join(", ");
+  const names = equal(typeof where === "string" ? { id: where } : where).join(" AND ");
+  const update = `UPDATE ${table} SET ${sets} WHERE ${names} RETURNING 1 AS made`;
+  return (await sql.query(update, values)).length > 0;
 }
 
 function insertSql(table: string, row: object): string {

@@ -13,7 +13,7 @@ import {
   alert as alertShape,
 } from "../../schemas/http/outbound/alerts.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
-import { durably, insertRow } from "../../stores/postgres/rows.js";
+import { durably, insertRow, updateRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { type ListPage, newestFirst } from "../list-page.js";
 import { type FoundFiring, endFirings, endMessages, insertFirings } from "./firings.js";
@@ -92,22 +92,9 @@ export async function changeAlert(
     ...(begins ? { is_met: false, judged_to: now, problem: null } : {}),
   };
   await postgres.transaction(async (sql) => {
-    const { rule, channels, quiet, paused, is_met: isMet, judged_to: judgedTo, problem } = after;
-    await sql.query(
-      `UPDATE alerts SET rule = $2, channels = $3, quiet = $4, paused = $5, is_met = $6,
-         judged_to = $7, problem = $8, due_at = $9 WHERE id = $1`,
-      [
-        before.id,
-        JSON.stringify(rule),
-        JSON.stringify(channels),
-        quiet === null ? null : JSON.stringify(quiet),
-        paused,
-        isMet,
-        judgedTo,
-        problem,
-        now,
-      ],
-    );
+    const { rule, channels, quiet, paused, is_met, judged_to, problem } = stored(after);
+    const changes = { rule, channels, quiet, paused, is_met, judged_to, problem, due_at: now };
+    await updateRow(sql, "alerts", before.id, changes);
     if (begins) await endFirings(sql, before.id, now);
   });
   return after;
@@ -176,12 +163,15 @@ export async function noteLooked(
   now: Date,
 ): Promise<void> {
   await postgres.transaction(async (sql) => {
-    const [row] = await sql.query(
-      `UPDATE alerts SET is_met = $3, judged_to = $4, fired_at = $5, due_at = $6, problem = NULL
-       WHERE id = $1 AND due_at = $2 RETURNING id`,
-      [claimed.id, claimed.due_at, looked.isMet, looked.judgedTo, looked.firedAt, looked.dueAt],
-    );
-    if (row === undefined) return;
+    const row = { id: claimed.id, due_at: claimed.due_at };
+    const isUnchanged = await updateRow(sql, "alerts", row, {
+      is_met: looked.isMet,
+      judged_to: looked.judgedTo,
+      fired_at: looked.firedAt,
+      due_at: looked.dueAt,
+      problem: null,
+    });
+    if (!isUnchanged) return;
     if (looked.endedAt !== null) await endFirings(sql, claimed.id, looked.endedAt);
     await insertFirings(sql, claimed, looked.firings, now);
   });
@@ -193,8 +183,7 @@ export async function noteNotLooked(
   { id, due_at: due }: Alert,
   problem: string,
 ): Promise<void> {
-  const update = "UPDATE alerts SET problem = $3 WHERE id = $1 AND due_at = $2";
-  await durably(postgres, update, [id, due, problem]);
+  await postgres.transaction((sql) => updateRow(sql, "alerts", { id, due_at: due }, { problem }));
 }
 
 /** JSON columns are parsed like any other JSON. */
@@ -208,7 +197,7 @@ function read(row: Alert): Alert {
   return { ...row, ...kept.parse(row) };
 }
 
-function stored({ rule, channels, quiet, ...row }: Alert): Readonly<Record<string, unknown>> {
+function stored({ rule, channels, quiet, ...row }: Alert) {
   return {
     ...row,
     rule: JSON.stringify(rule),

@@ -10,6 +10,7 @@ import type { Environment } from "../../schemas/records/records.js";
 import { lockCatalogue } from "./skus.js";
 import type { ListPage } from "../list-page.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
+import { updateRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 
 export interface ProductRecord {
@@ -72,13 +73,10 @@ export async function changeProduct(
     if (product === null) return null;
     const { name, category, skus } = change;
     if (name !== undefined) {
-      await sql.query("UPDATE products SET name = $2, named_by_person = true WHERE id = $1", [
-        product.id,
-        name,
-      ]);
+      await updateRow(sql, "products", id, { name, named_by_person: true });
     }
     if (category !== undefined) {
-      await sql.query("UPDATE products SET category = $2 WHERE id = $1", [product.id, category]);
+      await updateRow(sql, "products", id, { category });
     }
     if (skus !== undefined) {
       await moveHere(sql, workspace, product, skus);

@@ -1,7 +1,7 @@
 /** Backfills: readings of a provider's history, and how far each has come. */
 import { limits } from "../../config.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { durably } from "../../stores/postgres/rows.js";
+import { durably, updateRow } from "../../stores/postgres/rows.js";
 import type { BackfillView } from "../../schemas/http/manage.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import { News } from "../../runtime/lookout.js";
@@ -258,27 +258,22 @@ export async function moveBackfill(
   step: BackfillStep,
   now: Date,
 ): Promise<void> {
-  const isRunning = step.state === "reading" || step.state === "comparing";
+  const { state, list, after, problem } = step;
+  const isRunning = state === "reading" || state === "comparing";
   await postgres.transaction(async (sql) => {
-    await sql.query(
-      `UPDATE backfills SET state = $2, list = $3, after = $4, counts = $5, list_since = $6,
-         through = $7, comparison = $8, problem = $9, leased_until = $10, updated_at = $11
-       WHERE id = $1 AND leased_until = $12`,
-      [
-        id,
-        step.state,
-        step.list,
-        step.after,
-        JSON.stringify(step.counts),
-        step.listSince,
-        step.through === null ? null : JSON.stringify(step.through),
-        step.comparison === null ? null : JSON.stringify(step.comparison),
-        step.problem,
-        step.restUntil,
-        now,
-        leasedUntil,
-      ],
-    );
+    const row = { id, leased_until: leasedUntil };
+    await updateRow(sql, "backfills", row, {
+      state,
+      list,
+      after,
+      problem,
+      counts: JSON.stringify(step.counts),
+      list_since: step.listSince,
+      through: step.through === null ? null : JSON.stringify(step.through),
+      comparison: step.comparison === null ? null : JSON.stringify(step.comparison),
+      leased_until: step.restUntil,
+      updated_at: now,
+    });
     // Together: once it is over, nothing of it is left.
     if (!isRunning) await sql.query(`${deleteLinesOfEnded} AND backfills.id = $1`, [id]);
   });

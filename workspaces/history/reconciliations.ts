@@ -2,6 +2,7 @@
 import { type MonthReport, monthReport } from "../../schemas/reconciliation.js";
 import { News } from "../../runtime/lookout.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
+import { updateRow } from "../../stores/postgres/rows.js";
 
 export interface Reconciliation {
   readonly integration: string;
@@ -86,20 +87,20 @@ export async function endReconciliation(
   { integration, month, dueAt }: DueReconciliation,
   ended: Compared | NotCompared,
 ): Promise<void> {
-  const where = "WHERE integration = $1 AND month = $2 AND due_at = $3";
-  if ("report" in ended) {
-    await postgres.query(
-      `UPDATE reconciliations SET state = 'done', problem = NULL, compared_at = $4, report = $5
-       ${where}`,
-      [integration, month, dueAt, ended.comparedAt, JSON.stringify(ended.report)],
-    );
-    return;
-  }
-  await postgres.query(
-    `UPDATE reconciliations SET problem = $4, due_at = coalesce($5, due_at),
-       state = CASE WHEN $5::timestamptz IS NULL THEN 'failed' ELSE 'waiting' END ${where}`,
-    [integration, month, dueAt, ended.problem, ended.againAt],
-  );
+  const changes =
+    "report" in ended
+      ? {
+          state: "done",
+          problem: null,
+          compared_at: ended.comparedAt,
+          report: JSON.stringify(ended.report),
+        }
+      : {
+          state: ended.againAt === null ? "failed" : "waiting",
+          problem: ended.problem,
+          ...(ended.againAt && { due_at: ended.againAt }),
+        };
+  await updateRow(postgres, "reconciliations", { integration, month, due_at: dueAt }, changes);
 }
 
 /** @param from YYYY-MM, inclusive, as `to` */

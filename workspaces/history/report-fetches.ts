@@ -1,6 +1,7 @@
 /** Fetches of stores' reports from their APIs: asked for, and how the last one ended. */
 import type { ReportFetchView } from "../../schemas/http/reports.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
+import { updateRow } from "../../stores/postgres/rows.js";
 import { reconciliationNews } from "./reconciliations.js";
 
 /**
@@ -54,14 +55,15 @@ export async function endReportFetch(
   { problem, kept, againAt }: EndedFetch,
   now: Date,
 ): Promise<void> {
-  const state = problem === null ? "done" : "failed";
-  await postgres.query(
-    `UPDATE report_fetches SET problem = $3, kept = $4, fetched_at = $5,
-       state = CASE WHEN $6::timestamptz IS NULL THEN $7 ELSE 'waiting' END,
-       due_at = coalesce($6, due_at)
-     WHERE integration = $1 AND due_at = $2`,
-    [integration, dueAt, problem, kept, now, againAt, state],
-  );
+  const ended = problem === null ? "done" : "failed";
+  const row = { integration, due_at: dueAt };
+  await updateRow(postgres, "report_fetches", row, {
+    state: againAt === null ? ended : "waiting",
+    problem,
+    kept,
+    fetched_at: now,
+    ...(againAt && { due_at: againAt }),
+  });
 }
 
 type ReportFetch = Pick<ReportFetchView, "state" | "problem" | "kept"> & {

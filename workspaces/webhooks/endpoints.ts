@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { EventType, webhookEndpoint } from "../../schemas/http/outbound/webhooks.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
-import { durably, insertRow } from "../../stores/postgres/rows.js";
+import { durably, insertRow, updateRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { type ListPage, newestFirst } from "../list-page.js";
@@ -44,6 +44,13 @@ export type GivenEndpoint = Pick<
   "workspace" | "environment" | "url" | "name" | "events" | "filters"
 >;
 
+export const noFailures = {
+  failures: 0,
+  failing_since: null,
+  wait_until: null,
+  problem: null,
+} satisfies Partial<Endpoint>;
+
 export async function createEndpoint(
   sql: Sql,
   vault: Vault,
@@ -58,10 +65,7 @@ export async function createEndpoint(
     secret_sealed: vault.seal(Buffer.from(secret), boundToEndpoint(id)),
     previous_secret_sealed: null,
     previous_valid_until: null,
-    failures: 0,
-    failing_since: null,
-    wait_until: null,
-    problem: null,
+    ...noFailures,
     disabled_at: null,
     disabled_by: null,
     created_at: now,
@@ -142,9 +146,7 @@ type Changes = Partial<Pick<Endpoint, "url" | "name" | "events" | "filters">>;
 export async function changeEndpoint(sql: Sql, id: string, changes: Changes): Promise<void> {
   const { filters, ...others } = changes;
   const columns = { ...others, ...(filters && { filters: JSON.stringify(filters) }) };
-  for (const [column, value] of Object.entries(columns)) {
-    await sql.query(`UPDATE webhook_endpoints SET ${column} = $2 WHERE id = $1`, [id, value]);
-  }
+  if (Object.keys(columns).length > 0) await updateRow(sql, "webhook_endpoints", id, columns);
 }
 
 /** The old secret signs beside the new one until then; null: not any more. */
@@ -181,11 +183,8 @@ export async function disableEndpoint(
 
 /** Pending deliveries are sent at once, even those that wait for a later try. */
 export async function enableEndpoint(sql: Sql, id: string, now: Date): Promise<void> {
-  await sql.query(
-    `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_by = NULL, failures = 0,
-       failing_since = NULL, wait_until = NULL, problem = NULL WHERE id = $1`,
-    [id],
-  );
+  const enabled = { ...noFailures, disabled_at: null, disabled_by: null };
+  await updateRow(sql, "webhook_endpoints", id, enabled);
   await sql.query(
     `UPDATE webhook_deliveries SET due_at = $2, first_try_at = NULL
      WHERE endpoint = $1 AND state = 'pending'`,

@@ -1,8 +1,9 @@
 /** Notes the outcome of a call at its delivery and its endpoint. */
 import type { Postgres } from "../../stores/postgres/postgres.js";
+import { updateRow } from "../../stores/postgres/rows.js";
 import type { CallFailed } from "../channels/outbound.js";
 import type { Delivery } from "./deliveries.js";
-import { type DisabledBy, type Endpoint, disableEndpoint } from "./endpoints.js";
+import { type DisabledBy, type Endpoint, disableEndpoint, noFailures } from "./endpoints.js";
 import { isOver, nextTry } from "./retries.js";
 
 /** An endpoint that failed for so long gets all that waits once it answers again. */
@@ -27,11 +28,7 @@ export async function noteTaken(
       [endpoint],
     );
     if (before === undefined) return;
-    await sql.query(
-      `UPDATE webhook_endpoints SET failures = 0, failing_since = NULL, wait_until = NULL,
-         problem = NULL WHERE id = $1`,
-      [endpoint],
-    );
+    await updateRow(sql, "webhook_endpoints", endpoint, noFailures);
     const failedForMs = now.getTime() - (before.failing_since ?? now).getTime();
     if (failedForMs < longFailureMs) return;
     await sql.query(
@@ -65,26 +62,23 @@ export async function noteFailed(
     const failures = isFirst ? found.failures + 1 : Math.max(1, found.failures);
     const since = found.failing_since ?? now;
     const by = status === gone ? "gone" : isOver(since, now) ? "failing" : null;
-    await sql.query(
-      `UPDATE webhook_endpoints SET failures = $2, failing_since = $3, wait_until = $4,
-         problem = $5 WHERE id = $1`,
-      [endpoint, failures, since, nextTry(failures, retryAfterMs, now), problem],
-    );
+    await updateRow(sql, "webhook_endpoints", endpoint, {
+      failures,
+      failing_since: since,
+      wait_until: nextTry(failures, retryAfterMs, now),
+      problem,
+    });
     // Where all fail it is not this one's fault: it waits until the endpoint is enabled.
     const isGivenUp = by === null && isOver(firstTryAt, now);
-    await sql.query(
-      `UPDATE webhook_deliveries SET state = $2, tries = $3, first_try_at = $4, due_at = $5,
-         status = $6, problem = $7 WHERE id = $1 AND state = 'pending'`,
-      [
-        id,
-        isGivenUp ? "failed" : "pending",
-        tries,
-        firstTryAt,
-        nextTry(tries, retryAfterMs, now),
-        status,
-        problem,
-      ],
-    );
+    const row = { id, state: "pending" };
+    await updateRow(sql, "webhook_deliveries", row, {
+      state: isGivenUp ? "failed" : "pending",
+      tries,
+      first_try_at: firstTryAt,
+      due_at: nextTry(tries, retryAfterMs, now),
+      status,
+      problem,
+    });
     return by !== null && (await disableEndpoint(sql, endpoint, by, now)) ? by : null;
   });
 }
