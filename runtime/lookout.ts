@@ -50,16 +50,18 @@ export class Lookout {
 
   /**
    * Works at each look until `stop` is aborted.
-   * @param work returns whether more may follow soon
+   * @param work returns whether more may follow soon, or that it does: then there is no rest
    */
   async watch(
     stop: AbortSignal,
-    work: () => Promise<boolean>,
+    work: () => Promise<boolean | "more">,
     failed: (error: unknown) => void,
   ): Promise<void> {
     while (!stop.aborted) {
       try {
-        if (await work()) this.found();
+        const found = await work();
+        if (found !== false) this.found();
+        if (found === "more") continue;
       } catch (error) {
         if (!stop.aborted) failed(error);
       }

@@ -14,6 +14,16 @@ export class Releases {
     this.#stack.push({ name, release });
   }
 
+  /** Works until the release, which stops it and waits for its end. */
+  run(name: string, work: (stop: AbortSignal) => Promise<unknown>): void {
+    const stopping = new AbortController();
+    const ended = work(stopping.signal);
+    this.push(name, async () => {
+      stopping.abort();
+      await ended;
+    });
+  }
+
   /**
    * Runs every release once, the last acquired first, even if some fail; then throws the first
    * failure. What is registered meanwhile is released, too. A second call joins the first.

@@ -34,8 +34,6 @@ const calmLookEveryMs = 30_000;
 const messageNews = new News();
 
 export function startAlerts(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
-  const stop = new AbortController();
-  const { signal } = stop;
   const failed = (err: unknown): void => {
     service.logger.error({ err }, "alerts could not be looked after; again soon");
   };
@@ -44,14 +42,12 @@ export function startAlerts(service: Service, reads: Reads, unsubscribing: Unsub
     await lookAtDue(service, reads, new Date());
     return false;
   };
-  const send = () => deliver({ ...service, unsubscribing }, new Date(), signal);
-  const running = [
-    new Lookout(alertNews, options).watch(signal, look, failed),
-    new Lookout(messageNews, options).watch(signal, send, failed),
-  ];
-  service.releases.push("alerts", async () => {
-    stop.abort();
-    await Promise.all(running);
+  service.releases.run("alerts", (stop) =>
+    new Lookout(alertNews, options).watch(stop, look, failed),
+  );
+  service.releases.run("messages of alerts", (stop) => {
+    const send = () => deliver({ ...service, unsubscribing }, new Date(), stop);
+    return new Lookout(messageNews, options).watch(stop, send, failed);
   });
 }
 

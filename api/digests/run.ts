@@ -36,23 +36,19 @@ const lookEveryMs = 1_000;
 const calmLookEveryMs = 30_000;
 
 export function startDigests(service: Service, reads: Reads, unsubscribing: Unsubscribing): void {
-  const stop = new AbortController();
-  const { signal } = stop;
   const lookout = new Lookout(digestNews, { everyMs: lookEveryMs, calmEveryMs: calmLookEveryMs });
   const sending = { ...service, reads, unsubscribing };
-  const running = lookout.watch(
-    signal,
-    async () => {
-      const due = await dueDigests(service.postgres, new Date());
-      await Promise.all(due.map((one) => sendOne(sending, one, signal)));
-      return false;
-    },
-    (err) => service.logger.error({ err }, "digests could not be sent; again soon"),
+  service.releases.run("digests", (stop) =>
+    lookout.watch(
+      stop,
+      async () => {
+        const due = await dueDigests(service.postgres, new Date());
+        await Promise.all(due.map((one) => sendOne(sending, one, stop)));
+        return false;
+      },
+      (err) => service.logger.error({ err }, "digests could not be sent; again soon"),
+    ),
   );
-  service.releases.push("digests", async () => {
-    stop.abort();
-    await running;
-  });
 }
 
 async function sendOne(service: Sending, due: Digest, stopping: AbortSignal): Promise<void> {

@@ -40,37 +40,28 @@ export function keepAudits(service: Service): void {
   const { log, logger, postgres, releases } = service;
   const calmEveryMs = log.shared ? lookEveryMs : calmLookEveryMs;
   const lookout = new Lookout(auditNews, { everyMs: lookEveryMs, calmEveryMs });
-  const stopping = new AbortController();
-  const { signal } = stopping;
   gauges(service);
   const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
     timezone: "UTC",
   });
-
-  async function run(): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        if (await hasAudits(postgres)) {
-          // An audit that is marked as running while nobody holds the lease lost its process.
-          await tryExclusively(postgres, "audit", async () => {
-            await resumeAudits(postgres);
-            const asked = await takeAudit(postgres, new Date());
-            if (asked !== null) await runAudit(service, asked, signal);
-          });
-        }
-      } catch (error) {
-        if (!signal.aborted) logger.error({ err: error }, "the upkeep of audits failed");
-      }
-      await lookout.rest(signal);
-    }
-  }
-
-  const ended = run();
-  releases.push("audits", async () => {
-    await night.stop();
-    stopping.abort();
-    await ended;
-  });
+  const work = async (stop: AbortSignal): Promise<boolean> => {
+    if (!(await hasAudits(postgres))) return false;
+    // An audit that is marked as running while nobody holds the lease lost its process.
+    await tryExclusively(postgres, "audit", async () => {
+      await resumeAudits(postgres);
+      const asked = await takeAudit(postgres, new Date());
+      if (asked !== null) await runAudit(service, asked, stop);
+    });
+    return false;
+  };
+  releases.run("audits", (stop) =>
+    lookout.watch(
+      stop,
+      () => work(stop),
+      (err) => logger.error({ err }, "the upkeep of audits failed"),
+    ),
+  );
+  releases.push("audits of the night", () => night.stop());
 }
 
 /** Every process asks by its own clock; only one audit a night follows. */

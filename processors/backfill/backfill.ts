@@ -68,24 +68,21 @@ export async function runBackfills(service: BackfillingService): Promise<void> {
   const ids = new KnownIds();
   const memory: Memory = { pauses: new Map(), startedAgain: new Map(), tries: new Map(), ids };
   let isAlone = !service.log.shared;
-  while (!stopping.aborted) {
-    try {
-      if (isAlone) await endLeases(service.postgres, new Date());
-      isAlone = false;
-      const backfill = await leaseBackfill(service.postgres, new Date());
-      if (backfill !== null) {
-        lookout.found();
-        await moveOn(service, backfill, memory).catch((error: unknown) =>
-          afterFailure(service, backfill, memory, error),
-        );
-        continue;
-      }
-    } catch (err) {
-      // The lease runs out, and the same page is read again.
-      if (!stopping.aborted) logger.error({ err }, "a backfill could not go on; trying again");
-    }
-    await lookout.rest(stopping);
-  }
+  const work = async () => {
+    if (isAlone) await endLeases(service.postgres, new Date());
+    isAlone = false;
+    const backfill = await leaseBackfill(service.postgres, new Date());
+    if (backfill === null) return false;
+    lookout.found();
+    await moveOn(service, backfill, memory).catch((error: unknown) =>
+      afterFailure(service, backfill, memory, error),
+    );
+    return "more";
+  };
+  // The lease runs out, and the same page is read again.
+  await lookout.watch(stopping, work, (err) =>
+    logger.error({ err }, "a backfill could not go on; trying again"),
+  );
 }
 
 /** What a process remembers of each running backfill. */

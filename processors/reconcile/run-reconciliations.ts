@@ -55,26 +55,20 @@ export async function runReconciliations(service: BackfillingService): Promise<v
   const night = schedule(nightTimes, () => askForTheNight(service, new Date()), {
     timezone: "UTC",
   });
-  while (!stopping.aborted) {
-    try {
-      const now = new Date();
-      const due = await dueReconciliation(postgres, now);
-      const fetch = await dueReportFetch(postgres, now);
-      if (due !== null || fetch !== null) {
-        const done = await tryExclusively(postgres, "reconciliation", async () => {
-          if (due !== null) await compare(service, due, pauses);
-          if (fetch !== null) await fetchDue(service, fetch, pauses);
-        });
-        if (done !== null) {
-          lookout.found();
-          continue;
-        }
-      }
-    } catch (err) {
-      if (!stopping.aborted) logger.error({ err }, "a month could not be compared; trying again");
-    }
-    await lookout.rest(stopping);
-  }
+  const work = async () => {
+    const now = new Date();
+    const due = await dueReconciliation(postgres, now);
+    const fetch = await dueReportFetch(postgres, now);
+    if (due === null && fetch === null) return false;
+    const done = await tryExclusively(postgres, "reconciliation", async () => {
+      if (due !== null) await compare(service, due, pauses);
+      if (fetch !== null) await fetchDue(service, fetch, pauses);
+    });
+    return done === null ? false : "more";
+  };
+  await lookout.watch(stopping, work, (err) =>
+    logger.error({ err }, "a month could not be compared; trying again"),
+  );
   await night.stop();
 }
 

@@ -28,7 +28,6 @@ interface RejectsUpkeep {
 }
 
 export function startRejectRetries(service: Service): RejectsUpkeep {
-  const stopping = new AbortController();
   const calmEveryMs = service.log.shared ? settleEveryMs : calmSettleEveryMs;
   const lookout = new Lookout(rejectNews, { everyMs: settleEveryMs, calmEveryMs });
   const replayable = new Set<string>();
@@ -82,10 +81,11 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
   }
 
   const failures = new LogThrottle();
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await lookout.rest(stopping.signal);
-      if (stopping.signal.aborted) return;
+  service.releases.push("news of rates", stopListening);
+  service.releases.run("rejects upkeep", async (stop) => {
+    while (!stop.aborted) {
+      await lookout.rest(stop);
+      if (stop.aborted) return;
       try {
         if (service.log.shared) await tryExclusively(service.postgres, "rejects upkeep", upkeep);
         else await upkeep();
@@ -94,13 +94,6 @@ export function startRejectRetries(service: Service): RejectsUpkeep {
         service.logger.error({ err: error }, "rejects could not be kept up; trying again");
       }
     }
-  }
-
-  const ended = run();
-  service.releases.push("rejects upkeep", async () => {
-    stopListening();
-    stopping.abort();
-    await ended;
   });
   return {
     answered: (workspace, provider) => waitingForApis.answered(workspace, provider),

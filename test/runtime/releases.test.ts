@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { expect } from "chai";
 import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
@@ -20,5 +21,17 @@ describe("Releases", () => {
     const outcomes = [releases.release(), releases.release()].map(rejection);
     for (const error of await Promise.all(outcomes)) expect(error).to.match(/role is stuck/);
     expect(released).to.eql(["role", "late", "store", "log"]);
+  });
+
+  it("should stop what runs, and wait for its end", async () => {
+    const releases = new Releases(createLogger("silent"));
+    const seen: string[] = [];
+    releases.run("upkeep", async (stop) => {
+      await new Promise((resolve) => stop.addEventListener("abort", resolve));
+      await setImmediate();
+      seen.push("ended");
+    });
+    await releases.release();
+    expect(seen).to.eql(["ended"]);
   });
 });

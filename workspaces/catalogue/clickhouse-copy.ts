@@ -20,9 +20,7 @@ type Copying = Pick<Service, "clickhouse" | "postgres">;
 export function keepCatalogueCopy(service: Copying & Pick<Service, "logger" | "releases">): void {
   const { clickhouse, postgres, logger, releases } = service;
   if (!clickhouse.isShared || clickhouse.cluster !== null) return;
-  const stopping = new AbortController();
-  const { signal } = stopping;
-  async function run(): Promise<void> {
+  releases.run("catalogue copy", async (signal) => {
     while (!signal.aborted) {
       try {
         if (await hasViews(service)) {
@@ -34,11 +32,6 @@ export function keepCatalogueCopy(service: Copying & Pick<Service, "logger" | "r
       // Rejects when stopping, which ends the loop.
       await pause(passEveryMs, undefined, { signal }).catch(() => undefined);
     }
-  }
-  const ended = run();
-  releases.push("catalogue copy", async () => {
-    stopping.abort();
-    await ended;
   });
 }
 
