@@ -1,5 +1,7 @@
 /** Forms and buttons that ask for a change. */
 import type { ComponentChildren } from "preact";
+import { call } from "../api/client.js";
+import { Icon } from "./icon.js";
 import { Failure } from "./states.js";
 import type { Action } from "./use-action.js";
 
@@ -36,6 +38,27 @@ export function ActionForm(props: {
         )}
       </form>
     </>
+  );
+}
+
+/** Takes an entry of a menu away. */
+export function Remove(props: {
+  readonly action: Action;
+  /** In the interface. */
+  readonly path: string;
+  /** For those who do not see where the button stands. */
+  readonly label: string;
+}) {
+  const { action, path, label } = props;
+  return (
+    <button
+      type="button"
+      class="button plain"
+      aria-label={label}
+      onClick={() => action.run(() => call("DELETE", path))}
+    >
+      <Icon name="close" />
+    </button>
   );
 }
 

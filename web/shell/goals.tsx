@@ -6,11 +6,11 @@ import { call } from "../api/client.js";
 import { useUrl } from "../api/use-answer.js";
 import { month as monthName } from "../format/dates.js";
 import { money } from "../format/numbers.js";
+import { ActionForm, Remove } from "../parts/action-form.js";
 import { fieldOf } from "../parts/field.js";
-import { Icon } from "../parts/icon.js";
+import { useAction } from "../parts/use-action.js";
 import { dayText } from "../state/ranges.js";
 import { useView } from "../state/view.js";
-import type { Act } from "./saved-views.js";
 
 type Goal = z.output<typeof goal>;
 type GoalFigure = (typeof goalFigures)[number];
@@ -66,7 +66,8 @@ function textOf(year: number, month: number): string {
 }
 
 /** The list in the menu of a view. */
-export function Goals({ isWanted, act }: { readonly isWanted: boolean; readonly act: Act }) {
+export function Goals({ isWanted }: { readonly isWanted: boolean }) {
+  const action = useAction();
   const { workspace } = useView();
   const goals = useGoalList(isWanted).toSorted((one, other) =>
     (one.month + one.figure).localeCompare(other.month + other.figure),
@@ -83,31 +84,25 @@ export function Goals({ isWanted, act }: { readonly isWanted: boolean; readonly 
               <span class="menu-text">
                 {text} <span class="soft">{monthName(`${month}-01`)}</span>
               </span>
-              <button
-                type="button"
-                class="button plain"
-                aria-label={`Delete the goal ${text} of ${monthName(`${month}-01`)}`}
-                onClick={() => void act(() => call("DELETE", `${url}/${id}`))}
-              >
-                <Icon name="close" />
-              </button>
+              <Remove
+                action={action}
+                path={`${url}/${id}`}
+                label={`Delete the goal ${text} of ${monthName(`${month}-01`)}`}
+              />
             </div>
           );
         })}
       </div>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
+      <ActionForm
+        action={action}
+        send={(form) => {
           const figure = fieldOf(form, "figure");
           const month = fieldOf(form, "month");
           const amount = form.querySelector<HTMLInputElement>("[name=amount]")?.valueAsNumber;
           const there = goals.find((each) => each.figure === figure && each.month === month);
-          void act(() =>
-            there === undefined
-              ? call("POST", url, { body: { figure, month, amount } })
-              : call("PATCH", `${url}/${there.id}`, { body: { amount } }),
-          );
+          return there === undefined
+            ? call("POST", url, { body: { figure, month, amount } })
+            : call("PATCH", `${url}/${there.id}`, { body: { amount } });
         }}
       >
         <label>
@@ -139,7 +134,7 @@ export function Goals({ isWanted, act }: { readonly isWanted: boolean; readonly 
         <button type="submit" class="button">
           Set the goal
         </button>
-      </form>
+      </ActionForm>
     </>
   );
 }

@@ -2,13 +2,13 @@
 import { useState } from "preact/hooks";
 import type { z } from "zod";
 import type { savedView } from "../../schemas/http/members.js";
-import { CallError, call } from "../api/client.js";
-import { reloadAnswers, useUrl } from "../api/use-answer.js";
+import { call } from "../api/client.js";
+import { useUrl } from "../api/use-answer.js";
 import { day } from "../format/dates.js";
+import { ActionForm, Remove } from "../parts/action-form.js";
 import { fieldOf } from "../parts/field.js";
-import { Icon } from "../parts/icon.js";
 import { Menu } from "../parts/menu.js";
-import { Failure } from "../parts/states.js";
+import { useAction } from "../parts/use-action.js";
 import { dayText } from "../state/ranges.js";
 import { mayManage, workspaceOf } from "../state/session.js";
 import { type View, useView } from "../state/view.js";
@@ -19,22 +19,9 @@ type SavedView = z.output<typeof savedView>;
 
 export function SavedViews() {
   const view = useView();
-  const [error, setError] = useState<CallError | null>(null);
   // Not before somebody opens it: the figures wait for the same processor.
   const [isWanted, setWanted] = useState(false);
   const isManager = mayManage(workspaceOf(view.workspace));
-  const base = `/v1/manage/workspaces/${view.workspace ?? ""}`;
-  const act: Act = async (work) => {
-    try {
-      setError(null);
-      await work();
-      reloadAnswers();
-      return true;
-    } catch (thrown) {
-      setError(CallError.of(thrown));
-      return false;
-    }
-  };
   return (
     <Menu
       label={<span class="unseen">Saved views and notes</span>}
@@ -42,26 +29,21 @@ export function SavedViews() {
       isPlain
       onOpen={() => setWanted(true)}
     >
-      <Failure error={error} />
-      <Views view={view} base={base} isWanted={isWanted} isManager={isManager} act={act} />
-      {isManager ? <Notes view={view} isWanted={isWanted} act={act} /> : null}
-      {isManager ? <Goals isWanted={isWanted} act={act} /> : null}
+      <Views view={view} isWanted={isWanted} isManager={isManager} />
+      {isManager ? <Notes view={view} isWanted={isWanted} /> : null}
+      {isManager ? <Goals isWanted={isWanted} /> : null}
     </Menu>
   );
 }
 
-/** @returns whether it was done */
-export type Act = (work: () => Promise<unknown>) => Promise<boolean>;
-
 function Views(props: {
   readonly view: View;
-  readonly base: string;
   readonly isWanted: boolean;
   readonly isManager: boolean;
-  readonly act: Act;
 }) {
-  const { view, base, isManager, act } = props;
-  const url = `${base}/views`;
+  const { view, isManager } = props;
+  const action = useAction();
+  const url = `/v1/manage/workspaces/${view.workspace ?? ""}/views`;
   const { answer } = useUrl<{ data: readonly SavedView[] }>(
     props.isWanted ? `${url}?limit=200` : null,
   );
@@ -75,27 +57,20 @@ function Views(props: {
             <span class="cut">{name}</span> {shared ? <span class="soft">shared</span> : null}
           </a>
           {own || isManager ? (
-            <button
-              type="button"
-              class="button plain"
-              aria-label={`Delete ${name}`}
-              onClick={() => void act(() => call("DELETE", `${url}/${id}`))}
-            >
-              <Icon name="close" />
-            </button>
+            <Remove action={action} path={`${url}/${id}`} label={`Delete ${name}`} />
           ) : null}
         </div>
       ))}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
+      <ActionForm
+        action={action}
+        send={async (form) => {
           const body = {
             name: fieldOf(form, "name"),
             path: view.with({}),
             ...(fieldOf(form, "shared") === "" ? {} : { shared: true }),
           };
-          void act(() => call("POST", url, { body })).then((isDone) => isDone && form.reset());
+          await call("POST", url, { body });
+          form.reset();
         }}
       >
         <label>
@@ -111,13 +86,14 @@ function Views(props: {
         <button type="submit" class="button">
           Save
         </button>
-      </form>
+      </ActionForm>
     </>
   );
 }
 
-function Notes(props: { readonly view: View; readonly isWanted: boolean; readonly act: Act }) {
-  const { view, act } = props;
+function Notes(props: { readonly view: View; readonly isWanted: boolean }) {
+  const { view } = props;
+  const action = useAction();
   const list = useAnnotationList(props.isWanted);
   const url = annotationsUrl(view.workspace ?? "");
   return (
@@ -128,22 +104,15 @@ function Notes(props: { readonly view: View; readonly isWanted: boolean; readonl
           <span class="menu-text">
             {text} <span class="soft">{day(on)}</span>
           </span>
-          <button
-            type="button"
-            class="button plain"
-            aria-label={`Delete the note ${text}`}
-            onClick={() => void act(() => call("DELETE", `${url}/${id}`))}
-          >
-            <Icon name="close" />
-          </button>
+          <Remove action={action} path={`${url}/${id}`} label={`Delete the note ${text}`} />
         </div>
       ))}
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const { currentTarget: form } = event;
+      <ActionForm
+        action={action}
+        send={async (form) => {
           const body = { day: fieldOf(form, "day"), text: fieldOf(form, "text") };
-          void act(() => call("POST", url, { body })).then((isDone) => isDone && form.reset());
+          await call("POST", url, { body });
+          form.reset();
         }}
       >
         <label>
@@ -159,7 +128,7 @@ function Notes(props: { readonly view: View; readonly isWanted: boolean; readonl
         <button type="submit" class="button">
           Add
         </button>
-      </form>
+      </ActionForm>
     </>
   );
 }
