@@ -11,7 +11,7 @@ import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { brotliCompressSync, constants } from "node:zlib";
 import { packedHistory, readPackedCsv } from "../workspaces/rates/bundle.js";
-import { readEcbCsv } from "../workspaces/rates/ecb.js";
+import { readEcbCsv } from "../workspaces/rates/published.js";
 import type { PublishedQuote } from "../schemas/money/rates.js";
 
 const heading =

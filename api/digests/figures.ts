@@ -3,7 +3,7 @@ import { limits } from "../../config.js";
 import type { Frequency } from "../../schemas/http/outbound/digests.js";
 import { utcDay } from "../../schemas/money/rates.js";
 import type { Service } from "../../service.js";
-import { periodStart } from "../../workspaces/digest-periods.js";
+import { periodStart } from "../../workspaces/digests.js";
 import type { Access } from "../../workspaces/keys.js";
 import { segmentNames } from "../../workspaces/segments.js";
 import type { Workspace } from "../../workspaces/workspaces.js";

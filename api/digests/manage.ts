@@ -11,8 +11,8 @@ import {
 } from "../../schemas/http/outbound/digests.js";
 import { notFound, unavailable, unprocessable } from "../../schemas/http/errors.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
-import { lastPeriodEnd } from "../../workspaces/digest-periods.js";
 import {
+  lastPeriodEnd,
   type Digest,
   type DigestTo,
   chooseDigest,

@@ -20,8 +20,12 @@ import {
   listOwnAssistants,
   requireRoomForAssistant,
 } from "../../workspaces/assistants/assistants.js";
-import { findClient, keepClient, mayRedirectTo } from "../../workspaces/assistants/clients.js";
-import { isDocumentAddress } from "../../workspaces/assistants/documents.js";
+import {
+  findClient,
+  keepClient,
+  mayRedirectTo,
+  isDocumentAddress,
+} from "../../workspaces/assistants/clients.js";
 import { grant } from "../../workspaces/assistants/tokens.js";
 import { CallFailed } from "../../workspaces/channels/outbound.js";
 import { recordActivity } from "../../workspaces/members/activity.js";

@@ -6,7 +6,7 @@ import { jsonBody, readJson } from "../../http/body.js";
 import { refuseParameters } from "../../http/query.js";
 import { dataAnswer } from "../../schemas/http/manage.js";
 import type { Service } from "../../service.js";
-import type { clientDocuments } from "../../workspaces/assistants/documents.js";
+import type { clientDocuments } from "../../workspaces/assistants/clients.js";
 import type { HashSubject } from "../../workspaces/members/personal.js";
 import type { Operation, Route } from "../route.js";
 import { refuseForeignPage } from "./answers.js";

@@ -11,7 +11,7 @@ import {
   signInProvider,
 } from "../../schemas/http/session.js";
 import type { Service } from "../../service.js";
-import { clientDocuments } from "../../workspaces/assistants/documents.js";
+import { clientDocuments } from "../../workspaces/assistants/clients.js";
 import { recordActivity } from "../../workspaces/members/activity.js";
 import { openLink } from "../../workspaces/members/first-run.js";
 import { describeInvitation } from "../../workspaces/members/invitations.js";

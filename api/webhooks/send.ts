@@ -17,14 +17,14 @@ import {
   dueEndpoints,
   forgetDeliveries,
 } from "../../workspaces/webhooks/deliveries.js";
-import { reportDisabled } from "../../workspaces/webhooks/disabled.js";
+import { reportDisabled } from "../../workspaces/webhooks/announce.js";
 import {
   type Endpoint,
   type ListedEndpoint,
   findEndpoint,
   secretsOf,
+  deliveryNews,
 } from "../../workspaces/webhooks/endpoints.js";
-import { deliveryNews } from "../../workspaces/webhooks/news.js";
 import { noteFailed, noteTaken } from "../../workspaces/webhooks/outcomes.js";
 
 const lookEveryMs = 250;

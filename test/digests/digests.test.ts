@@ -2,8 +2,14 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import { utcDay } from "../../schemas/money/rates.js";
-import { lastPeriodEnd, periodStart } from "../../workspaces/digest-periods.js";
-import { claimDigest, digestNews, digestOf, dueDigests } from "../../workspaces/digests.js";
+import {
+  lastPeriodEnd,
+  periodStart,
+  claimDigest,
+  digestNews,
+  digestOf,
+  dueDigests,
+} from "../../workspaces/digests.js";
 import { leave } from "../../workspaces/members/memberships.js";
 import { memberOf } from "../harness/browser.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";

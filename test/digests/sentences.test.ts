@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { z } from "zod";
 import { sentencesOf } from "../../api/digests/sentences.js";
 import { type Frequency, frequencies } from "../../schemas/http/outbound/digests.js";
-import { dueAfter, lastPeriodEnd, nextPeriodEnd } from "../../workspaces/digest-periods.js";
+import { dueAfter, lastPeriodEnd, nextPeriodEnd } from "../../workspaces/digests.js";
 
 const none = {
   new_mrr: 0,

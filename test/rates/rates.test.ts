@@ -6,8 +6,7 @@ import { createLogger } from "../../runtime/logger.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { type Rates, openRates } from "../../workspaces/rates/rates.js";
 import { readPackedHistory } from "../../workspaces/rates/bundle.js";
-import { readEcbXml } from "../../workspaces/rates/ecb.js";
-import { readWideList } from "../../workspaces/rates/wide.js";
+import { readEcbXml, readWideList } from "../../workspaces/rates/published.js";
 import { Releases } from "../../runtime/releases.js";
 import { readConfig } from "../../config.js";
 import {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { isOver, nextTry, pauseMs } from "../../workspaces/webhooks/retries.js";
+import { isOver, nextTry, pauseMs } from "../../workspaces/webhooks/outcomes.js";
 
 const now = new Date("2026-11-28T12:00:00Z");
 

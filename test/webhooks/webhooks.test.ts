@@ -6,7 +6,7 @@ import { announceSilence } from "../../api/webhooks/silence.js";
 import { forgetOld } from "../../api/webhooks/send.js";
 import { announce, putIn } from "../../workspaces/webhooks/announce.js";
 import { activeEndpoints } from "../../workspaces/webhooks/deliveries.js";
-import { deliveryNews } from "../../workspaces/webhooks/news.js";
+import { deliveryNews } from "../../workspaces/webhooks/endpoints.js";
 import { memberOf } from "../harness/browser.js";
 import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";

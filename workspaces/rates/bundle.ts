@@ -8,8 +8,7 @@ import { promisify } from "node:util";
 import { brotliDecompress } from "node:zlib";
 import type { PublishedQuote, QuoteHistory } from "../../schemas/money/rates.js";
 import { projectFile } from "../../runtime/project-root.js";
-import { readEcbCsv } from "./ecb.js";
-import { readWideList } from "./wide.js";
+import { readEcbCsv, readWideList } from "./published.js";
 
 /**
  * Edition 1 of every installation holds the packed ECB rates up to this day, for ever, because

@@ -25,9 +25,8 @@ import { giveTurnBack, takeTurn } from "../../stores/postgres/leases.js";
 import type { Logger } from "../../runtime/logger.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { Editions } from "./editions.js";
-import type { Patience } from "./fetch.js";
-import { contradiction, type Fetched, RateFeeds } from "./sources.js";
-import { wideListsSince } from "./wide.js";
+import { type Patience, contradiction, type Fetched, RateFeeds } from "./sources.js";
+import { wideListsSince } from "./published.js";
 import type { Releases } from "../../runtime/releases.js";
 
 interface RefreshOutcome {

@@ -10,9 +10,9 @@ import {
   lastPublished,
   utcDay,
 } from "../../schemas/money/rates.js";
-import { readEcbXml } from "./ecb.js";
-import { type Patience, fetchText } from "./fetch.js";
-import { readWideList } from "./wide.js";
+import { readEcbXml, readWideList } from "./published.js";
+import { setTimeout as pause } from "node:timers/promises";
+import { withDeadline } from "../../runtime/deadline.js";
 
 /** The ECB's whole history has some 10 MB. */
 const patienceOfHistory = { bytesMax: 64 * 1024 * 1024, answerMsMax: 120_000 };
@@ -115,4 +115,56 @@ export function contradiction(
   if (last === null || last.day < dayAfter(day, -outlierWindowDays)) return null;
   const [before, now] = [parseDecimal(last.perEur), parseDecimal(perEur)];
   return before && now && !isFartherApart(before, now, outlierTimes) ? null : last;
+}
+
+export interface Patience {
+  readonly bytesMax: number;
+  readonly answerMsMax: number;
+  readonly attemptsMax: number;
+  /** Before the second try, doubling before each further one. */
+  readonly pauseMs: number;
+}
+
+/**
+ * @returns the body; null when the server says there is no such file (404)
+ * @throws the last failure when no try brought a whole body, and at once when `stopping` fires
+ */
+async function fetchText(
+  url: string,
+  patience: Patience,
+  stopping: AbortSignal,
+): Promise<string | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // The time limit covers the body, too: a server may answer at once and then send for ever.
+      return await withDeadline(patience.answerMsMax, stopping, (signal) =>
+        fetchOnce(url, patience.bytesMax, signal),
+      );
+    } catch (error) {
+      if (attempt >= patience.attemptsMax || stopping.aborted) throw error;
+      await pause(patience.pauseMs * 2 ** (attempt - 1), undefined, { signal: stopping });
+    }
+  }
+}
+
+async function fetchOnce(
+  url: string,
+  bytesMax: number,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const response = await fetch(url, { signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    if (response.status === 404) return null;
+    throw new Error(`${url} answered ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Counted after decompression: the length header may lie.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw new Error(`${url} sends more than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }

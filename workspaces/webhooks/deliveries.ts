@@ -7,8 +7,7 @@ import { webhookDeliveryId } from "../../schemas/ids.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { durably } from "../../stores/postgres/rows.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-import type { ActiveEndpoint, Endpoint } from "./endpoints.js";
-import { deliveryNews } from "./news.js";
+import { type ActiveEndpoint, type Endpoint, deliveryNews } from "./endpoints.js";
 import type { HappenedEvent } from "./wanted.js";
 
 export interface Delivery {

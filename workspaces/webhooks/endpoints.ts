@@ -7,7 +7,9 @@ import { durably, insertRow, updateRow } from "../../stores/postgres/rows.js";
 import { randomBase62 } from "../../stores/vault/random.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { type ListPage, newestFirst } from "../list-page.js";
-import { deliveryNews } from "./news.js";
+import { News } from "../../runtime/lookout.js";
+
+export const deliveryNews = new News();
 
 export type DisabledBy = NonNullable<z.output<typeof webhookEndpoint>["disabled_by"]>;
 

@@ -1,9 +1,15 @@
 /**
- * The European Central Bank's euro foreign exchange reference rates: units of a currency for one
- * euro, published every working day at about 16:00 CET. Free to reuse with the source named.
+ * Rates as their sources publish them, units of a currency for one euro.
+ *
+ * The European Central Bank's euro foreign exchange reference rates come every working day at about
+ * 16:00 CET. Free to reuse with the source named.
+ *
+ * The wide list, `@fawazahmed0/currency-api`, is one file a day with some 200 currencies (and as
+ * many coins, which are left out). It fills in what the ECB does not quote.
  */
 import { exponentOf, parseDecimal, trimmedText } from "../../schemas/money/money.js";
 import type { PublishedQuote } from "../../schemas/money/rates.js";
+import { z } from "zod";
 
 /** In the bank's own file; empty in the packed one. */
 const notQuoted = "N/A";
@@ -61,3 +67,26 @@ export function readEcbXml(text: string, after = ""): PublishedQuote[] {
 }
 
 const dayShape = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+
+/** Earlier lists cannot be fetched: the project moved to npm then. */
+export const wideListsSince = "2024-03-02";
+
+const list = z.object({ date: z.iso.date(), eur: z.record(z.string(), z.number()) });
+
+/**
+ * Numbers are read as doubles and written in their shortest form, which is the text of the file up
+ * to 15 digits; a rate has 10.
+ * @param text `eur.min.json` or `eur.json`
+ * @throws when it is not such a list
+ */
+export function readWideList(text: string): PublishedQuote[] {
+  const { date, eur } = list.parse(JSON.parse(text));
+  if (eur["usd"] === undefined) throw new Error("A wide list without the dollar");
+  return Object.entries(eur).flatMap(([code, value]) => {
+    const currency = code.toUpperCase();
+    const perEur = parseDecimal(String(value));
+    const isMoney = currency !== "EUR" && exponentOf(currency) !== null;
+    if (!isMoney || perEur === null || perEur.digits <= 0n) return [];
+    return [{ source: "wide", day: date, currency, perEur: trimmedText(perEur) } as const];
+  });
+}

@@ -1,3 +1,0 @@
-import { News } from "../../runtime/lookout.js";
-
-export const deliveryNews = new News();
