@@ -8,6 +8,7 @@ import { countryName, providerName, shortId } from "../../format/names.js";
 import { money } from "../../format/numbers.js";
 import { Confirm } from "../../parts/confirm.js";
 import { ProviderLink, customerName } from "../../parts/customer.js";
+import { Fact } from "../../parts/fact.js";
 import { More, usePagesOf } from "../../parts/pages.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
@@ -39,32 +40,26 @@ export default function Account() {
         <div class="event">
           <dl class="facts">
             <Who of={shown} />
-            <dt>Account</dt>
-            <dd class="code">{shown.id}</dd>
-            <dt>State</dt>
-            <dd>
+            <Fact name="Account" isCode>
+              {shown.id}
+            </Fact>
+            <Fact name="State">
               <AccountState active={shown.active} />
-            </dd>
-            <dt>
-              <Term of="mrr" />
-            </dt>
-            <dd>
+            </Fact>
+            <Fact name={<Term of="mrr" />}>
               <strong>{money(shown.mrr, shown.currency)}</strong>
-            </dd>
-            <dt>Began with</dt>
-            <dd>
+            </Fact>
+            <Fact name="Began with">
               {money(shown.starting_mrr, shown.currency)}
               {shown.vintage === null ? "" : ` in ${vintageName(shown.vintage)}`}
-            </dd>
-            <dt>Provider</dt>
-            <dd>
+            </Fact>
+            <Fact name="Provider">
               {providerName(shown.provider)}{" "}
               <ProviderLink customer={shown.customer} provider={shown.provider} />
-            </dd>
-            <dt>Payments</dt>
-            <dd>
+            </Fact>
+            <Fact name="Payments">
               <a href={view.to("/transactions", { account: id })}>Its transactions</a>
-            </dd>
+            </Fact>
           </dl>
           {shown.subscriptions.length === 0 ? null : (
             <section>
@@ -117,24 +112,21 @@ function Who({ of: { id, customer } }: { readonly of: AccountAnswer["data"] }) {
   const mayErase = useMayManage();
   if (customer === null || customer === undefined || customerName(customer) === null) return null;
   return (
-    <>
-      <dt>Customer</dt>
-      <dd>
-        {customer.name ?? <span class="soft">No name reported</span>}
-        {customer.email === null ? null : <div>{customer.email}</div>}
-        {customer.id === null ? null : <div class="code">{customer.id}</div>}
-        {mayErase ? (
-          <Confirm
-            label="Erase name and e-mail"
-            title="Erase name and e-mail?"
-            act={() => call("DELETE", path)}
-          >
-            Name, e-mail and the provider’s own id of this customer are removed here and never kept
-            again, whatever the provider reports. Figures stay. This cannot be undone.
-          </Confirm>
-        ) : null}
-      </dd>
-    </>
+    <Fact name="Customer">
+      {customer.name ?? <span class="soft">No name reported</span>}
+      {customer.email === null ? null : <div>{customer.email}</div>}
+      {customer.id === null ? null : <div class="code">{customer.id}</div>}
+      {mayErase ? (
+        <Confirm
+          label="Erase name and e-mail"
+          title="Erase name and e-mail?"
+          act={() => call("DELETE", path)}
+        >
+          Name, e-mail and the provider’s own id of this customer are removed here and never kept
+          again, whatever the provider reports. Figures stay. This cannot be undone.
+        </Confirm>
+      ) : null}
+    </Fact>
   );
 }
 

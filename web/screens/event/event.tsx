@@ -7,6 +7,7 @@ import { exactMoment, exactTime, span } from "../../format/dates.js";
 import { providerName, words } from "../../format/names.js";
 import { exact, money, signedMoney } from "../../format/numbers.js";
 import { AccountLink } from "../../parts/customer.js";
+import { Fact } from "../../parts/fact.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
@@ -68,30 +69,25 @@ function Head({ of }: { readonly of: Shown }) {
   return (
     <section>
       <dl class="facts">
-        <dt>State</dt>
-        <dd>
+        <Fact name="State">
           <span class={`status ${tone}`}>{text}</span>
-        </dd>
+        </Fact>
         {of.reject === null ? null : (
-          <>
-            <dt>Reason</dt>
-            <dd>
-              {words(of.reject.reason)} <span class="soft">{of.reject.detail}</span>
-            </dd>
-          </>
+          <Fact name="Reason">
+            {words(of.reject.reason)} <span class="soft">{of.reject.detail}</span>
+          </Fact>
         )}
-        <dt>Provider</dt>
-        <dd>{providerName(of.provider)}</dd>
-        <dt>Type</dt>
-        <dd class="code">{of.native_type}</dd>
-        <dt>Its own id</dt>
-        <dd class="code">{of.native_id}</dd>
-        <dt>
-          <Term of="rawEvent" label="Id here" />
-        </dt>
-        <dd class="code">{of.event_id}</dd>
-        <dt>Came by</dt>
-        <dd>{of.integration === null ? "A call with a key" : words(of.form)}</dd>
+        <Fact name="Provider">{providerName(of.provider)}</Fact>
+        <Fact name="Type" isCode>
+          {of.native_type}
+        </Fact>
+        <Fact name="Its own id" isCode>
+          {of.native_id}
+        </Fact>
+        <Fact name={<Term of="rawEvent" label="Id here" />} isCode>
+          {of.event_id}
+        </Fact>
+        <Fact name="Came by">{of.integration === null ? "A call with a key" : words(of.form)}</Fact>
       </dl>
     </section>
   );

@@ -7,6 +7,7 @@ import type { One } from "../../api/manage-answers.js";
 import { providerName } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Confirm } from "../../parts/confirm.js";
+import { Fact } from "../../parts/fact.js";
 import { Table } from "../../parts/table.js";
 
 export function Merge(props: {
@@ -93,10 +94,8 @@ function Preview(props: {
         ]}
       />
       <dl class="facts">
-        <dt>MRR that moves</dt>
-        <dd>{money(other.mrr, other.currency)}</dd>
-        <dt>Active subscriptions that move</dt>
-        <dd>{count(other.active_subscriptions)}</dd>
+        <Fact name="MRR that moves">{money(other.mrr, other.currency)}</Fact>
+        <Fact name="Active subscriptions that move">{count(other.active_subscriptions)}</Fact>
       </dl>
     </div>
   );

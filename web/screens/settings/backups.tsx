@@ -4,6 +4,7 @@ import type { BackupView, One } from "../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../api/use-answer.js";
 import { count } from "../../format/numbers.js";
 import { ActionForm } from "../../parts/action-form.js";
+import { Fact } from "../../parts/fact.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -56,28 +57,21 @@ function Last({ of }: { readonly of: BackupView }) {
   const { name, mark } = states[of.state];
   return (
     <dl class="facts" aria-live="polite">
-      <dt>State</dt>
-      <dd>
+      <Fact name="State">
         <span class={`status ${mark}`}>{name}</span>
         {of.problem === null ? null : <p class="loss">{of.problem}</p>}
-      </dd>
-      <dt>Began</dt>
-      <dd>
+      </Fact>
+      <Fact name="Began">
         <When at={of.started_at} />
-      </dd>
-      <dt>Ended</dt>
-      <dd>
+      </Fact>
+      <Fact name="Ended">
         <When at={of.ended_at} none="Not yet" />
-      </dd>
-      <dt>Folder</dt>
-      <dd>
+      </Fact>
+      <Fact name="Folder">
         <code>{of.path ?? of.to}</code>
-      </dd>
+      </Fact>
       {of.bytes === null ? null : (
-        <>
-          <dt>Size</dt>
-          <dd>{count(Math.ceil(of.bytes / 1_000_000))} MB</dd>
-        </>
+        <Fact name="Size">{count(Math.ceil(of.bytes / 1_000_000))} MB</Fact>
       )}
     </dl>
   );

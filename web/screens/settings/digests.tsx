@@ -5,6 +5,7 @@ import type { digestPreview, digests } from "../../../schemas/http/outbound/dige
 import { call, urlOf } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";
+import { Fact } from "../../parts/fact.js";
 import { SegmentField } from "../../parts/segments.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -141,18 +142,11 @@ function Sending({ of, name }: { readonly of: Digest; readonly name: string }) {
     <section class="settings-section" aria-label={name}>
       <h2>{name}</h2>
       <dl class="facts">
-        <dt>Last sent</dt>
-        <dd>{of.sent_at === null ? "Not yet" : <When at={of.sent_at} />}</dd>
-        <dt>{of.problem === null ? "Next" : "Next try"}</dt>
-        <dd>
+        <Fact name="Last sent">{of.sent_at === null ? "Not yet" : <When at={of.sent_at} />}</Fact>
+        <Fact name={of.problem === null ? "Next" : "Next try"}>
           <When at={of.next_at} />
-        </dd>
-        {of.problem === null ? null : (
-          <>
-            <dt>Last try failed</dt>
-            <dd>{of.problem}</dd>
-          </>
-        )}
+        </Fact>
+        {of.problem === null ? null : <Fact name="Last try failed">{of.problem}</Fact>}
       </dl>
     </section>
   );

@@ -5,6 +5,7 @@ import type { One } from "../../api/manage-answers.js";
 import { reloadAnswers, useUrl } from "../../api/use-answer.js";
 import { ActionForm } from "../../parts/action-form.js";
 import { Confirm } from "../../parts/confirm.js";
+import { Fact } from "../../parts/fact.js";
 import { fieldOf } from "../../parts/field.js";
 import { Failure } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -46,29 +47,18 @@ export function WorkspaceSettings() {
         <CustomerDetails path={path} details={details} />
       ) : null}
       <dl class="facts settings-section">
-        {workspace.role === "owner" ? null : (
-          <>
-            <dt>Name</dt>
-            <dd>{workspace.name}</dd>
-          </>
-        )}
-        <dt>Currency</dt>
-        <dd>
+        {workspace.role === "owner" ? null : <Fact name="Name">{workspace.name}</Fact>}
+        <Fact name="Currency">
           {workspace.base_currency}
           <span class="soft">: every amount was converted to it once; it cannot be changed</span>
-        </dd>
+        </Fact>
         {workspace.role === "owner" || details === null ? null : (
-          <>
-            <dt>Customers’ names and e-mails</dt>
-            <dd>{detailsLabels[details]}</dd>
-          </>
+          <Fact name="Customers’ names and e-mails">{detailsLabels[details]}</Fact>
         )}
-        <dt>Your role</dt>
-        <dd>{workspace.role}</dd>
-        <dt>ID</dt>
-        <dd>
+        <Fact name="Your role">{workspace.role}</Fact>
+        <Fact name="ID">
           <code>{workspace.id}</code>
-        </dd>
+        </Fact>
       </dl>
     </>
   );

@@ -6,6 +6,7 @@ import { countryName, providerName, shortId, words } from "../../format/names.js
 import { exact, money } from "../../format/numbers.js";
 import { AccountLink, ProviderLink } from "../../parts/customer.js";
 import { Drawer } from "../../parts/drawer.js";
+import { Fact } from "../../parts/fact.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { Table } from "../../parts/table.js";
 import { Term } from "../../parts/term.js";
@@ -45,56 +46,37 @@ function Facts({ of, view }: { readonly of: Shown; readonly view: View }) {
   return (
     <section>
       <dl class="facts">
-        <dt>Paid</dt>
-        <dd>{bothMoments(of.timestamp)}</dd>
-        <dt>Amount</dt>
-        <dd>
+        <Fact name="Paid">{bothMoments(of.timestamp)}</Fact>
+        <Fact name="Amount">
           <strong>{money(gross, currency)}</strong>
-        </dd>
-        <dt>Converted</dt>
-        <dd>{money(of.normalized_amount, of.base_currency)}</dd>
-        <dt>
-          <Term of="rate" label="Rate" />
-        </dt>
-        <dd>
+        </Fact>
+        <Fact name="Converted">{money(of.normalized_amount, of.base_currency)}</Fact>
+        <Fact name={<Term of="rate" label="Rate" />}>
           {exact(of.fx_rate)}
           {of.fx_source === "same"
             ? " (same currency)"
             : `, ${of.fx_source.toUpperCase()} of ${day(of.fx_date)}`}
-        </dd>
-        <dt>Status</dt>
-        <dd>
+        </Fact>
+        <Fact name="Status">
           <Status of={of} />
-        </dd>
-        <dt>
-          <Term of="tax" />
-        </dt>
-        <dd>{original(of.tax_amount)}</dd>
-        <dt>
-          <Term of="fees" label="Fee" />
-        </dt>
-        <dd>{original(of.fee_amount)}</dd>
-        <dt>Type</dt>
-        <dd>{words(of.type)}</dd>
-        <dt>Provider</dt>
-        <dd>
+        </Fact>
+        <Fact name={<Term of="tax" />}>{original(of.tax_amount)}</Fact>
+        <Fact name={<Term of="fees" label="Fee" />}>{original(of.fee_amount)}</Fact>
+        <Fact name="Type">{words(of.type)}</Fact>
+        <Fact name="Provider">
           {providerName(of.provider)} <span class="code soft">{of.payment}</span>
-        </dd>
-        <dt>Country</dt>
-        <dd>{countryName(of.customer_country)}</dd>
-        <dt>Account</dt>
-        <dd>
+        </Fact>
+        <Fact name="Country">{countryName(of.customer_country)}</Fact>
+        <Fact name="Account">
           <AccountLink account={of.account} customer={of.customer} isWhole />{" "}
           <ProviderLink customer={of.customer} provider={of.provider} />
-        </dd>
-        <dt>Product</dt>
-        <dd>
+        </Fact>
+        <Fact name="Product">
           <a href={view.to("/products", { open: of.product_id })}>{of.product_name}</a>
-        </dd>
-        <dt>
-          <Term of="transaction" label="Id" />
-        </dt>
-        <dd class="code">{of.id}</dd>
+        </Fact>
+        <Fact name={<Term of="transaction" label="Id" />} isCode>
+          {of.id}
+        </Fact>
       </dl>
     </section>
   );

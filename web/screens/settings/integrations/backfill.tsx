@@ -1,5 +1,4 @@
 /** What was before the integration: read from the provider, compared with what is booked. */
-import { Fragment } from "preact";
 import { call } from "../../../api/client.js";
 import type { BackfillView, One, ProviderView } from "../../../api/manage-answers.js";
 import { useReloadWhile, useUrl } from "../../../api/use-answer.js";
@@ -7,6 +6,7 @@ import { day, month } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
 import { count, money } from "../../../format/numbers.js";
 import { ActionForm } from "../../../parts/action-form.js";
+import { Fact } from "../../../parts/fact.js";
 import { fieldOf } from "../../../parts/field.js";
 import { Failure } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
@@ -109,13 +109,10 @@ function Progress({ of }: { readonly of: BackfillView }) {
       {of.problem === null ? null : <p class="loss">{of.problem}</p>}
       <dl class="facts">
         {Object.entries(of.counts).map(([list, read]) => (
-          <Fragment key={list}>
-            <dt>{words(list)}</dt>
-            <dd>
-              {count(read)}
-              {of.state === "reading" && of.list === list ? " so far" : ""}
-            </dd>
-          </Fragment>
+          <Fact key={list} name={words(list)}>
+            {count(read)}
+            {of.state === "reading" && of.list === list ? " so far" : ""}
+          </Fact>
         ))}
       </dl>
       {different.length === 0 ? null : (

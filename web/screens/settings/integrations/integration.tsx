@@ -11,6 +11,7 @@ import { ActionForm } from "../../../parts/action-form.js";
 import { Confirm } from "../../../parts/confirm.js";
 import { Copy } from "../../../parts/copy.js";
 import { Dialog } from "../../../parts/dialog.js";
+import { Fact } from "../../../parts/fact.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 import { useMayManage } from "../manage.js";
@@ -154,23 +155,19 @@ function Facts({ integration }: OfIntegration) {
     <section>
       <h3>Deliveries</h3>
       <dl class="facts">
-        <dt>Taken</dt>
-        <dd>{count(health.deliveries)}</dd>
-        <dt>Last</dt>
-        <dd>
+        <Fact name="Taken">{count(health.deliveries)}</Fact>
+        <Fact name="Last">
           <When at={health.last_delivery_at} />
-        </dd>
-        <dt>Refused</dt>
-        <dd>
+        </Fact>
+        <Fact name="Refused">
           {count(health.refused)}
           {health.last_refused_at === null ? null : (
             <>
               , last <When at={health.last_refused_at} />
             </>
           )}
-        </dd>
-        <dt>Open rejects</dt>
-        <dd>
+        </Fact>
+        <Fact name="Open rejects">
           {health.open_rejects === 0 ? (
             "None"
           ) : (
@@ -180,16 +177,14 @@ function Facts({ integration }: OfIntegration) {
               {reasonWords(health.last_reject_reason ?? "").title}
             </>
           )}
-        </dd>
-        <dt>Connected</dt>
-        <dd>
+        </Fact>
+        <Fact name="Connected">
           <When at={integration.created_at} />
-        </dd>
+        </Fact>
         {integration.old_credentials_valid_until === null ? null : (
-          <>
-            <dt>Old credentials</dt>
-            <dd>also valid until {moment(integration.old_credentials_valid_until)}</dd>
-          </>
+          <Fact name="Old credentials">
+            also valid until {moment(integration.old_credentials_valid_until)}
+          </Fact>
         )}
       </dl>
     </section>

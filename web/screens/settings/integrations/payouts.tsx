@@ -13,6 +13,7 @@ import { useUrl } from "../../../api/use-answer.js";
 import { day } from "../../../format/dates.js";
 import { words } from "../../../format/names.js";
 import { count, minorMoney } from "../../../format/numbers.js";
+import { Fact } from "../../../parts/fact.js";
 import { Failure, SkeletonTable } from "../../../parts/states.js";
 import { Table } from "../../../parts/table.js";
 import { useView } from "../../../state/view.js";
@@ -130,18 +131,10 @@ function Opened(props: OfIntegration & { readonly payout: string }) {
     <>
       <section>
         <dl class="facts">
-          <dt>Amount</dt>
-          <dd>{amountOf(found)}</dd>
-          <dt>Status</dt>
-          <dd>{words(found.status)}</dd>
-          <dt>Created</dt>
-          <dd>{day(found.created_at)}</dd>
-          {arrivesAt === null ? null : (
-            <>
-              <dt>Arrives</dt>
-              <dd>{day(arrivesAt)}</dd>
-            </>
-          )}
+          <Fact name="Amount">{amountOf(found)}</Fact>
+          <Fact name="Status">{words(found.status)}</Fact>
+          <Fact name="Created">{day(found.created_at)}</Fact>
+          {arrivesAt === null ? null : <Fact name="Arrives">{day(arrivesAt)}</Fact>}
         </dl>
         {problem === null ? null : <p role="status">{problem}</p>}
       </section>
