@@ -5,6 +5,7 @@ import { call } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { ActionForm } from "../../parts/action-form.js";
 import { fieldOf } from "../../parts/field.js";
+import { Options } from "../../parts/options.js";
 import { Failure, Skeleton } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
 import { type Workspace, mayManage, session } from "../../state/session.js";
@@ -109,11 +110,7 @@ function Consent(props: {
             value={workspace}
             onChange={(event) => setWorkspace(event.currentTarget.value)}
           >
-            {workspaces.map(({ id, name }) => (
-              <option key={id} value={id}>
-                {name}
-              </option>
-            ))}
+            <Options of={workspaces.map(({ id, name }) => [id, name])} />
           </select>
         </label>
         <label>

@@ -8,6 +8,7 @@ import { providerName } from "../../format/names.js";
 import { count, money } from "../../format/numbers.js";
 import { Confirm } from "../../parts/confirm.js";
 import { Fact } from "../../parts/fact.js";
+import { Options } from "../../parts/options.js";
 import { Table } from "../../parts/table.js";
 
 export function Merge(props: {
@@ -32,11 +33,7 @@ export function Merge(props: {
         value={other.id}
         onChange={(event) => setChosen(event.currentTarget.value)}
       >
-        {others.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
+        <Options of={others.map(({ id, name }) => [id, name])} />
       </select>
       <Confirm
         label="Merge"

@@ -6,6 +6,7 @@ import { call, urlOf } from "../../api/client.js";
 import type { One } from "../../api/manage-answers.js";
 import { useUrl } from "../../api/use-answer.js";
 import { Fact } from "../../parts/fact.js";
+import { Options } from "../../parts/options.js";
 import { SegmentField } from "../../parts/segments.js";
 import { Failure, SkeletonTable } from "../../parts/states.js";
 import { useAction } from "../../parts/use-action.js";
@@ -118,11 +119,7 @@ function Choose(props: {
           disabled={isDisabled}
           onChange={(event) => onChange(event.currentTarget.value, segment)}
         >
-          {Object.entries(frequencies).map(([value, name]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
+          <Options of={Object.entries(frequencies)} />
         </select>
       </label>
       <SegmentField

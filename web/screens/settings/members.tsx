@@ -9,6 +9,7 @@ import { Confirm } from "../../parts/confirm.js";
 import { Copy } from "../../parts/copy.js";
 import { fieldOf } from "../../parts/field.js";
 import { ListTable } from "../../parts/list-table.js";
+import { Options } from "../../parts/options.js";
 import { Failure } from "../../parts/states.js";
 import { type Action, useAction } from "../../parts/use-action.js";
 import { loadSession, session, workspaceOf } from "../../state/session.js";
@@ -115,11 +116,7 @@ function RoleCell(props: {
         action.run(() => call("PATCH", props.path, { body: { role } }));
       }}
     >
-      {props.roles.map((role) => (
-        <option key={role} value={role}>
-          {words(role)}
-        </option>
-      ))}
+      <Options of={props.roles.map((role) => [role, words(role)])} />
     </select>
   );
 }
@@ -145,11 +142,7 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
           Role
           <br />
           <select name="role">
-            {given.map((role) => (
-              <option key={role} value={role}>
-                {words(role)}: {roleMeanings[role]}
-              </option>
-            ))}
+            <Options of={given.map((role) => [role, `${words(role)}: ${roleMeanings[role]}`])} />
           </select>
         </label>
         <label>

@@ -8,6 +8,7 @@ import { providerName } from "../../format/names.js";
 import { ActionForm } from "../../parts/action-form.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
+import { Options } from "../../parts/options.js";
 import { useAction } from "../../parts/use-action.js";
 import { workspaceOf } from "../../state/session.js";
 import { type Filters, useView } from "../../state/view.js";
@@ -117,11 +118,7 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
             value={figure}
             onChange={(event) => setFigure(event.currentTarget.value)}
           >
-            {Object.entries(figureNames).map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
+            <Options of={Object.entries(figureNames)} />
           </select>
         </label>
         {ofMoment.has(figure) ? null : (
@@ -134,13 +131,9 @@ export function NewProof(props: { readonly path: string; readonly onClose: () =>
         <label>
           Shown
           <select name="shown_as">
-            {choices
-              .filter(([, , fits]) => fits(figure))
-              .map(([value, label]) => (
-                <option key={value} value={value}>
-                  {label}
-                </option>
-              ))}
+            <Options
+              of={choices.flatMap(([value, label, fits]) => (fits(figure) ? [[value, label]] : []))}
+            />
           </select>
         </label>
         <label>

@@ -2,6 +2,7 @@
 import { ActionForm } from "../../parts/action-form.js";
 import { Dialog } from "../../parts/dialog.js";
 import { fieldOf } from "../../parts/field.js";
+import { Options } from "../../parts/options.js";
 import { useAction } from "../../parts/use-action.js";
 
 const overlaps = [
@@ -36,11 +37,7 @@ export function Roll(props: {
         <label>
           The old {what} goes on for
           <select name="overlap">
-            {overlaps.map(([value, label]) => (
-              <option key={value} value={value}>
-                {label}
-              </option>
-            ))}
+            <Options of={overlaps} />
           </select>
         </label>
       </ActionForm>

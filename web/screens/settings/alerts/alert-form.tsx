@@ -14,6 +14,7 @@ import { moment } from "../../../format/dates.js";
 import { providerName } from "../../../format/names.js";
 import { ActionForm } from "../../../parts/action-form.js";
 import { fieldOf } from "../../../parts/field.js";
+import { Options } from "../../../parts/options.js";
 import { Failure } from "../../../parts/states.js";
 import { useAction } from "../../../parts/use-action.js";
 import { session } from "../../../state/session.js";
@@ -378,11 +379,7 @@ function Choice<Key extends string>(props: {
           if (chosen !== undefined) props.onChange(chosen);
         }}
       >
-        {keysOf(props.names).map((key) => (
-          <option key={key} value={key}>
-            {props.names[key]}
-          </option>
-        ))}
+        <Options of={Object.entries(props.names)} />
       </select>
     </label>
   );
