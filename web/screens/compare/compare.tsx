@@ -16,7 +16,6 @@ import { dayText } from "../../state/ranges.js";
 import { useView } from "../../state/view.js";
 import { ExportMenu } from "../series-exports.js";
 import { OverTime } from "./over-time.js";
-import { sentenceOf } from "./sentence.js";
 
 const path = "/v1/metrics/mrr/compare";
 const usual = "stripe";
@@ -182,4 +181,15 @@ function By({ row, currency }: { readonly row: Account; readonly currency: strin
       ))}
     </>
   );
+}
+
+/** Both definitions side by side, in one sentence made from the figures. */
+function sentenceOf(comparison: MrrCompareAnswer["comparison"]): string {
+  const { label, theirs, difference, accounts, currency } = comparison;
+  const figure = `By the rules of ${label} MRR is ${money(theirs, currency)}`;
+  if (accounts === 0) return `${figure}, as by ours.`;
+  const who = accounts === 1 ? "one account" : `${count(accounts)} accounts`;
+  if (difference === 0) return `${figure}, as by ours, with ${who} counted otherwise.`;
+  const size = `${money(Math.abs(difference), currency)} ${difference > 0 ? "more" : "less"}`;
+  return `${figure}, ${size} than by ours: ${who} counted otherwise.`;
 }

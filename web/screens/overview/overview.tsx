@@ -18,7 +18,6 @@ import { MrrShares } from "../shares.js";
 import { MrrTitle } from "../titles.js";
 import { ChangedCard } from "./changed-card.js";
 import { Figures } from "./figures.js";
-import { useIsEmpty } from "./is-empty.js";
 import { screenOf } from "../../shell/screens.js";
 import { Strip } from "./strip.js";
 
@@ -142,4 +141,12 @@ function daysOf(since: string, until: string): { readonly from: string; readonly
   const dayMs = 24 * 60 * 60 * 1000;
   const to = new Date(Math.ceil(end / dayMs) * dayMs).toISOString().slice(0, 10);
   return { from: since.slice(0, 10), to };
+}
+
+/** @param hasNoFigures by what the screen shows; a payment that ended or was refunded counts */
+function useIsEmpty(hasNoFigures: boolean): boolean {
+  const { isFrozen, filters } = useView();
+  const isAsked = hasNoFigures && !isFrozen && Object.keys(filters).length === 0;
+  const { answer } = useAnswer(isAsked ? "/v1/transactions" : null, { limit: "1" });
+  return isAsked && answer !== null && answer.data.length === 0;
 }

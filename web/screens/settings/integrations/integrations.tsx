@@ -5,10 +5,13 @@ import { Empty, Failure, SkeletonTable } from "../../../parts/states.js";
 import { useView } from "../../../state/view.js";
 import { useList, useManagePath, useMayManage } from "../manage.js";
 import { Integration } from "./integration.js";
-import { IntegrationList } from "./list.js";
 import { NewIntegration } from "./new.js";
 import { Payouts } from "./payouts.js";
-import { ProviderChoice } from "./provider-choice.js";
+import { count } from "../../../format/numbers.js";
+import { Table } from "../../../parts/table.js";
+import { When } from "../../../parts/when.js";
+import { Health } from "./health.js";
+import { OpenDemo } from "../../../parts/open-demo.js";
 
 /** More than that nobody connects to one workspace. */
 const rowsMax = "200";
@@ -61,4 +64,111 @@ export function Integrations() {
   }
   if (list.rows.length === 0 && isManager) return <ProviderChoice providers={known} />;
   return <IntegrationList rows={list.rows} providers={known} />;
+}
+
+/** Every integration with its health. */
+function IntegrationList(props: {
+  readonly rows: readonly ListedIntegration[];
+  readonly providers: readonly ProviderView[];
+}) {
+  const view = useView();
+  const isManager = useMayManage();
+  const nameOf = (token: string): string =>
+    props.providers.find(({ provider }) => provider === token)?.name ?? token;
+  if (props.rows.length === 0) {
+    return (
+      <Empty title="No provider is connected">
+        Ask an administrator of this workspace to connect one.
+      </Empty>
+    );
+  }
+  return (
+    <>
+      <div class="section-head">
+        <p class="soft">Provider accounts whose events arrive here.</p>
+        {isManager ? (
+          <a class="button primary" href={view.to("/settings/integrations/new")}>
+            Connect a provider
+          </a>
+        ) : null}
+      </div>
+      <Table
+        caption="Integrations"
+        rows={props.rows}
+        rowKey={({ id }) => id}
+        columns={[
+          {
+            head: "Integration",
+            cell: (row) => (
+              <>
+                <a href={view.to(`/settings/integrations/${row.id}`)}>
+                  {row.name ?? nameOf(row.provider)}
+                </a>
+                {row.name === null ? null : (
+                  <>
+                    <br />
+                    <span class="soft small">{nameOf(row.provider)}</span>
+                  </>
+                )}
+              </>
+            ),
+          },
+          { head: "Environment", cell: ({ environment }) => environment },
+          { head: "Health", cell: (row) => <Health of={row} /> },
+          { head: "Last delivery", cell: ({ health }) => <When at={health.last_delivery_at} /> },
+          {
+            head: "Last reject",
+            cell: ({ health }) => <When at={health.last_reject_at} none="None" />,
+          },
+          {
+            head: "Open rejects",
+            isNumber: true,
+            cell: ({ health }) =>
+              health.open_rejects === 0 ? (
+                "0"
+              ) : (
+                <a href={view.to("/settings/rejects")}>{count(health.open_rejects)}</a>
+              ),
+          },
+        ]}
+      />
+    </>
+  );
+}
+
+/** In an empty workspace, the first thing to do. */
+function ProviderChoice({ providers }: { readonly providers: readonly ProviderView[] }) {
+  const view = useView();
+  return (
+    <>
+      <h2 class="step-title">Which provider sells for you?</h2>
+      <ul class="provider-choice">
+        {providers.map((provider) => (
+          <li key={provider.provider}>
+            <a href={view.to("/settings/integrations/new", { connect: provider.provider })}>
+              <strong>{provider.name}</strong>
+              <span class="soft small">{summaryOf(provider)}</span>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <p class="soft">Or look at two years of an invented business first:</p>
+      <OpenDemo />
+    </>
+  );
+}
+
+function summaryOf({ provider, credentials, history }: ProviderView): string {
+  if (provider === "custom") return "Events that your own systems send. Needs no secret";
+  const needed = credentials.filter(({ required }) => required).length;
+  const isMade = credentials.some(({ made }) => made);
+  const entries =
+    needed === 0
+      ? isMade
+        ? "Needs no secret"
+        : "Needs one of two secrets"
+      : needed === 1
+        ? "Needs one secret"
+        : `Needs ${needed} values`;
+  return history ? `${entries}. Reads your history, too` : entries;
 }

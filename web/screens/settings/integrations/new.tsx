@@ -7,7 +7,7 @@ import { fieldOf } from "../../../parts/field.js";
 import { useAction } from "../../../parts/use-action.js";
 import { useView } from "../../../state/view.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
-import { EventsToChoose } from "./events-to-choose.js";
+import { EventsToChoose } from "./of-integration.js";
 import { showOnce } from "./shown-once.js";
 
 export function NewIntegration(props: { readonly provider: ProviderView; readonly path: string }) {

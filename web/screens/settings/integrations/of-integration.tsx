@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { ListedIntegration, ProviderView } from "../../../api/manage-answers.js";
 import type { Column } from "../../../parts/table.js";
 import { useView } from "../../../state/view.js";
+import { Copy } from "../../../parts/copy.js";
 
 export interface OfIntegration {
   readonly integration: ListedIntegration;
@@ -52,5 +53,26 @@ export function PaymentLink(props: {
     <a class="code cut" href={view.to("/transactions", { environment, open: transaction })}>
       {id}
     </a>
+  );
+}
+
+/** What to subscribe to at the provider, by its own names. */
+export function EventsToChoose({ provider }: { readonly provider: ProviderView }) {
+  const { subscribe_to: events, name } = provider;
+  if (events.length === 0) return null;
+  return (
+    <details class="events-to-choose">
+      <summary>
+        {events.length} events to choose at {name}
+      </summary>
+      <ul>
+        {events.map((event) => (
+          <li key={event}>
+            <code>{event}</code>
+          </li>
+        ))}
+      </ul>
+      <Copy text={events.join(", ")} name="events" isShown />
+    </details>
   );
 }

@@ -5,8 +5,7 @@ import { Copy } from "../../../parts/copy.js";
 import { fieldOf } from "../../../parts/field.js";
 import { useAction } from "../../../parts/use-action.js";
 import { CredentialFields, credentialsOf } from "./credentials.js";
-import { EventsToChoose } from "./events-to-choose.js";
-import type { OfIntegration } from "./of-integration.js";
+import { EventsToChoose, type OfIntegration } from "./of-integration.js";
 
 export function Unfinished(props: OfIntegration) {
   const { integration, provider } = props;
