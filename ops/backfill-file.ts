@@ -12,7 +12,7 @@ import type { ExportReport } from "../schemas/http/manage.js";
 import { utcDay } from "../schemas/money/rates.js";
 import type { Service } from "../service.js";
 import { canBeginAt } from "../workspaces/history/backfills.js";
-import { ExportRefused } from "../workspaces/history/export-refused.js";
+import { ExportRefused } from "../workspaces/history/export-lines.js";
 import { takeExport } from "../workspaces/history/take-export.js";
 import { type BackfillSteps, follow } from "./backfill.js";
 

@@ -3,7 +3,7 @@
  * keeps the previous key, sealed under the new one. Raw events, providers' answers and customers,
  * of which there are too many, stay sealed as they were, and open by the kept key.
  */
-import { boundToChat } from "./channels/chat-channels.js";
+import { boundToChat } from "./channels/chat.js";
 import { boundToPerson } from "./members/personal.js";
 import { boundToIntegration } from "./integrations.js";
 import { boundToEndpoint } from "./webhooks/endpoints.js";

@@ -17,8 +17,7 @@ import {
   noteSent,
   sentSince,
 } from "../../workspaces/alerts/firings.js";
-import { chatUrlOf } from "../../workspaces/channels/chat-channels.js";
-import { sendChat } from "../../workspaces/channels/chat.js";
+import { chatUrlOf, sendChat } from "../../workspaces/channels/chat.js";
 import { sendEmail } from "../../workspaces/channels/email.js";
 import { type Message, NotDelivered } from "../../workspaces/channels/message.js";
 import { recordActivity } from "../../workspaces/members/activity.js";

@@ -2,7 +2,7 @@
 import type { Config } from "../../config.js";
 import { unprocessable } from "../../schemas/http/errors.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { chatChannelOf } from "../../workspaces/channels/chat-channels.js";
+import { chatChannelOf } from "../../workspaces/channels/chat.js";
 import { missingMailSettings } from "../../workspaces/channels/email.js";
 import { whyNobodyTakes } from "../../workspaces/webhooks/endpoints.js";
 

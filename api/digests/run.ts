@@ -5,8 +5,7 @@
 import { Lookout } from "../../runtime/lookout.js";
 import { ApiError } from "../../schemas/http/errors.js";
 import type { Service } from "../../service.js";
-import { chatUrlOf } from "../../workspaces/channels/chat-channels.js";
-import { sendChat } from "../../workspaces/channels/chat.js";
+import { chatUrlOf, sendChat } from "../../workspaces/channels/chat.js";
 import { sendEmail } from "../../workspaces/channels/email.js";
 import { NotDelivered } from "../../workspaces/channels/message.js";
 import {

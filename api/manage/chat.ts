@@ -5,8 +5,8 @@ import {
   chatChannelOf,
   deleteChatChannel,
   setChatChannel,
-} from "../../workspaces/channels/chat-channels.js";
-import { sendChat } from "../../workspaces/channels/chat.js";
+  sendChat,
+} from "../../workspaces/channels/chat.js";
 import { NotDelivered } from "../../workspaces/channels/message.js";
 import { addressProblem } from "../../workspaces/channels/outbound.js";
 import { ofWorkspace } from "./calls.js";

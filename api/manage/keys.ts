@@ -1,12 +1,6 @@
 import { conflict, notFound, unprocessable } from "../../schemas/http/errors.js";
 import { createdKey, key as keyShape, newKey, rolledKey } from "../../schemas/http/manage.js";
-import {
-  type KeyRecord,
-  createKey,
-  listKeys,
-  revokeKey,
-  rollKey,
-} from "../../workspaces/key-records.js";
+import { type KeyRecord, createKey, listKeys, revokeKey, rollKey } from "../../workspaces/keys.js";
 import { ofWorkspace } from "./calls.js";
 import { shownEnvironment, storedEnvironment } from "./environments.js";
 

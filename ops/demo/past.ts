@@ -28,7 +28,7 @@ import {
 } from "../../workspaces/history/backfills.js";
 import { openIntegrationCalls, takenVerdict } from "../../workspaces/integration-calls.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
-import { createKey } from "../../workspaces/key-records.js";
+import { createKey } from "../../workspaces/keys.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import type { Business } from "./business.js";
 import { type DemoToken, demoTokens, newAccount, ofEach, signed } from "./integrations.js";

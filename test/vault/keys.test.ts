@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { createKey, listKeys, revokeKey } from "../../workspaces/key-records.js";
-import { drawKey, openKeys } from "../../workspaces/keys.js";
+import { createKey, listKeys, revokeKey, drawKey, openKeys } from "../../workspaces/keys.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";

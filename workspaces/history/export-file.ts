@@ -12,8 +12,7 @@ import { type CsvLine, csvLines } from "../../runtime/csv-lines.js";
 import type { ExportReport } from "../../schemas/http/manage.js";
 import { knownExponentOf, toJsonNumber } from "../../schemas/money/money.js";
 import type { Environment } from "../../schemas/records/records.js";
-import type { ExportLine } from "./export-lines.js";
-import { ExportRefused } from "./export-refused.js";
+import { type ExportLine, ExportRefused } from "./export-lines.js";
 import { parquetLines, parquetMagic } from "./parquet-lines.js";
 import type { IsMirrored } from "../integrations.js";
 

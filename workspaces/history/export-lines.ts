@@ -8,6 +8,11 @@ import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import { parseJson } from "../../schemas/parse.js";
 
+/** It is no such file; the message is for a person. */
+export class ExportRefused extends Error {
+  override readonly name = "ExportRefused";
+}
+
 interface Stores {
   readonly postgres: Postgres;
   readonly vault: Vault;

@@ -4,7 +4,7 @@
  */
 import type { FileMetaData, parquetRead, SchemaElement } from "hyparquet";
 import { decimalText, parseDecimal, rescale } from "../../schemas/money/money.js";
-import { ExportRefused } from "./export-refused.js";
+import { ExportRefused } from "./export-lines.js";
 
 export const parquetMagic = Buffer.from("PAR1");
 /** Packed, of one file. */

@@ -12,8 +12,7 @@ import {
   prepareExport,
 } from "./backfills.js";
 import { readExport } from "./export-file.js";
-import { type ExportLine, keepLines } from "./export-lines.js";
-import { ExportRefused } from "./export-refused.js";
+import { type ExportLine, keepLines, ExportRefused } from "./export-lines.js";
 import { type Integration, mirrorsAt } from "../integrations.js";
 
 interface Stores {

@@ -8,7 +8,7 @@ import { readBytes, requireContentType } from "../../../http/body.js";
 import { Room } from "../../../http/in-flight-quota.js";
 import { conflict, unprocessable } from "../../../schemas/http/errors.js";
 import { exportQuery, exportReport, takenExport } from "../../../schemas/http/manage.js";
-import { ExportRefused } from "../../../workspaces/history/export-refused.js";
+import { ExportRefused } from "../../../workspaces/history/export-lines.js";
 import { takeExport } from "../../../workspaces/history/take-export.js";
 import type { IntegrationRecord } from "../../../workspaces/integration-records.js";
 import { type Call, ofWorkspace } from "../calls.js";

@@ -1,4 +1,0 @@
-/** It is no such file; the message is for a person. */
-export class ExportRefused extends Error {
-  override readonly name = "ExportRefused";
-}
