@@ -38,7 +38,6 @@ export function SegmentField(props: {
   return (
     <label>
       {label}
-      <br />
       <select
         name={name}
         disabled={props.isDisabled}

@@ -123,13 +123,11 @@ function RangeMenu({ isOptional }: { readonly isOptional: boolean }) {
       >
         <label>
           <span class="soft small">First day</span>
-          <br />
           {/* Figures that arrive must not undo what is being entered. */}
           <input type="date" name="from" key={range.from} defaultValue={range.from} required />
         </label>
         <label>
           <span class="soft small">Last day</span>
-          <br />
           <input
             type="date"
             name="last"
@@ -199,7 +197,6 @@ function CompareMenu() {
       >
         <label>
           <span class="soft small">As we knew it at 00:00 UTC on</span>
-          <br />
           <input
             type="date"
             name="day"

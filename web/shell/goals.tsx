@@ -107,7 +107,6 @@ export function Goals({ isWanted }: { readonly isWanted: boolean }) {
       >
         <label>
           <span class="soft small">Goal of</span>
-          <br />
           <select name="figure">
             <option value="mrr">MRR at the end of</option>
             <option value="revenue">Revenue in</option>
@@ -115,7 +114,6 @@ export function Goals({ isWanted }: { readonly isWanted: boolean }) {
         </label>
         <label>
           <span class="soft small">Month</span>
-          <br />
           <input
             type="text"
             name="month"
@@ -128,7 +126,6 @@ export function Goals({ isWanted }: { readonly isWanted: boolean }) {
         </label>
         <label>
           <span class="soft small">Amount</span>
-          <br />
           <input type="number" name="amount" min="0" step="any" required />
         </label>
         <button type="submit" class="button">

@@ -75,7 +75,6 @@ function Views(props: {
       >
         <label>
           <span class="soft small">Save this view as</span>
-          <br />
           <input type="text" name="name" maxLength={200} required />
         </label>
         {isManager ? (
@@ -117,12 +116,10 @@ function Notes(props: { readonly view: View; readonly isWanted: boolean }) {
       >
         <label>
           <span class="soft small">Day</span>
-          <br />
           <input type="date" name="day" defaultValue={dayText(Date.now())} required />
         </label>
         <label>
           <span class="soft small">Note, shown in charts</span>
-          <br />
           <input type="text" name="text" maxLength={500} required />
         </label>
         <button type="submit" class="button">

@@ -174,7 +174,6 @@ function Save(props: {
       <Unmatched lines={unmatched} />
       <label>
         <span class="soft small">Save the filters as a segment</span>
-        <br />
         <input
           type="text"
           name="name"
@@ -214,7 +213,6 @@ function Price(props: {
   return (
     <label class="small">
       {props.label}, {props.currency}
-      <br />
       <input type="number" name={props.name} min="0" step="any" autocomplete="off" />
     </label>
   );

@@ -34,7 +34,6 @@ export function AgainstMenu() {
       >
         <label>
           <span class="soft small">Another period, to the end of</span>
-          <br />
           <input
             type="date"
             name="last"

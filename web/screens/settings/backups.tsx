@@ -40,7 +40,6 @@ export function Backups() {
       >
         <label>
           Folder on the machine of this service
-          <br />
           <input type="text" name="to" required placeholder="/var/backups/revenue" />
         </label>
         <button type="submit" class="button" disabled={action.isBusy || isRunning}>

@@ -113,7 +113,6 @@ function Choose(props: {
     <>
       <label>
         {label}
-        <br />
         <select
           value={frequency}
           disabled={isDisabled}

@@ -140,14 +140,12 @@ function Invitations({ path, roles: given }: { path: string; roles: readonly Rol
       <ActionForm action={action} class="row-form bottom" send={(form) => invite(form)}>
         <label>
           Role
-          <br />
           <select name="role">
             <Options of={given.map((role) => [role, `${words(role)}: ${roleMeanings[role]}`])} />
           </select>
         </label>
         <label>
           Only this e-mail or domain <span class="soft">(optional)</span>
-          <br />
           <input type="text" name="who" placeholder="example.com" />
         </label>
         <button type="submit" class="button primary" disabled={action.isBusy}>

@@ -34,7 +34,6 @@ export function WorkspaceSettings() {
         >
           <label>
             Name
-            <br />
             <input type="text" name="name" maxLength={200} required value={workspace.name} />
           </label>
           <button type="submit" class="button" disabled={action.isBusy}>
@@ -85,7 +84,6 @@ function CustomerDetails({ path, details }: { readonly path: string; readonly de
       <div class="row-form bottom">
         <label>
           Customers’ names and e-mails
-          <br />
           <select
             name="customer_details"
             value={details}

@@ -319,17 +319,14 @@ function Quiet({ of }: { readonly of: QuietHours }) {
         <div class="row-form bottom">
           <label>
             From
-            <br />
             <input type="time" name="quiet-from" defaultValue={of?.from ?? "22:00"} required />
           </label>
           <label>
             To
-            <br />
             <input type="time" name="quiet-to" defaultValue={of?.to ?? "07:00"} required />
           </label>
           <label>
             Time zone
-            <br />
             <input
               type="text"
               name="quiet-zone"
@@ -371,7 +368,6 @@ function Choice<Key extends string>(props: {
   return (
     <label>
       {props.label}
-      <br />
       <select
         value={props.value}
         onChange={(event) => {
@@ -394,7 +390,6 @@ function Amount(props: {
   return (
     <label>
       {props.label}
-      <br />
       <input
         type="number"
         step="any"

@@ -246,7 +246,6 @@ function Chat({ path, host }: { readonly path: string; readonly host: string | n
         >
           <label>
             Incoming-webhook URL
-            <br />
             <input type="url" name="url" size={40} autocomplete="off" required />
           </label>
           <button type="submit" class="button" disabled={action.isBusy}>
