@@ -3,11 +3,12 @@
  * by one, a second one removes it. Each list leaves its own filter out, so that there is more to
  * choose from; all other filters hold.
  */
+import type { MovementsAnswer } from "../../api/movement-series/schema.js";
+import type { RevenueAnswer } from "../../api/revenue/schema.js";
 import type { GroupFields } from "../../schemas/http/series.js";
-import { useAnswer } from "../api/use-answer.js";
+import { type Loaded, useAnswer } from "../api/use-answer.js";
 import { count, money, percent } from "../format/numbers.js";
 import { Failure, Skeleton } from "../parts/states.js";
-import type { CallError } from "../api/client.js";
 import { filterOf, filterText, toggled } from "../state/filter.js";
 import { dayBefore, dayText } from "../state/ranges.js";
 import { type View, useView } from "../state/view.js";
@@ -49,81 +50,56 @@ export function RevenueShares({ hasFailed }: Props) {
   );
 }
 
-function groupsOf(view: View, by: GroupName): string {
-  return String(view.get("all") === by ? allMax : shownMax);
+/** What each list asks for, beside its own filter, which it leaves out. */
+function partsOf(view: View, by: GroupName) {
+  return { [by]: null, group_by: by, groups: String(view.get("all") === by ? allMax : shownMax) };
 }
 
-function MrrShare({ by, title, hasFailed }: SharedBy & Props) {
+function MrrShare(props: SharedBy & Props) {
   const view = useView();
   const last = [dayBefore(view.range.to), dayText(view.end)].toSorted()[0] ?? view.range.to;
-  const { answer, error, isStale } = useAnswer("/v1/metrics/mrr/movements", {
+  const loaded = useAnswer("/v1/metrics/mrr/movements", {
     // Only balances at the end are shown: a month from its first day takes the fewest sums.
     from: `${last.slice(0, 7)}-01`,
     to: view.range.to,
     interval: "month",
     ...view.mrrFilters,
-    [by]: null,
-    group_by: by,
-    groups: groupsOf(view, by),
+    ...partsOf(view, props.by),
   });
-  const data = answer?.data;
-  return (
-    <ShareList
-      title={title}
-      by={by}
-      figure="MRR"
-      rows={data?.movements.map((row) => ({ row, value: row.end_mrr }))}
-      others={data?.others?.count ?? 0}
-      whole={data?.totals.end_mrr ?? 0}
-      currency={data?.currency ?? "USD"}
-      error={error}
-      hasFailed={hasFailed}
-      isStale={isStale}
-    />
-  );
+  const data = loaded.answer?.data;
+  const rows = data?.movements.map((row) => ({ row, value: row.end_mrr }));
+  const whole = data?.totals.end_mrr;
+  return <ShareList figure="MRR" {...props} {...loaded} {...{ data, rows, whole }} />;
 }
 
-function RevenueShare({ by, title, hasFailed }: SharedBy & Props) {
+function RevenueShare(props: SharedBy & Props) {
   const view = useView();
-  const { answer, error, isStale } = useAnswer("/v1/metrics/revenue", {
+  const loaded = useAnswer("/v1/metrics/revenue", {
     ...view.range,
     interval: "year",
     ...view.filters,
-    [by]: null,
-    group_by: by,
-    groups: groupsOf(view, by),
+    ...partsOf(view, props.by),
   });
-  const data = answer?.data;
-  return (
-    <ShareList
-      title={title}
-      by={by}
-      figure="Revenue"
-      rows={data?.group_totals?.map((row) => ({ row, value: row.revenue }))}
-      others={data?.others?.count ?? 0}
-      whole={data?.totals.revenue ?? 0}
-      currency={data?.currency ?? "USD"}
-      error={error}
-      hasFailed={hasFailed}
-      isStale={isStale}
-    />
-  );
+  const data = loaded.answer?.data;
+  const rows = data?.group_totals?.map((row) => ({ row, value: row.revenue }));
+  const whole = data?.totals.revenue;
+  return <ShareList figure="Revenue" {...props} {...loaded} {...{ data, rows, whole }} />;
 }
 
-function ShareList(props: {
-  readonly title: string;
-  readonly by: GroupName;
-  readonly figure: string;
-  readonly rows: readonly { readonly row: GroupFields; readonly value: number }[] | undefined;
-  readonly others: number;
-  readonly whole: number;
-  readonly currency: string;
-  readonly error: CallError | null;
-  readonly hasFailed: boolean;
-  readonly isStale: boolean;
-}) {
+function ShareList(
+  props: SharedBy &
+    Props &
+    Pick<Loaded<unknown>, "error" | "isStale"> & {
+      readonly figure: string;
+      readonly data: MovementsAnswer["data"] | RevenueAnswer["data"] | undefined;
+      readonly rows: readonly { readonly row: GroupFields; readonly value: number }[] | undefined;
+      readonly whole: number | undefined;
+    },
+) {
   const view = useView();
-  const { by, rows = [], whole, currency, others } = props;
+  const { by, data, rows = [], whole = 0 } = props;
+  const currency = data?.currency ?? "USD";
+  const others = data?.others?.count ?? 0;
   const filter = filterOf(view.get(by));
   const isWhole = view.get("all") === by;
   const othersText = `${count(others)} ${others === 1 ? "other" : "others"}`;
