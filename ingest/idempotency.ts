@@ -9,14 +9,9 @@
  */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { limits } from "../config.js";
-import type { Environment } from "../schemas/records/records.js";
+import type { Tenant } from "../schemas/records/records.js";
 import type { Logger } from "../runtime/logger.js";
 import type { Postgres } from "../stores/postgres/postgres.js";
-
-interface ReceiptOwner {
-  readonly workspace: string;
-  readonly environment: Environment;
-}
 
 /** One event with all its identities; all of them or none are claimed. */
 export interface Claim {
@@ -36,11 +31,11 @@ export type Claimed =
 
 export interface Receipts {
   /** No identity may stand in two claims. The outcomes are in order. */
-  claim(owner: ReceiptOwner, claims: readonly Claim[]): Promise<Claimed[]>;
+  claim(owner: Tenant, claims: readonly Claim[]): Promise<Claimed[]>;
   /** What claiming would find, without claiming. In order, too. */
-  recall(owner: ReceiptOwner, claims: readonly Omit<Claim, "answer">[]): Promise<Claimed[]>;
+  recall(owner: Tenant, claims: readonly Omit<Claim, "answer">[]): Promise<Claimed[]>;
   /** Resolves at once unless too many marks wait to be written. */
-  markDurable(owner: ReceiptOwner, identities: readonly string[]): Promise<void>;
+  markDurable(owner: Tenant, identities: readonly string[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -93,7 +88,7 @@ interface ReceiptRow {
 
 async function claim(
   postgres: Postgres,
-  owner: ReceiptOwner,
+  owner: Tenant,
   claims: readonly Claim[],
 ): Promise<Claimed[]> {
   const inserted = new Set<string>();
@@ -122,7 +117,7 @@ async function claim(
 
 async function recall(
   postgres: Postgres,
-  owner: ReceiptOwner,
+  owner: Tenant,
   claims: readonly Omit<Claim, "answer">[],
 ): Promise<Claimed[]> {
   const rows = await recallRows(postgres, owner, claims);
@@ -131,7 +126,7 @@ async function recall(
 
 async function recallRows(
   postgres: Postgres,
-  owner: ReceiptOwner,
+  owner: Tenant,
   claims: readonly Pick<Claim, "identities">[],
 ): Promise<ReadonlyMap<string, ReceiptRow>> {
   const found = await postgres.query<ReceiptRow>(
@@ -167,7 +162,7 @@ function outcomeOf(
  */
 async function insert(
   postgres: Postgres,
-  owner: ReceiptOwner,
+  owner: Tenant,
   rows: readonly object[],
 ): Promise<string[]> {
   const inserted = await postgres.query<{ readonly identity: string }>(
@@ -198,7 +193,7 @@ async function purge(postgres: Postgres): Promise<void> {
 }
 
 interface Mark {
-  readonly owner: ReceiptOwner;
+  readonly owner: Tenant;
   readonly identity: string;
 }
 
@@ -212,7 +207,7 @@ class Marks {
     private readonly logger: Logger,
   ) {}
 
-  async add(owner: ReceiptOwner, identities: readonly string[]): Promise<void> {
+  async add(owner: Tenant, identities: readonly string[]): Promise<void> {
     if (identities.length === 0) return;
     for (const identity of identities) this.#waiting.push({ owner, identity });
     this.#writing ??= this.#write();

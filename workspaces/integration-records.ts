@@ -1,6 +1,6 @@
 /** Integrations as people manage them; the webhook endpoint looks them up in integrations.ts. */
 import { limits } from "../config.js";
-import type { Environment } from "../schemas/records/records.js";
+import type { Environment, Tenant } from "../schemas/records/records.js";
 import { oweReplay } from "./rejects/credential-replays.js";
 import { randomBase62 } from "../stores/vault/random.js";
 import { hashToken } from "../schemas/ids.js";
@@ -87,7 +87,7 @@ export async function listIntegrations(
 /** Without their URLs, so that nothing sealed is opened. */
 export function integrationsOf(
   postgres: Postgres,
-  { workspace, environment }: { readonly workspace: string; readonly environment: Environment },
+  { workspace, environment }: Tenant,
   rowsMax: number,
 ): Promise<Pick<IntegrationRecord, "id" | "provider" | "name" | "created_at">[]> {
   return postgres.query(

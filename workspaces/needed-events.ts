@@ -9,20 +9,12 @@ import type { Postgres } from "../stores/postgres/postgres.js";
 import type { NeededTypes, Provider } from "../providers/provider.js";
 import { ExpiringCache } from "../runtime/expiring-cache.js";
 import type { NeededEvents } from "../schemas/http/manage.js";
-import type { Environment } from "../schemas/records/records.js";
-import { unpaidAfterMs, unpaidPurchases } from "./unpaid-purchases.js";
+import { type Connected, unpaidAfterMs, unpaidPurchases } from "./unpaid-purchases.js";
 
 interface Source {
   readonly clickhouse: Pick<ClickHouse, "rows">;
   readonly postgres: Postgres;
   readonly providers: ReadonlyMap<string, Provider>;
-}
-
-interface Connected {
-  readonly id: string;
-  readonly workspace: string;
-  readonly provider: string;
-  readonly environment: Environment;
 }
 
 interface Arrived {

@@ -5,7 +5,7 @@
 import { limits } from "../config.js";
 import { conflict } from "../schemas/http/errors.js";
 import type { SegmentFilters } from "../schemas/http/segments.js";
-import type { Environment } from "../schemas/records/records.js";
+import type { Environment, Tenant } from "../schemas/records/records.js";
 import type { Postgres, Sql } from "../stores/postgres/postgres.js";
 import { insertRow } from "../stores/postgres/rows.js";
 import { randomBase62 } from "../stores/vault/random.js";
@@ -27,11 +27,6 @@ export interface SegmentContent {
   readonly filters: SegmentFilters;
   /** Keyed hashes; null: of all accounts. */
   readonly accounts: readonly string[] | null;
-}
-
-interface Tenant {
-  readonly workspace: string;
-  readonly environment: Environment;
 }
 
 const select = `SELECT id, environment, name, revision, created_at,

@@ -6,7 +6,7 @@ import { clickhouseTime } from "../stores/clickhouse/rows.js";
 import type { ClickHouse } from "../stores/clickhouse/clickhouse.js";
 import type { UnpaidPurchase } from "../providers/backfill.js";
 import { paymentKey, purchaseKey } from "../schemas/ids.js";
-import { type Environment, type Fact, factCodec } from "../schemas/records/records.js";
+import { type Fact, factCodec, type Tenant } from "../schemas/records/records.js";
 
 /** A payment's event comes within seconds of its purchase's, or when a failed call is repeated. */
 export const unpaidAfterMs = 60 * 60 * 1000;
@@ -24,17 +24,16 @@ export interface Look {
   readonly to: number;
 }
 
-type Of = {
+/** An integration. */
+export interface Connected extends Tenant {
   readonly id: string;
-  readonly workspace: string;
-  readonly environment: Environment;
   readonly provider: string;
-};
+}
 
 /** @param types native types whose purchases are looked at */
 export async function unpaidPurchases(
   clickhouse: Pick<ClickHouse, "rows">,
-  { id: integration, workspace, environment, provider }: Of,
+  { id: integration, workspace, environment, provider }: Connected,
   types: readonly string[],
   span: Span,
   eventsMax: number,

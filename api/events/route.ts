@@ -10,8 +10,7 @@ import type { ReadApi } from "../reading/routes.js";
 import type { Route } from "../route.js";
 import { type EventAnswer, eventAnswer } from "./schema.js";
 import { transactionId } from "../../schemas/ids.js";
-import { factCodec } from "../../schemas/records/records.js";
-import type { AsOf } from "../reading/as-of.js";
+import { factCodec, type Tenant } from "../../schemas/records/records.js";
 import { type FoundEvent, findEvent, sealOf } from "./search.js";
 import { factsOfEventQuery, type MoneyFactRow, paymentsOf } from "../transaction/payment-facts.js";
 import { type ExplainedEvent, presentEvent } from "./presenter.js";
@@ -64,8 +63,6 @@ export const eventsRoute: Route<ReadApi> = {
     },
   ],
 };
-
-type Tenant = Pick<AsOf, "workspace" | "environment">;
 
 /** One row more than is shown of each kind, to see whether there are more. */
 const rowsMax = limits.eventRowsMax + 1;

@@ -1,19 +1,22 @@
 /** Finds a raw event in the journal, or among records that the journal has yet to write. */
 import { setImmediate as letOthersRun } from "node:timers/promises";
 import { unavailable } from "../../schemas/http/errors.js";
-import { type RawEventMeta, incompleteRecords, topics } from "../../schemas/records/records.js";
+import {
+  type RawEventMeta,
+  incompleteRecords,
+  topics,
+  type Tenant,
+} from "../../schemas/records/records.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
 import { openIntact, readRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
 import { groups } from "../../stores/watermark/watermark.js";
 import { limits } from "../../config.js";
-import type { AsOf } from "../reading/as-of.js";
 import { type JournalRow, journalQuery } from "./journal-query.js";
 
 /** Records at the end of a topic that are searched for an event that is not in the journal yet. */
 const eventSearchRecordsMax = 10_000;
 
-type Tenant = Pick<AsOf, "workspace" | "environment">;
 interface SearchService extends Pick<Service, "clickhouse"> {
   readonly log: Pick<Log, "committed" | "ends" | "read">;
 }

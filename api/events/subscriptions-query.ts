@@ -1,9 +1,7 @@
 /** The subscription changes of one raw event, and the movements recorded under it. */
 import type { MrrChangeRow } from "../mrr-changes/query.js";
-import type { AsOf } from "../reading/as-of.js";
 import { type Query, tenantSql } from "../reading/query.js";
-
-type Tenant = Pick<AsOf, "workspace" | "environment">;
+import type { Tenant } from "../../schemas/records/records.js";
 
 export interface ChangeRow {
   readonly change_id: string;

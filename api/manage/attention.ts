@@ -9,7 +9,7 @@ import { ExpiringCache } from "../../runtime/expiring-cache.js";
 import type { Service } from "../../service.js";
 import { type AttentionView, attention, attentionQuery } from "../../schemas/http/manage.js";
 import { type RateSource, rateSources } from "../../schemas/money/rates.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Environment, Tenant } from "../../schemas/records/records.js";
 import { callsOf } from "../../workspaces/integration-calls.js";
 import { integrationsOf } from "../../workspaces/integration-records.js";
 import type { CoverageOf } from "../../workspaces/history/coverage.js";
@@ -34,11 +34,6 @@ interface Known {
   readonly neededOf: NeededOf;
   readonly coverageOf: CoverageOf;
   readonly providers: ReadonlyMap<string, Pick<Provider, "backfill" | "historyExport">>;
-}
-
-interface Tenant {
-  readonly workspace: string;
-  readonly environment: Environment;
 }
 
 export function openAttention(service: AttentionService, known: Known): Manage["attentionOf"] {

@@ -1,5 +1,5 @@
 /** Lists of customers, as members upload them: which accounts their lines stand for. */
-import type { Environment } from "../../schemas/records/records.js";
+import type { Tenant } from "../../schemas/records/records.js";
 import { unprocessable } from "../../schemas/http/errors.js";
 import { limits } from "../../config.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
@@ -55,7 +55,7 @@ function firstCell(line: string): string {
 export async function listedAccounts(
   service: Pick<Service, "clickhouse" | "postgres" | "watermark">,
   hash: HashAccount,
-  tenant: { readonly workspace: string; readonly environment: Environment },
+  tenant: Tenant,
   names: readonly string[],
   seesNames: boolean,
 ): Promise<CustomerList> {

@@ -7,7 +7,7 @@ import {
   segment as segmentShape,
   writtenSegment,
 } from "../../schemas/http/segments.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Tenant } from "../../schemas/records/records.js";
 import {
   changeSegment,
   deleteSegment,
@@ -103,7 +103,7 @@ export const segmentRoutes = [
 /** @throws ApiError 403 where the caller could test by it whether somebody is a customer */
 function listOf(
   { ctx, hashAccount, ...service }: Call,
-  of: { readonly workspace: string; readonly environment: Environment },
+  of: Tenant,
   text: string,
 ): Promise<CustomerList> {
   if (ctx.state.caller?.kind !== "member") {

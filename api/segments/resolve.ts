@@ -6,11 +6,10 @@ import { readSegmentFilters } from "../../schemas/http/segments.js";
 import { type SegmentRef, segmentRef } from "../../schemas/http/series.js";
 import type { Several } from "../../schemas/http/several.js";
 import type { Sql } from "../../stores/postgres/postgres.js";
-import type { Access } from "../../workspaces/keys.js";
 import { type SegmentContent, contentOf, newestRevision } from "../../workspaces/segments.js";
 import { type CellQuery, monthsOf } from "../reading/metric-filters.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
-type Tenant = Pick<Access, "workspace" | "environment">;
 type Pinned = SegmentRef & { readonly revision: number };
 
 /** A call's filters, some of which it may not know. */

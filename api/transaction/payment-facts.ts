@@ -1,14 +1,12 @@
 /** All that is known of a payment: its own facts, and those of the purchases it is linked to. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/ids.js";
-import { type Environment, type Fact, factCodec } from "../../schemas/records/records.js";
+import { type Fact, factCodec, type Tenant } from "../../schemas/records/records.js";
 import { providerTokens } from "../../schemas/provider-tokens.js";
 import type { PinnedAsOf } from "../reading/pages.js";
 import { allOf, given, knownAtSql, type Query, tenantSql } from "../reading/query.js";
 
-interface Scope {
-  readonly workspace: string;
-  readonly environment: Environment;
+interface Scope extends Tenant {
   /** ms since 1970; what was received up to then. Left out: all. */
   readonly knownAt?: number;
 }
@@ -69,8 +67,6 @@ export interface MoneyFactRow {
   /** Avro JSON of `schemas/records` Fact */
   readonly fact: string;
 }
-
-type Tenant = Pick<PinnedAsOf, "workspace" | "environment">;
 
 /** @param asOf with `knownAt`: those known then; without: all */
 function factsUnderKeysQuery(

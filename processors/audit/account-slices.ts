@@ -4,15 +4,10 @@
  */
 import { allEnded } from "../../runtime/all-settled.js";
 import { limits } from "../../config.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Tenant } from "../../schemas/records/records.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
 import { chunksBySize } from "../../runtime/lists.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-
-export interface Tenant {
-  readonly workspace: string;
-  readonly environment: Environment;
-}
 
 export const movementTables = ["subscription_changes", "mrr_movements"] as const;
 

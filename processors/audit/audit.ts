@@ -9,7 +9,6 @@ import {
   eachOf,
   movementTables,
   type SizedTenant,
-  type Tenant,
   tenantGroups,
   tenantSql,
   tenantsOf,
@@ -26,6 +25,7 @@ import { compareWithState, type HeldFinding, type StateService } from "./state.j
 import { endsFinding, missingEnds, sharedSlices } from "./transfers.js";
 import { insertChanges } from "../book/subscriptions/changes.js";
 import { paymentVersions } from "../book/payment/payment-versions.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
 export type AuditService = StateService;
 

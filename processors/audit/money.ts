@@ -6,9 +6,9 @@
 import { clickhouseTime, fromClickhouseTime, matching } from "../../stores/clickhouse/rows.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
-import { type Tenant, tenantSql } from "./account-slices.js";
+import { tenantSql } from "./account-slices.js";
 import { paymentKey, purchaseKey, tieOf } from "../../schemas/ids.js";
-import { type Fact, factCodec } from "../../schemas/records/records.js";
+import { type Fact, factCodec, type Tenant } from "../../schemas/records/records.js";
 import { grouped } from "../../runtime/lists.js";
 import type { PaymentName } from "../book/money/money-tables.js";
 import { withPurchases } from "../book/payment/invoice-allocation.js";

@@ -9,7 +9,8 @@ import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import type { AuditExample } from "../../schemas/audit.js";
 import { differenceOf, type RecordedRow } from "../book/account/recorded.js";
 import { insertMovements, type MovementsView, viewOf } from "../book/subscriptions/movements.js";
-import { type AccountSlice, inSlice, type Tenant } from "./account-slices.js";
+import { type AccountSlice, inSlice } from "./account-slices.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
 export interface SliceFinding {
   readonly rows: number;

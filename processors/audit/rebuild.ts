@@ -2,10 +2,11 @@
  * Makes all rows of the tables again from the state: adds what is missing, and corrects what is
  * wrong by a difference. If interrupted, it is run again. Nothing may be booking.
  */
-import { accountSlices, eachOf, movementTables, type Tenant, tenantsOf } from "./account-slices.js";
+import { accountSlices, eachOf, movementTables, tenantsOf } from "./account-slices.js";
 import { endedFinding, moneyFindings } from "./audit.js";
 import { repairSlice } from "./movements.js";
 import { compareWithState, type StateService } from "./state.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
 type Report = (line: string) => void;
 

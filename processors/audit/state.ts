@@ -17,7 +17,7 @@ import type { Log } from "../../stores/log/log.js";
 import { limits } from "../../config.js";
 import { chunksBySize, grouped } from "../../runtime/lists.js";
 import type { AuditExample } from "../../schemas/audit.js";
-import { type Fact, topics } from "../../schemas/records/records.js";
+import { type Fact, topics, type Tenant } from "../../schemas/records/records.js";
 import type { State } from "../../stores/state/state.js";
 import type { Watermark } from "../../stores/watermark/watermark.js";
 import { insertFacts } from "../book/money/money-tables.js";
@@ -27,7 +27,6 @@ import { insertChanges } from "../book/subscriptions/changes.js";
 import type { Side } from "../book/subscriptions/pairing.js";
 import { insertSides, nameOfPool } from "../book/subscriptions/pools.js";
 import { nameOf, subjects } from "../normalize/facts.js";
-import type { Tenant } from "./account-slices.js";
 
 export interface StateService {
   readonly clickhouse: ClickHouse;

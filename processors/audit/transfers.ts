@@ -1,6 +1,6 @@
 /** Checks that every subscription that went to another account was ended under the one before. */
 import { findingOf, type SliceFinding } from "./movements.js";
-import { type Tenant, tenantSql } from "./account-slices.js";
+import { tenantSql } from "./account-slices.js";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { chunksBySize, grouped } from "../../runtime/lists.js";
 import { limits } from "../../config.js";
@@ -15,6 +15,7 @@ import {
 import { isoTime } from "./money.js";
 import type { Change } from "../../schemas/subscriptions/change.js";
 import { inAccounts } from "../book/subscriptions/changes.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
 /** An audit holds two hashes of each subscription: 40 bytes. */
 const auditHashedRows = 10_000_000;

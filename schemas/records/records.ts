@@ -304,6 +304,12 @@ export type BodyOf<Kind extends string> =
   Extract<FactBody, Record<Kind, unknown>> extends Record<Kind, infer Body> ? Body : never;
 export type Environment = Avro<typeof environment>;
 
+/** A workspace's environment: nothing crosses to another. */
+export interface Tenant {
+  readonly workspace: string;
+  readonly environment: Environment;
+}
+
 /**
  * The public records. Data teams read them, so their text, notes included, is released as a version
  * (schemas/released) and never changes: a change is a new version, which every other one can read.

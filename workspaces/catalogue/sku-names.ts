@@ -1,15 +1,13 @@
 /**
  * Names many SKUs of one catalogue at once. Each step depends on the ones before, so the rules run
- * over what is read once and written once. The caller holds the catalogue's lock (lock.ts).
+ * over what is read once and written once. The caller holds the catalogue's lock (skus.ts).
  */
 import { productId } from "../../schemas/ids.js";
 import { slugOf } from "../../schemas/products.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Tenant } from "../../schemas/records/records.js";
 import type { Sql } from "../../stores/postgres/postgres.js";
 
-export interface SkuName {
-  readonly workspace: string;
-  readonly environment: Environment;
+export interface SkuName extends Tenant {
   readonly provider: string;
   readonly externalId: string;
 }

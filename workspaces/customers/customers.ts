@@ -6,7 +6,7 @@
 import { LRUCache } from "lru-cache";
 import type { NamedCustomer } from "../../providers/provider.js";
 import { ExpiringCache } from "../../runtime/expiring-cache.js";
-import type { Environment } from "../../schemas/records/records.js";
+import type { Tenant } from "../../schemas/records/records.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { Vault } from "../../stores/vault/vault.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -21,12 +21,7 @@ import {
 } from "./customer.js";
 import type { CustomerDetails } from "../../schemas/http/manage.js";
 
-export interface CustomerScope {
-  readonly workspace: string;
-  readonly environment: Environment;
-}
-
-export interface ReportedCustomer extends CustomerScope {
+export interface ReportedCustomer extends Tenant {
   readonly provider: string;
   readonly named: NamedCustomer;
 }
@@ -60,7 +55,7 @@ interface Remembered {
   readonly record: CustomerRecord | null;
 }
 
-interface Reported extends CustomerScope {
+interface Reported extends Tenant {
   readonly account: string;
   readonly provider: string;
   readonly news: NamedCustomer[];
@@ -218,11 +213,11 @@ const updateSql = `UPDATE customers c
   RETURNING c.account`;
 
 /** Without the provider, because one search covers all of them. */
-export function idHash(hash: HashAccount, of: CustomerScope, id: string): string {
+export function idHash(hash: HashAccount, of: Tenant, id: string): string {
   return hash(of.workspace, of.environment, "customer id", id);
 }
 
-export function emailHash(hash: HashAccount, of: CustomerScope, email: string): string {
+export function emailHash(hash: HashAccount, of: Tenant, email: string): string {
   return hash(of.workspace, of.environment, "customer e-mail", plainEmail(email));
 }
 

@@ -4,7 +4,8 @@ import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import type { Customer } from "../../schemas/http/customers.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
 import type { Vault } from "../../stores/vault/vault.js";
-import { type CustomerScope, emailHash, idHash, openRecord } from "./customers.js";
+import { emailHash, idHash, openRecord } from "./customers.js";
+import type { Tenant } from "../../schemas/records/records.js";
 
 export interface CustomerReader {
   readonly postgres: Sql;
@@ -18,7 +19,7 @@ export const unknownCustomer: Customer = { id: null, name: null, email: null, pr
 /** By account; unknown ones are left out. */
 export async function customersOf(
   { postgres, vault, providers }: Omit<CustomerReader, "hashAccount">,
-  { workspace, environment }: CustomerScope,
+  { workspace, environment }: Tenant,
   accounts: readonly string[],
 ): Promise<Map<string, Customer>> {
   if (accounts.length === 0) return new Map();
@@ -44,7 +45,7 @@ const foundMax = 1_000;
 
 export async function accountsCalled(
   { postgres, hashAccount }: Pick<CustomerReader, "postgres" | "hashAccount">,
-  of: CustomerScope,
+  of: Tenant,
   text: string,
 ): Promise<string[]> {
   const rows = await postgres.query<{ account: string }>(
@@ -59,7 +60,7 @@ export async function accountsCalled(
 /** The same of many texts, each with the accounts it finds. */
 export async function accountsCalledAny(
   { postgres, hashAccount }: Pick<CustomerReader, "postgres" | "hashAccount">,
-  of: CustomerScope,
+  of: Tenant,
   texts: readonly string[],
 ): Promise<{ readonly account: string; readonly name: string }[]> {
   const byId = new Map(texts.map((text) => [idHash(hashAccount, of, text), text]));
