@@ -49,12 +49,7 @@ export function Members() {
               <>
                 <span class="cut">{name}</span>
                 {id === ownId ? <span class="soft"> (you)</span> : null}
-                {email === null ? null : (
-                  <>
-                    <br />
-                    <span class="soft small">{email}</span>
-                  </>
-                )}
+                {email === null ? null : <div class="soft small">{email}</div>}
               </>
             ),
           },

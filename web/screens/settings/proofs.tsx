@@ -87,8 +87,7 @@ function Shows({ of: { figure, months, shown_as: as, filters } }: { readonly of:
   return (
     <>
       {figureNames[figure]}
-      <br />
-      <span class="soft">{parts.join(", ")}</span>
+      <div class="soft">{parts.join(", ")}</div>
     </>
   );
 }

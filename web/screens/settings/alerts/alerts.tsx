@@ -122,12 +122,9 @@ function List(props: {
               <>
                 {title}
                 {quiet === null ? null : (
-                  <>
-                    <br />
-                    <span class="soft small">
-                      Quiet {quiet.from} to {quiet.to}, {quiet.time_zone}
-                    </span>
-                  </>
+                  <div class="soft small">
+                    Quiet {quiet.from} to {quiet.to}, {quiet.time_zone}
+                  </div>
                 )}
               </>
             ),

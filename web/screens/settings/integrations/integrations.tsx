@@ -104,12 +104,7 @@ function IntegrationList(props: {
                 <a href={view.to(`/settings/integrations/${row.id}`)}>
                   {row.name ?? nameOf(row.provider)}
                 </a>
-                {row.name === null ? null : (
-                  <>
-                    <br />
-                    <span class="soft small">{nameOf(row.provider)}</span>
-                  </>
-                )}
+                {row.name === null ? null : <div class="soft small">{nameOf(row.provider)}</div>}
               </>
             ),
           },

@@ -59,10 +59,9 @@ export function Webhooks() {
                 <a class="cut" href={view.to(`/settings/webhooks/${row.id}`)}>
                   {row.name ?? hostOf(row.url)}
                 </a>
-                <br />
-                <span class="soft">
+                <div class="soft">
                   {row.name === null ? row.environment : `${hostOf(row.url)}, ${row.environment}`}
-                </span>
+                </div>
               </>
             ),
           },
