@@ -15,7 +15,7 @@ import { type ListPage, newestFirst } from "./list-page.js";
 import { durably, insertRow } from "../stores/postgres/rows.js";
 
 const scopes = ["Read-only", "Full Ingress"] as const;
-export type Scope = (typeof scopes)[number];
+type Scope = (typeof scopes)[number];
 
 export interface Access {
   readonly workspace: string;
