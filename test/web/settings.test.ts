@@ -6,6 +6,7 @@ import { signInLink } from "../../ops/sign-in-link.js";
 import { chargeObject } from "../../ops/payloads/stripe-money.js";
 import { apiVersions, eventBody, stripeEvent } from "../../ops/payloads/stripe.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
+import { until } from "../harness/promises.js";
 import { gone, openPage, seen, type LookedAt } from "./browser.js";
 import { inWorkspace } from "./workspace.js";
 
@@ -179,6 +180,22 @@ describe("The settings", function () {
     await stranger?.goto(link);
     await stranger?.getByText("was already used, has expired, or is invalid").waitFor();
     await stranger?.context().close();
+  });
+
+  it("should list the invitations of the next page, too", async () => {
+    const path = `/workspaces/${workspace}/invitations`;
+    const ids: string[] = [];
+    for (let made = 0; made <= 50; made += 1) {
+      const given = { role: "viewer", domain: `d${made}.example.com` };
+      ids.push((await endpoints.manage("POST", path, given)).json.data.id);
+    }
+    await page.goto(here("/settings/members"));
+    const revoke = button(/^Revoke invitation for d\d/);
+    await revoke.first().waitFor();
+    expect(await revoke.count()).to.equal(50);
+    await button("Show more").click();
+    await until(async () => (await revoke.count()) === 51);
+    for (const id of ids) await endpoints.manage("DELETE", `${path}/${id}`);
   });
 
   it("should rename the workspace, in the navigation, too", async () => {
