@@ -13,7 +13,7 @@ import { send } from "./stripe-api.js";
 export interface PaddleReports {
   /** Of each payout by its reference; none: a file without rows. */
   readonly rows: Map<string, readonly Readonly<Record<string, string>>[]>;
-  /** How often one is asked about until it is made. */
+  /** How often one is asked about until it is made; 0: it is made at once. */
   askedUntilReady: number;
   /** What becomes of it then. */
   becomes: "ready" | "failed";
@@ -68,6 +68,7 @@ export async function answerReports(
     const given: unknown = JSON.parse(await text(request));
     const made = madeOf(given, list);
     if (typeof made !== "string") list.push(made);
+    if (typeof made !== "string" && reports.askedUntilReady === 0) age(reports, made);
     const refusal = { error: { type: "request_error", code: made } };
     send(response, typeof made === "string" ? 400 : 201, { data: made, ...refusal });
     return true;

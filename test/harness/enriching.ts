@@ -1,4 +1,5 @@
 /** What normalizes and asks for more, over the service of a test. */
+import { credentialsSeenMs } from "../../workspaces/rejects/credential-replays.js";
 import { openCustomers } from "../../workspaces/customers/customers.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
@@ -47,6 +48,15 @@ export async function enrichingOver(
     answered: () => {},
     ...parts,
   };
+}
+
+/** As if credentials had been entered so long ago that every process uses them. */
+export async function passCredentialsSeen({ postgres }: Pick<Service, "postgres">): Promise<void> {
+  await postgres.query(
+    `UPDATE credential_replays
+     SET seen_at = clock_timestamp() - $1::float8 * interval '1 millisecond'`,
+    [credentialsSeenMs],
+  );
 }
 
 /** As normalizing leaves it: sealed by the endpoint, for the topic of questions. */

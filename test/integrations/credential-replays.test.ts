@@ -1,14 +1,11 @@
 /** What is owed since credentials were entered outlives whoever entered or replayed them. */
 import { expect } from "chai";
-import {
-  credentialsSeenMs,
-  oweReplay,
-  replayOwed,
-} from "../../workspaces/rejects/credential-replays.js";
+import { oweReplay, replayOwed } from "../../workspaces/rejects/credential-replays.js";
 import { createIntegration } from "../../workspaces/integration-records.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import type { ReplayService } from "../../workspaces/rejects/replay.js";
 import { openVault } from "../../stores/vault/vault.js";
+import { passCredentialsSeen } from "../harness/enriching.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres } from "../harness/stores.js";
 
@@ -38,7 +35,7 @@ describe("A replay that is owed", () => {
     await replay();
     await replay();
     expect(asked).to.deep.equal([]);
-    await passTime();
+    await passCredentialsSeen({ postgres });
     await replay();
     expect(asked).to.deep.equal(["enrichment_unavailable", "enrichment_refused"]);
     await replay();
@@ -47,7 +44,7 @@ describe("A replay that is owed", () => {
 
   it("should be made by whoever comes next when it did not end", async () => {
     await replay();
-    await passTime();
+    await passCredentialsSeen({ postgres });
     const failure = await rejection(replay(() => Promise.reject(new Error("killed"))));
     expect(String(failure)).to.include("killed");
     await replay();
@@ -56,11 +53,11 @@ describe("A replay that is owed", () => {
 
   it("should be owed still when credentials were entered while it went on", async () => {
     await replay();
-    await passTime();
+    await passCredentialsSeen({ postgres });
     await replay(() => oweReplay(postgres, integration));
     asked = [];
     await replay();
-    await passTime();
+    await passCredentialsSeen({ postgres });
     await replay();
     expect(asked).to.have.length(2);
   });
@@ -79,12 +76,5 @@ describe("A replay that is owed", () => {
     return replayOwed({ clickhouse, postgres } as unknown as ReplayService & {
       readonly postgres: Postgres;
     });
-  }
-
-  function passTime(): Promise<unknown[]> {
-    return postgres.query(
-      "UPDATE credential_replays SET seen_at = seen_at - $1::float8 * interval '1 millisecond'",
-      [credentialsSeenMs],
-    );
   }
 });

@@ -11,6 +11,7 @@ import {
 import { transactionData } from "../../ops/payloads/paddle-money.js";
 import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
+import { type Ask, PayoutUnread } from "../../providers/payouts.js";
 import type { PayoutsView } from "../../schemas/http/payouts.js";
 import { type PaddleApi, paddleKey } from "../apis/paddle-api.js";
 import { reportObject } from "../apis/paddle-reports.js";
@@ -18,6 +19,8 @@ import { send } from "../apis/stripe-api.js";
 import { dayMs, hourMs, midnight } from "../harness/days.js";
 import { type Answer, expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { kindsOf, openedPayout } from "../harness/opened-payout.js";
+import { rejection } from "../harness/promises.js";
+import { must } from "../model/readers/json.js";
 
 const paddle = createPaddle({ toleranceSeconds: 300 });
 const secret = "pdl_ntfset_of_the_payouts";
@@ -56,6 +59,14 @@ describe("Payouts of Paddle", function suite() {
   const reports = (): JsonObject[] => api.lists.get("/reports") ?? [];
   const open = (id: string): Promise<Answer> => endpoints.manage("GET", `${path}/${id}`);
   const opened = (id: string) => openedPayout(endpoints, path, id);
+  /** Without the service between. */
+  const ask: Ask = async (asked, shape, json) => {
+    const answer = await fetch(api.url + asked, {
+      headers: { authorization: `Bearer ${paddleKey}` },
+      ...(json && { method: "POST", body: JSON.stringify(json) }),
+    });
+    return shape.parse(await answer.json());
+  };
   /** From now on Paddle has it, with these rows. */
   const put = (
     reference: string,
@@ -101,7 +112,8 @@ describe("Payouts of Paddle", function suite() {
     await endpoints.booked();
   });
   beforeEach(() => {
-    Object.assign(api.reports, { askedUntilReady: 1, becomes: "ready", rowsCut: 0 });
+    // The service pauses before it asks about one that is not made at once.
+    Object.assign(api.reports, { askedUntilReady: 0, becomes: "ready", rowsCut: 0 });
     api.reports.host = "https://reports.paddle.com";
     api.lists.set("/reports", []);
     api.calls.length = 0;
@@ -138,6 +150,7 @@ describe("Payouts of Paddle", function suite() {
 
   it("should open one to the rows of its report, adding up, and make it once", async () => {
     put("1001", mixedAmount, mixed);
+    api.reports.askedUntilReady = 1;
     const found = await opened("1001");
     expect(found).to.include({ problem: null, left_out: false, amount_minor: mixedAmount });
     expect(kindsOf(found)).to.deep.equal({
@@ -211,13 +224,18 @@ describe("Payouts of Paddle", function suite() {
     expect(reports()).to.have.lengthOf(4);
   });
 
-  it("should answer that it is still being made, and go on with that report later", async () => {
+  it("should say that it is still being made, and go on with that report later", async () => {
     put("1010", mixedAmount, mixed);
-    api.reports.askedUntilReady = 6;
-    const answer = await open("1010");
-    expectError(answer, "503 payout_not_ready");
-    expect(answer.json.error.message).to.include("still making");
-    expect(answer.headers.get("retry-after")).to.equal("5");
+    api.reports.askedUntilReady = 5;
+    const pauses: number[] = [];
+    const csv = () => Promise.reject(new Error("there is no file yet"));
+    const pause = async (ms: number) => void pauses.push(ms);
+    const unread = await rejection(
+      must(paddle.payouts, "payouts").open("1010", ask, { now: Date.now(), csv, pause }),
+    );
+    expect(unread).to.be.instanceOf(PayoutUnread).and.include({ isPassing: true });
+    expect(String(unread)).to.include("still making");
+    expect(pauses).to.deep.equal([500, 1_000, 2_000, 4_000]);
     await opened("1010");
     expect(reports()).to.have.lengthOf(1);
   });
@@ -229,6 +247,7 @@ describe("Payouts of Paddle", function suite() {
     const answer = await open("1011");
     expectError(answer, "503 payout_not_ready");
     expect(answer.json.error.message).to.include("another report");
+    expect(answer.headers.get("retry-after")).to.equal("5");
     expect(reports()).to.have.lengthOf(1);
     other["status"] = "ready";
     await opened("1011");
@@ -236,7 +255,7 @@ describe("Payouts of Paddle", function suite() {
 
   it("should make no more reports than it may, whoever made the others", async () => {
     put("1012", mixedAmount, mixed);
-    api.reports.becomes = "failed";
+    Object.assign(api.reports, { askedUntilReady: 1, becomes: "failed" });
     for (const _try of [1, 2]) {
       const answer = await open("1012");
       expectError(answer, "422 payout_not_made");
@@ -244,7 +263,7 @@ describe("Payouts of Paddle", function suite() {
     }
     // The second was not begun: the first has just failed.
     expect(reports()).to.have.lengthOf(1);
-    api.reports.becomes = "ready";
+    Object.assign(api.reports, { askedUntilReady: 0, becomes: "ready" });
     const failed = { ...reports()[0], created_at: new Date(Date.now() - 2 * hourMs).toISOString() };
     api.lists.set("/reports", [failed]);
     await opened("1012");
@@ -265,6 +284,7 @@ describe("Payouts of Paddle", function suite() {
 
   it("should read on though the API fails, wherever it does, and make one report", async () => {
     put("1013", mixedAmount, mixed);
+    api.reports.askedUntilReady = 1;
     const ways: ((response: ServerResponse) => void)[] = [
       (response) => void response.destroy(),
       (response) => send(response, 502, {}),

@@ -20,7 +20,7 @@ import {
 } from "../../ops/payloads/stripe.js";
 import { chargeObject, invoiceObject } from "../../ops/payloads/stripe-money.js";
 import { stripe, suiteEndpoints, openEndpoints, type Endpoints } from "../harness/endpoints.js";
-import { enrichingOver, incompleteOf } from "../harness/enriching.js";
+import { enrichingOver, incompleteOf, passCredentialsSeen } from "../harness/enriching.js";
 import { rejection, until } from "../harness/promises.js";
 import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
 import { readRaw } from "../../processors/normalize/read-raw.js";
@@ -433,6 +433,7 @@ describe("Events that ask", function suite() {
     const credentials = { signing_secret: secret, api_key: apiKey };
     const changed = await endpoints.manage("PATCH", integration, { credentials });
     expect(changed.status, changed.text).to.equal(200);
+    await passCredentialsSeen(endpoints.service);
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });
@@ -448,6 +449,7 @@ describe("Events that ask", function suite() {
     const credentials = { signing_secret: secret, api_key: apiKey };
     const change = { credentials: () => credentials, expireOld: false };
     await changeIntegration(postgres, vault, basename(integration), change, new Date());
+    await passCredentialsSeen({ postgres });
     await until(async () => (await mrr()) === before + 10);
     await until(async () => (await openRejects()).length === 0);
   });
