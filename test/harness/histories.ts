@@ -2,7 +2,9 @@
 import { hash } from "node:crypto";
 import { expect } from "chai";
 import type { z } from "zod";
+import type { Product } from "../../api/products/schema.js";
 import type { backfill, ReconciliationView } from "../../schemas/http/manage.js";
+import type { TransactionsAnswer } from "../../schemas/http/transactions.js";
 import type { Endpoints } from "./endpoints.js";
 import { untilThere } from "./promises.js";
 
@@ -78,28 +80,26 @@ export function monthsOf({ comparison }: ShownBackfill): string[] {
   );
 }
 
-const shownFields = ["timestamp", "type", "status", "gross_amount", "refunded_amount"] as const;
-const moreFields = ["tax_amount", "fee_amount", "product_name", "customer_country"] as const;
+export type Figures = Awaited<ReturnType<typeof figuresOf>>;
 
-/** Whatever workspace they are of. @param moments at which MRR is looked at */
+/** All that is shown, whatever workspace it is of. @param moments at which MRR is looked at */
 export async function figuresOf(
   endpoints: Pick<Endpoints, "booked" | "get">,
   moments: readonly string[],
 ) {
   await endpoints.booked();
   const read = async (url: string) => (await endpoints.get(url)).json.data;
-  const mrr = [];
+  const mrr: number[] = [];
   for (const at of moments) mrr.push((await read(`/v1/metrics/mrr?at=${at}`)).current_mrr);
-  const transactions: Record<string, unknown>[] = await read("/v1/transactions?limit=200");
-  const products: Record<string, unknown>[] = await read("/v1/products?period=lifetime");
+  const transactions: TransactionsAnswer["data"] = await read("/v1/transactions?limit=200");
+  const products: Product[] = await read("/v1/products?period=lifetime");
+  // Ids are of the workspace; versions say how often a row was written.
   return {
     mrr,
     transactions: transactions
-      .map((row) => [...shownFields, ...moreFields].map((field) => row[field]).join(" "))
-      .sort(),
-    products: products.map(({ name, total_revenue: revenue, total_sales: sales }) =>
-      [name, revenue, sales].join(" "),
-    ),
+      .map(({ id: _, version: _v, account: _a, product_id: _p, ...row }) => row)
+      .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
+    products: products.map(({ id: _id, slug: _slug, ...row }) => row),
   };
 }
 

@@ -23,10 +23,8 @@ import {
 } from "../../providers/google/paths.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
 import { dayMs, midnight } from "../harness/days.js";
-import type { Endpoints } from "../harness/endpoints.js";
-import { backfilled, figuresOf } from "../harness/histories.js";
+import { backfilled } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
-import { until } from "../harness/promises.js";
 
 const google = createGoogle();
 const signer = makeSigner("of-the-history");
@@ -43,7 +41,7 @@ type Push = readonly [notification: JsonObject, at: number];
 describe("A backfill of Google Play", function () {
   this.timeout(200_000);
   const pushes: Push[] = [];
-  const suite = new HistorySuite<Push, Awaited<ReturnType<typeof figuresOf>>>({
+  const suite = new HistorySuite<Push>({
     provider: "google",
     from: dayText(0),
     ids: () => uploaded,
@@ -59,7 +57,8 @@ describe("A backfill of Google Play", function () {
       const body = pushBytes(pushBody({ messageId, packageName, at, notification }));
       return google.sign(body, signer, Date.now());
     },
-    figures,
+    moments,
+    isWhole: ({ products }) => products.every(({ name }) => name.startsWith("History ")),
   });
   const { endpoints } = suite;
   afterEach(() => {
@@ -168,7 +167,7 @@ describe("A backfill of Google Play", function () {
     const { alone } = suite;
     expect(alone.transactions).to.have.lengthOf(19 + 5 + 2 + 4 + 5 + 3 + 1);
     expect(new Set(alone.mrr).size).to.be.above(3);
-    expect(alone.products.join("\n")).to.match(/History Weekly.*History Coins/s);
+    expect(alone.products.map(({ name }) => name).join()).to.match(/History Weekly.*History Coins/);
   });
 
   it("should read all of purchases that are named, though the API fails now and then", async () => {
@@ -199,13 +198,15 @@ describe("A backfill of Google Play", function () {
     const done = await backfilled(other, id, dayText(0));
     expect(done, done.problem ?? "").to.include({ state: "done" });
     expect(done.counts).to.include({ voided_purchases: 3, subscriptions: 1 });
-    const { transactions } = await figures(other);
+    const { transactions } = await suite.figures(other);
     const own = suite.alone.transactions.filter((row) =>
-      transactions.some((one) => one.split(" ")[0] === row.split(" ")[0]),
+      transactions.some(({ timestamp }) => timestamp === row.timestamp),
     );
     expect(transactions).to.have.lengthOf(6);
-    expect(transactions.filter((row) => row.includes("refunded"))).to.have.lengthOf(2);
-    expect(own).to.include.members(transactions.filter((row) => row.includes("Weekly")));
+    expect(transactions.filter(({ status }) => status === "refunded")).to.have.lengthOf(2);
+    expect(own).to.include.deep.members(
+      transactions.filter(({ product_name: name }) => name.includes("Weekly")),
+    );
     // It is not known to have read any month in whole.
     const path = `${other.path}/integrations/${id}/coverage`;
     const months: { known_by: string }[] = (await other.manage("GET", path)).json.data.months;
@@ -226,14 +227,4 @@ describe("A backfill of Google Play", function () {
       return () => void orders.set("GPA.h-stays..18", kept);
     },
   });
-
-  /** Names are optional: they follow what is booked. */
-  async function figures(of: Endpoints): ReturnType<typeof figuresOf> {
-    let found = await figuresOf(of, moments);
-    await until(async () => {
-      found = await figuresOf(of, moments);
-      return found.products.every((row) => row.startsWith("History "));
-    });
-    return found;
-  }
 });

@@ -9,7 +9,7 @@ import {
 } from "../payloads/gumroad-answers.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
 import { dayMs, midnight } from "../harness/days.js";
-import { expectAgreement, figuresOf, reconciled } from "../harness/histories.js";
+import { expectAgreement, reconciled } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 
 const gumroad = createGumroad();
@@ -86,7 +86,7 @@ describe("A backfill of Gumroad", function () {
     },
     reported: () => pings,
     sign: (ping) => gumroad.sign(ping, seller, Date.now()),
-    figures: (of) => figuresOf(of, moments),
+    moments,
   });
   after(() => {
     suite.endpoints.gumroadApi.listed.length = 0;

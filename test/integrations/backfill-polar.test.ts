@@ -18,7 +18,6 @@ import { dayMs } from "../harness/days.js";
 import {
   endedReconciliation,
   expectAgreement,
-  figuresOf,
   monthsOf,
   reconciled,
 } from "../harness/histories.js";
@@ -140,7 +139,7 @@ describe("A backfill of Polar", function () {
     },
     reported: () => reported,
     sign: (event) => polar.sign(Buffer.from(JSON.stringify(event)), credentials, Date.now()),
-    figures: (of) => figuresOf(of, moments),
+    moments,
   });
 
   it("should read all, and find it as listed", async () => {

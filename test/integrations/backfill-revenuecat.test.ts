@@ -13,7 +13,7 @@ import {
 } from "../../ops/payloads/revenuecat.js";
 import { createRevenueCat } from "../../providers/revenuecat/index.js";
 import { type Endpoints, expectError } from "../harness/endpoints.js";
-import { endedBackfill, figuresOf, inHalves, monthsOf } from "../harness/histories.js";
+import { endedBackfill, inHalves, monthsOf } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 import { parquetOf } from "../harness/parquet.js";
 import { until } from "../harness/promises.js";
@@ -28,7 +28,7 @@ const onDay = (day: number): number => from + day * dayMs + 8 * 60 * 60 * 1000;
 const dayText = (day: number): string => new Date(onDay(day)).toISOString().slice(0, 10);
 const moments = [5, 20, 45, 60, 80, 110].map((day) => new Date(onDay(day) + 1).toISOString());
 /** When the older and the newer file were written. */
-const asOf = { older: onDay(50), newer: onDay(125) };
+const asOf = { older: onDay(50), newer: onDay(121) };
 
 function purchase(user: string, day: number, more: Partial<ExportedPurchase> = {}) {
   return {
@@ -127,7 +127,7 @@ describe("RevenueCat's export", function () {
     credentials: () => ({ authorization }),
     reported: () => webhooks,
     sign: (body) => revenuecat.sign(body, { authorization }, Date.now()),
-    figures: (of) => figuresOf(of, moments),
+    moments,
   });
   const { endpoints } = suite;
   const newer = exportFile([...bought, ...others], asOf.newer);
@@ -166,7 +166,7 @@ describe("RevenueCat's export", function () {
     expect(done.comparison.every(({ same }) => same)).to.equal(true);
     expect(monthsOf(done).length).to.be.greaterThan(4);
     expect(done.missing.join(" ")).to.include("Sandbox purchases");
-    expect(await figuresOf(endpoints, moments)).to.deep.equal(suite.alone);
+    expect(await suite.figures(endpoints)).to.deep.equal(suite.alone);
     expect(suite.alone.transactions).to.have.lengthOf(bought.length - 1);
     expect(new Set(suite.alone.mrr).size).to.be.greaterThan(3);
     expect(await endpoints.rejects()).to.deep.equal([]);
@@ -185,7 +185,7 @@ describe("RevenueCat's export", function () {
     }
     const { of: fresh, id } = await suite.fresh();
     await read(fresh, id, parquetOf(newer, 10));
-    expect(await figuresOf(fresh, moments)).to.deep.equal(suite.alone);
+    expect(await suite.figures(fresh)).to.deep.equal(suite.alone);
   });
 
   it("should cover its months, to the day on which it was written", async () => {
@@ -213,7 +213,7 @@ describe("RevenueCat's export", function () {
       await read(both, id, files[index] ?? newer);
     }
     await read(both, id, newer);
-    expect(await figuresOf(both, moments), `seed ${seed}`).to.deep.equal(suite.alone);
+    expect(await suite.figures(both), `seed ${seed}`).to.deep.equal(suite.alone);
   }
 
   it("should come to the same whichever of two files is read first, without webhooks", async () => {
@@ -223,7 +223,7 @@ describe("RevenueCat's export", function () {
     ]) {
       const { of: fresh, id } = await suite.fresh();
       for (const file of files) await read(fresh, id, file);
-      expect(await figuresOf(fresh, moments)).to.deep.equal(suite.alone);
+      expect(await suite.figures(fresh)).to.deep.equal(suite.alone);
     }
   });
 
@@ -314,7 +314,7 @@ describe("RevenueCat's export", function () {
     const { postgres } = shop.service;
     const lines = () => postgres.query("SELECT 1 FROM backfill_lines LIMIT 1");
     await until(async () => (await lines()).length === 0);
-    const { mrr, transactions } = await figuresOf(shop, moments);
+    const { mrr, transactions } = await suite.figures(shop);
     expect(mrr).to.deep.equal(suite.alone.mrr);
     expect(transactions).to.have.lengthOf(200);
   });
