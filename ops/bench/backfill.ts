@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { textOf } from "../../providers/fields.js";
 import { backfill as backfillShape } from "../../schemas/http/manage.js";
 import type { JsonObject } from "../payloads/stripe.js";
+import { withFee } from "../payloads/stripe-money.js";
 import { below, type Figure, type Options, percentile, short, spread } from "./figures.js";
 import { portMessage } from "./processes.js";
 import { StripeSales } from "./stripe-sales.js";
@@ -24,6 +25,7 @@ const pageObjects = 100;
 const noPace = "1000";
 /** Webhooks of the other workspace. */
 const othersPerSecond = 10;
+const feeMinor = 30;
 const lookEveryMs = 500;
 const paymentsPerSecondMin = 1_000;
 const othersLateMsMax = 2_000;
@@ -110,7 +112,8 @@ async function serveHistory(payments: number, from: number, to: number) {
   };
   for (let index = 0; index < payments; index += 1) {
     for (const { object } of sales.next(from + Math.floor(((to - from) * index) / payments))) {
-      lists[`/v1/${textOf(object.object)}s`]?.push(withFee(object));
+      const listed = object.object === "charge" ? withFee(object, feeMinor) : object;
+      lists[`/v1/${textOf(object.object)}s`]?.push(listed);
     }
   }
   const server = createServer((request, response) => {
@@ -136,23 +139,4 @@ async function serveHistory(payments: number, from: number, to: number) {
     calls: () => calls,
     close: () => server.close(),
   };
-}
-
-const feeMinor = 30;
-
-/** A charge has its fee, as the list has it when asked to expand it. */
-function withFee(object: JsonObject): JsonObject {
-  if (object.object !== "charge") return object;
-  const amount = Number(object.amount);
-  const fee = {
-    id: `txn_${textOf(object.id)}`,
-    object: "balance_transaction",
-    amount,
-    currency: object.currency ?? null,
-    exchange_rate: null,
-    fee: feeMinor,
-    fee_details: [],
-    net: amount - feeMinor,
-  };
-  return { ...object, balance_transaction: fee };
 }

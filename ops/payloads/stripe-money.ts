@@ -1,4 +1,5 @@
 /** The objects that report money (see stripe.ts): charges, invoices, refunds, disputes. */
+import { textOf } from "../../providers/fields.js";
 import { fixture, from, type JsonObject, seconds, sent, sum } from "./json.js";
 import { type ApiVersion, isNewLayout } from "./stripe.js";
 
@@ -67,6 +68,22 @@ export function chargeObject(input: ChargeInput): JsonObject {
     refunded: amountRefunded > 0n && amountRefunded === amount,
     status,
   });
+}
+
+/** A charge as its list has it that was asked to expand what it cost. */
+export function withFee(charge: JsonObject, fee: number): JsonObject {
+  const amount = Number(charge.amount);
+  const balance = {
+    id: `txn_${textOf(charge.id)}`,
+    object: "balance_transaction",
+    amount,
+    currency: charge.currency ?? null,
+    exchange_rate: null,
+    fee,
+    fee_details: [],
+    net: amount - fee,
+  };
+  return { ...charge, balance_transaction: balance };
 }
 
 export interface InvoiceLineInput {

@@ -96,11 +96,37 @@ async function makeEndpoint(
   send(response, 200, made);
 }
 
-/** As the list of balance transactions has it, which names the disputes by their ids. */
-export function disputesMoney(disputes: readonly JsonObject[]): JsonObject[] {
-  return disputes.flatMap(({ balance_transactions: moves }) =>
+const listNames = [
+  "products",
+  "subscriptions",
+  "charges",
+  "invoices",
+  "invoice_payments",
+  "checkout/sessions",
+  "refunds",
+  "credit_notes",
+  "payouts",
+] as const;
+
+/** From now on its lists have this, and nothing else. */
+export function listOnly(
+  api: StripeApi,
+  {
+    disputes = [],
+    ...others
+  }: Readonly<Partial<Record<(typeof listNames)[number] | "disputes", JsonObject[]>>>,
+): void {
+  for (const name of listNames) api.lists.set(`/v1/${name}`, others[name] ?? []);
+  listDisputes(api, disputes);
+}
+
+/** With the money that they move; its list names disputes by their ids. */
+export function listDisputes({ lists }: StripeApi, disputes: JsonObject[]): void {
+  lists.set("/v1/disputes", disputes);
+  const moved = disputes.flatMap(({ balance_transactions: moves }) =>
     Array.isArray(moves) ? moves.filter((move): move is JsonObject => isObject(move)) : [],
   );
+  lists.set("/v1/balance_transactions", moved);
 }
 
 export function send(response: ServerResponse, status: number, body: unknown, headers = {}): void {

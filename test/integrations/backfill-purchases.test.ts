@@ -9,7 +9,7 @@ import {
 import { sessionObject } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
 import { signingSecret, suiteEndpoints } from "../harness/endpoints.js";
-import { apiKey } from "../apis/stripe-api.js";
+import { apiKey, listOnly } from "../apis/stripe-api.js";
 import { backfilled } from "../harness/histories.js";
 import { until } from "../harness/promises.js";
 
@@ -72,15 +72,12 @@ describe("A backfill of Stripe, of what was bought", function suite() {
   const endpoints = suiteEndpoints();
 
   before(async () => {
-    const lists: [string, JsonObject[]][] = [
-      ["/v1/charges", charges],
-      ["/v1/invoices", [invoice]],
-      ["/v1/invoice_payments", [paid]],
-      ["/v1/checkout/sessions", listed],
-    ];
-    const others = ["products", "subscriptions", "refunds", "disputes", "credit_notes"];
-    for (const name of others) endpoints.stripeApi.lists.set(`/v1/${name}`, []);
-    for (const [path, objects] of lists) endpoints.stripeApi.lists.set(path, objects);
+    listOnly(endpoints.stripeApi, {
+      charges,
+      invoices: [invoice],
+      invoice_payments: [paid],
+      "checkout/sessions": listed,
+    });
     const ofLong = "/v1/checkout/sessions/cs_long/line_items";
     endpoints.stripeApi.objects.set(ofLong, linesOf("prod_long"));
     // Reported by a webhook before, without a key: nobody could say what it sold.

@@ -4,31 +4,25 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { backfill as backfillCommand } from "../../ops/backfill.js";
 import {
-  type Json,
   eventBody,
   type JsonObject,
   priceObject,
   productObject,
   stripeEvent,
-  subscriptionObject,
 } from "../../ops/payloads/stripe.js";
-import {
-  chargeObject,
-  disputeObject,
-  invoiceObject,
-  invoicePaymentObject,
-  refundObject,
-} from "../../ops/payloads/stripe-money.js";
-import { creditNoteObject } from "../payloads/stripe-sales.js";
+import { disputeObject, invoiceObject, refundObject } from "../../ops/payloads/stripe-money.js";
+import { textOf } from "../../providers/fields.js";
+import { creditNoteObject, soldMonth } from "../payloads/stripe-sales.js";
 import { dayMs } from "../harness/days.js";
-import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
+import { expectError, stripe } from "../harness/endpoints.js";
 import {
   backfilled,
   endedBackfill,
   shownBackfill,
   type ShownBackfill,
 } from "../harness/histories.js";
-import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { HistorySuite } from "../harness/history-suite.js";
+import { apiKey, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
 import { logRecordBytesMax } from "../../stores/log/log.js";
 import { until } from "../harness/promises.js";
@@ -36,54 +30,11 @@ import { until } from "../harness/promises.js";
 const from = Date.UTC(2026, 0, 1);
 const customers = 110;
 
-/** A subscription of ten euros a month since some day of January, its invoice, its charge. */
-function bought(number: number) {
+/** Since some day of January. */
+const bought = (number: number) => {
   const createdAt = from + number * 6 * 60 * 60 * 1000;
-  const [customer, invoice, intent] = [`cus_h${number}`, `in_h${number}`, `pi_h${number}`];
-  const shared = { customer, currency: "eur", createdAt } as const;
-  const price = priceObject({
-    id: "price_h",
-    product: "prod_h",
-    currency: "eur",
-    unitAmount: 1000n,
-  });
-  return {
-    subscription: subscriptionObject({
-      ...shared,
-      id: `sub_h${number}`,
-      status: "active",
-      items: [{ id: `si_h${number}`, quantity: 1, price }],
-    }),
-    charge: {
-      ...chargeObject({ ...shared, id: `ch_h${number}`, paymentIntent: intent, amount: 1000n }),
-      balance_transaction: { id: `txn_${number}`, amount: 1000, fee: 54, currency: "eur" },
-    },
-    invoice: invoiceObject({
-      ...shared,
-      id: invoice,
-      paidAt: createdAt,
-      subscription: `sub_h${number}`,
-      country: "DE",
-      lines: [
-        {
-          id: `il_h${number}`,
-          product: "prod_h",
-          price: "price_h",
-          amount: 1000n,
-          subscription: `sub_h${number}`,
-        },
-      ],
-    }),
-    paid: invoicePaymentObject({
-      id: `inpay_h${number}`,
-      invoice,
-      payment: intent,
-      amount: 1000n,
-      currency: "eur",
-      paidAt: createdAt,
-    }),
-  };
-}
+  return { ...soldMonth(`h${number}`, createdAt, { product: "h", country: "DE" }), createdAt };
+};
 
 const all = Array.from({ length: customers }, (_, number) => bought(number));
 const refund = refundObject({
@@ -173,62 +124,75 @@ function itemsAt(unitAmount: bigint, id: string): JsonObject {
   return { data: [{ id, quantity: 1, price }] };
 }
 
-function history(): [string, JsonObject[]][] {
-  const without = (list: readonly JsonObject[], instead: JsonObject): JsonObject[] =>
-    list.map((object) => (object.id === instead.id ? instead : object));
-  const product = productObject({ id: "prod_h", name: "From history", createdAt: from });
-  return [
-    ["/v1/products", [product]],
-    [
-      "/v1/subscriptions",
-      without(
-        all.map(({ subscription }) => subscription),
-        ended,
-      ),
-    ],
-    [
-      "/v1/charges",
-      [
-        held,
-        ...[refundedCharge, partly, refundedPart].reduce(
-          without,
-          all.map(({ charge }): JsonObject => charge),
-        ),
-      ],
-    ],
-    ["/v1/invoices", [...all.map(({ invoice }) => invoice), outside]],
-    ["/v1/invoice_payments", all.map(({ paid }) => paid)],
-    ["/v1/checkout/sessions", []],
-    ["/v1/refunds", [refund, refundOfPart, ...released]],
-    ["/v1/disputes", [dispute]],
-    ["/v1/credit_notes", notes],
-  ];
-}
+const product = productObject({ id: "prod_h", name: "From history", createdAt: from });
+const without = (list: readonly JsonObject[], instead: JsonObject): JsonObject[] =>
+  list.map((object) => (object.id === instead.id ? instead : object));
+const charges = [refundedCharge, partly, refundedPart].reduce(
+  without,
+  all.map(({ charge }) => charge),
+);
+const refunds = [refund, refundOfPart, ...released];
+
+const event = (type: string, object: JsonObject, at = from + 5 * dayMs): JsonObject =>
+  stripeEvent({ id: `evt_${type}_${textOf(object.id)}`, type, object, at });
+/** As the webhook has reported it. */
+const reported: JsonObject[] = [
+  event("product.created", product, from),
+  ...all.flatMap(({ subscription, invoice, paid, createdAt }) => [
+    event("customer.subscription.created", subscription, createdAt),
+    event("invoice.paid", invoice, createdAt),
+    event("invoice_payment.paid", paid, createdAt),
+  ]),
+  event("customer.subscription.deleted", ended, from + 40 * dayMs),
+  ...[held, ...charges].map((charge) =>
+    event("charge.succeeded", charge, Number(charge.created) * 1000),
+  ),
+  ...refunds.map((object) => event("refund.created", object, from + 6 * dayMs)),
+  event("charge.dispute.created", dispute, from + 4 * dayMs),
+  event("invoice.paid", outside, from + 36 * dayMs),
+  ...notes.map((note) =>
+    note.status === "void"
+      ? event("credit_note.voided", note, from + 38 * dayMs)
+      : event("credit_note.created", note, from + 37 * dayMs),
+  ),
+];
 
 describe("A backfill of Stripe", function suite() {
   this.timeout(120_000);
-  const endpoints = suiteEndpoints();
-  let api: StripeApi;
-  let integration: string;
-  let webhook: string;
   const secret = "whsec_of_history";
-
-  before(async () => {
-    api = endpoints.stripeApi;
-    for (const [path, objects] of history()) api.lists.set(path, objects);
-    ({ integration, webhook } = await connect({ api_key: apiKey }));
+  const suite = new HistorySuite<JsonObject>({
+    provider: "stripe",
+    from: "2026-01-01",
+    api: ({ stripeApi }) => stripeApi,
+    credentials: () => ({ signing_secret: secret, api_key: apiKey }),
+    prepare: ({ stripeApi }) =>
+      listOnly(stripeApi, {
+        products: [product],
+        subscriptions: without(
+          all.map(({ subscription }) => subscription),
+          ended,
+        ),
+        charges: [held, ...charges],
+        invoices: [...all.map(({ invoice }) => invoice), outside],
+        invoice_payments: all.map(({ paid }) => paid),
+        refunds,
+        disputes: [dispute],
+        credit_notes: notes,
+      }),
+    reported: () => reported,
+    sign: (one) => stripe.sign(eventBody(one), { signing_secret: secret }, Date.now()),
+    moments: ["2026-01-15T00:00:00Z", "2026-01-31T23:00:00Z", "2026-03-01T00:00:00Z"],
   });
+  const { endpoints } = suite;
+  let api: StripeApi;
 
-  afterEach(() => {
-    api.misbehave = null;
+  before(() => {
+    api = endpoints.stripeApi;
   });
 
   it("should read all, book it at its own dates, and find it as listed", async () => {
     // What came by the webhook before must not count twice.
-    const [first] = all;
-    await deliver(
-      stripeEvent({ ...reported("charge.succeeded", first?.charge), id: "evt_h_before" }),
-    );
+    await deliver("charge.succeeded", all[0]?.charge);
     const started = await backfill({ from: "2026-01-01" });
     expect(started.status, started.text).to.equal(202);
     expect(started.json.data).to.include({ state: "reading", list: "products" });
@@ -267,6 +231,8 @@ describe("A backfill of Stripe", function suite() {
     expect(sums).to.deep.equal([["2026-01", "EUR", 110, 1100, 6.5, 110, true]]);
   });
 
+  suite.itComesToTheSame();
+
   it("should have booked what webhooks would have reported", async () => {
     const transactions = await read("/v1/transactions?limit=200");
     expect(transactions.data).to.have.lengthOf(customers + 1);
@@ -302,23 +268,15 @@ describe("A backfill of Stripe", function suite() {
   it("should change nothing when webhooks report the same, or it reads again", async () => {
     const before = await figures();
     const [, , third, fourth] = all;
-    await deliver(stripeEvent({ ...reported("charge.succeeded", third?.charge), id: "evt_h_ch" }));
-    await deliver(stripeEvent({ ...reported("invoice.paid", third?.invoice), id: "evt_h_in" }));
-    await deliver(
-      stripeEvent({
-        ...reported("customer.subscription.created", fourth?.subscription),
-        id: "evt_h_sub",
-      }),
-    );
+    await deliver("charge.succeeded", third?.charge);
+    await deliver("invoice.paid", third?.invoice);
+    await deliver("customer.subscription.created", fourth?.subscription);
     // A plan that changed since, which only Stripe's present state reports.
     const subscriptions = api.lists.get("/v1/subscriptions") ?? [];
     const dearer: JsonObject = { ...fourth?.subscription, items: itemsAt(3000n, "si_h3") };
-    api.lists.set(
-      "/v1/subscriptions",
-      subscriptions.map((object) => (object.id === dearer.id ? dearer : object)),
-    );
+    api.lists.set("/v1/subscriptions", without(subscriptions, dearer));
     const past = await mrrAt("2026-02-01T00:00:00Z");
-    expect(await readAll()).to.include({ state: "done" });
+    expect(await suite.read()).to.include({ state: "done" });
     api.lists.set("/v1/subscriptions", subscriptions);
     expect(await mrrAt("2026-02-01T00:00:00Z")).to.equal(past);
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before.mrr + 20);
@@ -328,8 +286,7 @@ describe("A backfill of Stripe", function suite() {
   it("should believe a webhook where both report the same moment", async () => {
     const dearer: JsonObject = { ...all[6]?.subscription, items: itemsAt(3000n, "si_h6") };
     const before = await mrrAt("2026-02-01T00:00:00Z");
-    const event = reported("customer.subscription.created", dearer);
-    await deliver(stripeEvent({ ...event, id: "evt_h_dear" }));
+    await deliver("customer.subscription.created", dearer);
     await until(async () => (await mrrAt("2026-02-01T00:00:00Z")) === before + 20);
     // Now it is what Stripe listed as its present state.
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal((customers - 1) * 10 + 20);
@@ -344,39 +301,34 @@ describe("A backfill of Stripe", function suite() {
       isReported = true;
       const endedAt = Math.floor(Date.now() / 1000);
       const object = { ...running, status: "canceled", ended_at: endedAt };
-      const end = { ...reported("customer.subscription.deleted", object), at: endedAt * 1000 };
-      void deliver(stripeEvent({ ...end, id: "evt_h_ending" }))
+      void deliver("customer.subscription.deleted", object, endedAt * 1000)
         // As much as the dates of Stripe distinguish.
         .then(() => pause(1_100))
         .then(() => send(response, 200, { object: "list", data: [running], has_more: false }));
       return true;
     };
-    expect(await readAll()).to.include({ state: "done" });
+    expect(await suite.read()).to.include({ state: "done" });
     expect(isReported).to.equal(true);
     expect(await mrrAt("2026-03-01T00:00:00Z")).to.equal(before + 10);
     expect((await read("/v1/metrics/mrr")).data.current_mrr).to.equal(before);
   });
 
-  it("should report a difference, and not call it done", async () => {
-    const odd = { ...all[4]?.charge, currency: "zzz", id: "ch_odd", payment_intent: "pi_odd" };
-    const late = { ...all[4]?.charge, id: "ch_late", payment_intent: "pi_late" };
-    const charges = api.lists.get("/v1/charges") ?? [];
-    let reads = 0;
-    api.misbehave = (request) => {
-      // It appears between the reading and the comparison.
-      if (request.url?.startsWith("/v1/charges?") === true && !request.url.includes("after")) {
-        reads += 1;
-        if (reads === 2) api.lists.set("/v1/charges", [...charges, odd, late]);
-      }
-      return false;
-    };
-    const different = await readAll();
-    api.lists.set("/v1/charges", charges);
-    expect(different).to.include({ state: "different" });
-    const [january] = different.comparison;
-    expect(january?.same).to.equal(false);
-    expect(january?.listed.count).to.equal(customers + 1);
-    expect(january?.booked.count).to.equal(customers);
+  // It appears between the reading and the comparison.
+  suite.itReportsADifference({
+    isRead: ({ pathname, search }) => pathname === "/v1/charges" && !search.includes("after"),
+    readings: 2,
+    change() {
+      const odd = { ...all[4]?.charge, currency: "zzz", id: "ch_odd", payment_intent: "pi_odd" };
+      const late = { ...all[4]?.charge, id: "ch_late", payment_intent: "pi_late" };
+      const before = api.lists.get("/v1/charges") ?? [];
+      api.lists.set("/v1/charges", [...before, odd, late]);
+      return () => void api.lists.set("/v1/charges", before);
+    },
+    look({ comparison: [january] }) {
+      expect(january?.same).to.equal(false);
+      expect(january?.listed.count).to.equal(customers + 1);
+      expect(january?.booked.count).to.equal(customers);
+    },
   });
 
   it("should wait while the API cannot be had, saying so, and go on where it was", async () => {
@@ -421,7 +373,7 @@ describe("A backfill of Stripe", function suite() {
         }
         return always;
       };
-      const last = await readAll("2026-11-01");
+      const last = await readLatest();
       api.lists.set("/v1/products", products);
       expect(last, last.problem ?? "").to.include(expected);
       expect(last.counts.products).to.equal(100);
@@ -451,7 +403,11 @@ describe("A backfill of Stripe", function suite() {
       startProcessors: async () => undefined,
       report: (line: string) => lines.push(line),
     };
-    const code = await backfillCommand(endpoints.service, { integration, from }, steps);
+    const code = await backfillCommand(
+      endpoints.service,
+      { integration: suite.integration, from },
+      steps,
+    );
     expect(code, lines.join("\n")).to.equal(0);
     expect(lines[0]).to.match(/^reading /);
     const cannot = lines.filter((line) => line.startsWith("Cannot be had: "));
@@ -463,11 +419,11 @@ describe("A backfill of Stripe", function suite() {
     );
     const nobody = { integration: "int_nobody", from };
     expect(await backfillCommand(endpoints.service, nobody, steps)).to.equal(2);
-    const listed = { integration, from, ids: "any" };
+    const listed = { integration: suite.integration, from, ids: "any" };
     expect(await backfillCommand(endpoints.service, listed, steps)).to.equal(2);
     expect(lines.at(-1)).to.equal("stripe lists its history by itself: it takes no --ids.");
     for (const unbookable of [0, Date.now() + dayMs]) {
-      const order = { integration, from: unbookable };
+      const order = { integration: suite.integration, from: unbookable };
       expect(await backfillCommand(endpoints.service, order, steps)).to.equal(2);
       expect(lines.at(-1)).to.match(/^--from must lie between 2000-01-01 and now/);
     }
@@ -479,8 +435,9 @@ describe("A backfill of Stripe", function suite() {
   ];
   for (const [title, credentials, problem] of refusals) {
     it(`should fail with ${title}, saying so`, async () => {
-      const other = await connect(credentials);
-      const failed = await backfilled(endpoints, other.integration, "2026-01-01");
+      const given = { signing_secret: secret, ...credentials };
+      const { id } = await endpoints.integrate("stripe", given);
+      const failed = await backfilled(endpoints, id, "2026-01-01");
       expect(failed.state).to.equal("failed");
       expect(failed.problem).to.include(problem);
     });
@@ -491,7 +448,7 @@ describe("A backfill of Stripe", function suite() {
     const large = productObject({ id: "prod_l", name: "L", createdAt: from });
     const description = "x".repeat(logRecordBytesMax);
     api.lists.set("/v1/products", [...products, { ...large, description }]);
-    const last = await readAll("2026-11-01");
+    const last = await readLatest();
     api.lists.set("/v1/products", products);
     expect(last).to.include({ state: "failed", list: "products" });
     expect(last.problem).to.include("larger than the log takes");
@@ -507,7 +464,7 @@ describe("A backfill of Stripe", function suite() {
         throw new Error("not as expected");
       },
     });
-    const last = await readAll("2026-11-01");
+    const last = await readLatest();
     Object.assign(log, { append });
     expect(last).to.include({ state: "failed", list: "products" });
     expect(last.problem).to.include("The service failed on a page of products");
@@ -515,17 +472,17 @@ describe("A backfill of Stripe", function suite() {
   });
 
   it("should make months known that webhooks do not report", async () => {
-    const other = await connect({ api_key: apiKey });
+    const other = await suite.connect(endpoints);
     const pathOf = (id: string): string =>
       `/workspaces/${endpoints.workspace}/integrations/${id}/coverage`;
-    const known = async (id = other.integration): Promise<Record<string, string>> => {
+    const known = async (id = other.id): Promise<Record<string, string>> => {
       const { months } = (await endpoints.manage("GET", pathOf(id))).json.data;
       const rows: { month: string; known_by: string }[] = months;
       return Object.fromEntries(rows.map(({ month, known_by: by }) => [month, by]));
     };
     const present = new Date().toISOString().slice(0, 7);
     expect(await known()).to.deep.equal({ [present]: "none" });
-    const done = await backfilled(endpoints, other.integration, "2026-01-01");
+    const done = await backfilled(endpoints, other.id, "2026-01-01");
     expect(done).to.include({ state: "done" });
     const { [present]: now, ...before } = await known();
     expect(Object.keys(before)[0]).to.equal("2026-01");
@@ -533,49 +490,33 @@ describe("A backfill of Stripe", function suite() {
     // What happened since it was read is not known.
     expect(now).to.equal("none");
     // The other one has had webhooks since it was read.
-    expect((await known(integration))[present]).to.equal("api");
+    expect((await known(suite.integration))[present]).to.equal("api");
     const nobody = await endpoints.manage("GET", pathOf("int_nobody"));
     expectError(nobody, { status: 404, code: "integration_unknown" });
   });
 
   it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
-    const other = await connect({});
+    const other = await suite.connect(endpoints);
     const early = new Date(limits.eventEarliest - 1).toISOString();
     for (const wrong of [early, "2999-01-01"]) {
-      const answer = await backfill({ from: wrong }, other.integration);
+      const answer = await backfill({ from: wrong }, other.id);
       expectError(answer, { status: 422, code: "from_out_of_range", param: "from" });
     }
-    const path = `/workspaces/${endpoints.workspace}/integrations/${other.integration}/backfill`;
+    const path = `/workspaces/${endpoints.workspace}/integrations/${other.id}/backfill`;
     expectError(await endpoints.manage("GET", path), { status: 404, code: "backfill_unknown" });
   });
 
-  async function connect(more: object) {
-    const made = await endpoints.integrate("stripe", { signing_secret: secret, ...more });
-    return { integration: made.id, webhook: made.webhook_path };
-  }
-
-  function backfill(body: object, id = integration) {
+  function backfill(body: object, id = suite.integration) {
     const path = `/workspaces/${endpoints.workspace}/integrations/${id}/backfill`;
     return endpoints.manage("POST", path, body);
   }
 
-  const shown = (): Promise<ShownBackfill> => shownBackfill(endpoints, integration);
-  const whenEnded = (): Promise<ShownBackfill> => endedBackfill(endpoints, integration);
-  /** Of all there is, unless a later day is given. */
-  const readAll = (day = "2026-01-01"): Promise<ShownBackfill> =>
-    backfilled(endpoints, integration, day);
-
-  function reported(type: string, object: Json | undefined) {
-    if (typeof object !== "object" || object === null || Array.isArray(object)) {
-      throw new Error("no object");
-    }
-    return { type, object, at: from + 5 * dayMs } as const;
-  }
-  async function deliver(event: JsonObject): Promise<void> {
-    const signed = stripe.sign(eventBody(event), { signing_secret: secret }, Date.now());
-    const answer = await endpoints.post(webhook, signed);
-    expect(answer.status, answer.text).to.equal(200);
-  }
+  const shown = (): Promise<ShownBackfill> => shownBackfill(endpoints, suite.integration);
+  const whenEnded = (): Promise<ShownBackfill> => endedBackfill(endpoints, suite.integration);
+  const readLatest = (): Promise<ShownBackfill> =>
+    backfilled(endpoints, suite.integration, "2026-11-01");
+  const deliver = (type: string, object: JsonObject = {}, at?: number): Promise<void> =>
+    suite.deliver(endpoints, suite.webhook, [event(type, object, at)]);
 
   const read = async (path: string) => (await endpoints.get(path)).json;
   async function mrrAt(at: string): Promise<number> {

@@ -3,17 +3,7 @@
  * event came.
  */
 import { expect } from "chai";
-import {
-  priceObject,
-  stripeEvent,
-  type JsonObject,
-  subscriptionObject,
-} from "../../ops/payloads/stripe.js";
-import {
-  chargeObject,
-  invoiceObject,
-  invoicePaymentObject,
-} from "../../ops/payloads/stripe-money.js";
+import { stripeEvent, type JsonObject } from "../../ops/payloads/stripe.js";
 import {
   fetchMissingPayments,
   type LookupMemory,
@@ -25,47 +15,14 @@ import { apiKey } from "../apis/stripe-api.js";
 import { dayMs, hourMs } from "../harness/days.js";
 import { type Endpoints, openEndpoints, stripe } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
+import { soldMonth } from "../payloads/stripe-sales.js";
 import { providers } from "../harness/provider-cases.js";
 
 let eventsMade = 0;
 
-/** A month of a subscription, paid by a charge; no two tests have the same. */
+/** No two tests have the same. */
 function bought(name: string, outOfBand = false) {
-  const createdAt = Date.now();
-  const shared = { customer: `cus_${name}`, currency: "eur", createdAt };
-  const [invoice, payment] = [`in_${name}`, `pi_${name}`];
-  const line = { id: `il_${name}`, product: "prod_mp", price: "price_mp", amount: 1000n };
-  const lines = [{ ...line, subscription: `sub_${name}` }];
-  const unitAmount = 1000n;
-  const price = priceObject({ id: "price_mp", product: "prod_mp", currency: "eur", unitAmount });
-  return {
-    subscription: subscriptionObject({
-      ...shared,
-      id: `sub_${name}`,
-      status: "active",
-      items: [{ id: `si_${name}`, quantity: 1, price }],
-    }),
-    invoice: invoiceObject({
-      ...shared,
-      id: invoice,
-      paidAt: createdAt,
-      subscription: `sub_${name}`,
-      outOfBand,
-      lines,
-    }),
-    paid: invoicePaymentObject({
-      id: `inpay_${name}`,
-      invoice,
-      payment,
-      amount: 1000n,
-      currency: "eur",
-      paidAt: createdAt,
-    }),
-    charge: {
-      ...chargeObject({ ...shared, id: `ch_${name}`, paymentIntent: payment, amount: 1000n }),
-      balance_transaction: { id: `txn_${name}`, amount: 1000, fee: 54, currency: "eur" },
-    },
-  };
+  return soldMonth(name, Date.now(), { product: "mp", outOfBand });
 }
 
 describe("Invoices without charges", function suite() {

@@ -1,31 +1,17 @@
 /** Payouts of Stripe to the bank, from a real HTTP server that speaks as Stripe does. */
 import { expect } from "chai";
 import { limits } from "../../config.js";
-import { chargeObject } from "../../ops/payloads/stripe-money.js";
-import type { JsonObject } from "../../ops/payloads/stripe.js";
 import type { PayoutsView } from "../../schemas/http/payouts.js";
-import { apiKey, send, type StripeApi } from "../apis/stripe-api.js";
+import { apiKey, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
 import { kindsOf, openedPayout } from "../harness/opened-payout.js";
+import { paidCharge } from "../payloads/stripe-sales.js";
 import { balanceTransaction, payoutObject, putPayout } from "../harness/stripe-payouts.js";
 
 const day = 24 * 60 * 60 * 1000;
 const from = Date.UTC(2026, 0, 1);
 const secret = "whsec_of_payouts";
-
-function charge(name: string): JsonObject {
-  const object = chargeObject({
-    id: `ch_p_${name}`,
-    paymentIntent: `pi_p_${name}`,
-    customer: `cus_p_${name}`,
-    amount: 10_000n,
-    currency: "eur",
-    createdAt: from + 10 * day,
-  });
-  const balance = { id: `txn_p_${name}`, amount: 10_000, fee: 315, currency: "eur" };
-  return { ...object, balance_transaction: balance };
-}
 
 const sold = { object: "charge", id: "ch_p_sold", payment_intent: "pi_p_sold" };
 /** What a payout of every kind of line is made of: 100.00 − 3.15 … */
@@ -69,21 +55,8 @@ describe("Payouts of Stripe", function suite() {
 
   before(async () => {
     api = endpoints.stripeApi;
-    for (const list of [
-      "products",
-      "subscriptions",
-      "invoices",
-      "invoice_payments",
-      "checkout/sessions",
-      "refunds",
-      "disputes",
-      "credit_notes",
-      "payouts",
-      "balance_transactions",
-    ]) {
-      api.lists.set(`/v1/${list}`, []);
-    }
-    api.lists.set("/v1/charges", [charge("sold")]);
+    const charge = paidCharge("p_sold", from + 10 * day, { amount: 10_000n, fee: 315 });
+    listOnly(api, { charges: [charge] });
     const made = await endpoints.integrate("stripe", { signing_secret: secret, api_key: apiKey });
     integration = made.id;
     const done = await backfilled(endpoints, integration, "2026-01-01");

@@ -3,18 +3,18 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { eventBody, type JsonObject, stripeEvent } from "../../ops/payloads/stripe.js";
 import {
-  chargeObject,
   disputeObject,
   type DisputeInput,
   invoiceObject,
   invoicePaymentObject,
   refundObject,
+  withFee,
 } from "../../ops/payloads/stripe-money.js";
-import { sessionObject } from "../payloads/stripe-sales.js";
+import { paidCharge, sessionObject } from "../payloads/stripe-sales.js";
 import { textOf } from "../../providers/fields.js";
 import type { ReconciliationView } from "../../schemas/http/manage.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";
-import { apiKey, disputesMoney, send, type StripeApi } from "../apis/stripe-api.js";
+import { apiKey, listDisputes, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import {
@@ -30,18 +30,7 @@ const from = Date.UTC(2026, 0, 1);
 const secret = "whsec_of_reconciliation";
 const january = { from: "2026-01", to: "2026-01" };
 
-function charge(name: string, createdAt: number, more: JsonObject = {}): JsonObject {
-  const object = chargeObject({
-    id: `ch_r_${name}`,
-    paymentIntent: `pi_r_${name}`,
-    customer: `cus_r_${name}`,
-    amount: 1000n,
-    currency: "eur",
-    createdAt,
-  });
-  const balance = { id: `txn_r_${name}`, amount: 1000, fee: 54, currency: "eur" };
-  return { ...object, balance_transaction: balance, ...more };
-}
+const charge = (name: string, createdAt: number): JsonObject => paidCharge(`r_${name}`, createdAt);
 
 /** Of 6.00, about a payment of 10.00. */
 function dispute(name: string, withdrawnAt: number, more: Partial<DisputeInput> = {}): JsonObject {
@@ -69,7 +58,7 @@ const refund = refundObject({
 /** All that there is when history is read. */
 const read = [
   charge("kept", from + 10 * dayMs),
-  charge("returned", from + 11 * dayMs, { amount_refunded: 400 }),
+  { ...charge("returned", from + 11 * dayMs), amount_refunded: 400 },
   charge("changed", from + 12 * dayMs),
   charge("moved", from + 13 * dayMs),
   charge("gone", from + 14 * dayMs),
@@ -131,10 +120,9 @@ const unlistedDispute = { ...dispute("unlisted", from + 18 * dayMs), payment_int
 
 /** What Stripe lists later on, with a difference of every kind that it can have. */
 function planted(youngAt: number): JsonObject[] {
-  const [kept, returned, changed, moved] = read;
-  const balance = { id: "txn_r_kept", amount: 1000, fee: 60, currency: "eur" };
+  const [kept = {}, returned, changed, moved] = read;
   return [
-    { ...kept, balance_transaction: balance },
+    withFee(kept, 60),
     { ...returned },
     { ...changed, amount: 900, amount_captured: 900 },
     { ...moved, currency: "usd" },
@@ -172,16 +160,14 @@ describe("The reconciliation of Stripe", function suite() {
   before(async () => {
     youngAt = Date.now() - 60_000;
     api = endpoints.stripeApi;
-    for (const path of ["/v1/products", "/v1/subscriptions", "/v1/credit_notes"]) {
-      api.lists.set(path, []);
-    }
-    api.lists.set("/v1/charges", read);
-    api.lists.set("/v1/refunds", [refund]);
-    api.lists.set("/v1/invoices", [outside, bought]);
-    api.lists.set("/v1/invoice_payments", [paidInvoice]);
-    api.lists.set("/v1/checkout/sessions", [session]);
-    api.lists.set("/v1/disputes", disputed);
-    api.lists.set("/v1/balance_transactions", disputesMoney(disputed));
+    listOnly(api, {
+      charges: read,
+      refunds: [refund],
+      invoices: [outside, bought],
+      invoice_payments: [paidInvoice],
+      "checkout/sessions": [session],
+      disputes: disputed,
+    });
     const made = await endpoints.integrate("stripe", { signing_secret: secret, api_key: apiKey });
     ({ id: integration, webhook_path: webhook } = made);
   });
@@ -233,9 +219,7 @@ describe("The reconciliation of Stripe", function suite() {
 
   it("should name exactly the differences that there are, and count the rest", async () => {
     api.lists.set("/v1/charges", planted(youngAt));
-    const disputes = plantedDisputes(youngAt);
-    api.lists.set("/v1/disputes", disputes);
-    api.lists.set("/v1/balance_transactions", disputesMoney(disputes));
+    listDisputes(api, plantedDisputes(youngAt));
     api.lists.set("/v1/invoices", [outside, { ...bought, total_excluding_tax: 850 }]);
     // Of the other integration's account, which has it in a list of its own.
     await deliver(charge("elsewhere", from + 18 * dayMs), true, false);

@@ -1,12 +1,13 @@
 /** An integration's page beside its provider's list: what differs, and fetching what is missing. */
 import { expect } from "chai";
 import type { Page } from "playwright-core";
-import { chargeObject, disputeObject } from "../../ops/payloads/stripe-money.js";
+import { disputeObject, withFee } from "../../ops/payloads/stripe-money.js";
 import type { JsonObject } from "../../ops/payloads/stripe.js";
 import { paddleKey } from "../apis/paddle-api.js";
-import { apiKey, disputesMoney } from "../apis/stripe-api.js";
+import { apiKey, listDisputes, listOnly } from "../apis/stripe-api.js";
 import type { Endpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
+import { paidCharge } from "../payloads/stripe-sales.js";
 import type { LookedAt } from "./browser.js";
 import { openWorkspace } from "./workspace.js";
 
@@ -20,18 +21,8 @@ const monthName = new Date(paidAt).toLocaleDateString("en-US", {
   timeZone: "UTC",
 });
 
-function charge(name: string, amount: bigint): JsonObject {
-  const object = chargeObject({
-    id: `ch_w_${name}`,
-    paymentIntent: `pi_w_${name}`,
-    customer: `cus_w_${name}`,
-    amount,
-    currency: "eur",
-    createdAt: paidAt,
-  });
-  const balance = { id: `txn_w_${name}`, amount: Number(amount), fee: 54, currency: "eur" };
-  return { ...object, balance_transaction: balance };
-}
+const charge = (name: string, amount: bigint): JsonObject =>
+  paidCharge(`w_${name}`, paidAt, { amount });
 
 describe("A month beside the provider's list, in the dashboard", function () {
   this.timeout(180_000);
@@ -47,21 +38,8 @@ describe("A month beside the provider's list, in the dashboard", function () {
     const { workspace } = opened;
     const { base, stripeApi: api } = endpoints;
     const path = `/workspaces/${workspace}`;
-    for (const list of [
-      "products",
-      "subscriptions",
-      "invoices",
-      "invoice_payments",
-      "checkout/sessions",
-      "refunds",
-      "disputes",
-      "balance_transactions",
-      "credit_notes",
-    ]) {
-      api.lists.set(`/v1/${list}`, []);
-    }
     const kept = [charge("one", 9_900n), charge("two", 4_900n), charge("gone", 1_900n)];
-    api.lists.set("/v1/charges", kept);
+    listOnly(api, { charges: kept });
     const made = await endpoints.manage("POST", `${path}/integrations`, {
       provider: "stripe",
       environment: "Production",
@@ -73,8 +51,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
     const inYen = { ...charge("yen", 1_900n), currency: "jpy" };
     const [one = {}, two = {}] = kept;
     // Its fee is another by now.
-    const balance = { id: "txn_w_two", amount: 4_900, fee: 60, currency: "eur" };
-    const dearer = { ...two, balance_transaction: balance };
+    const dearer = withFee(two, 60);
     api.lists.set("/v1/charges", [one, dearer, charge("untold", 2_900n), inYen]);
     const given = { charge: "ch_w_one", paymentIntent: "pi_w_one", currency: "eur" };
     const disputed = disputeObject({
@@ -85,8 +62,7 @@ describe("A month beside the provider's list, in the dashboard", function () {
       withdrawnAt: paidAt,
       status: "needs_response",
     });
-    api.lists.set("/v1/disputes", [disputed]);
-    api.lists.set("/v1/balance_transactions", disputesMoney([disputed]));
+    listDisputes(api, [disputed]);
     url = `${base}/settings/integrations/${integration}?workspace=${workspace}`;
   });
   after(() => page?.context().close());
