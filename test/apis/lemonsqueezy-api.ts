@@ -61,7 +61,8 @@ function page(
   };
 }
 
-function written({ type, id, attributes }: LemonObject): JsonObject {
+/** Ids are texts, as JSON:API has them. */
+export function written({ type, id, attributes }: LemonObject): JsonObject {
   return { type, id: `${id}`, attributes };
 }
 

@@ -8,6 +8,7 @@ import {
 } from "../../ops/payloads/stripe.js";
 import type { Decoded, Question } from "../../providers/provider.js";
 import type { Fact, FactBody } from "../../schemas/records/records.js";
+import { dayMs } from "./days.js";
 import type { Body } from "./fact-bodies.js";
 import { quoteOf } from "./fact-bodies.js";
 import { factOf } from "./facts.js";
@@ -19,6 +20,18 @@ export function bodiesOf(decoded: Decoded): FactBody[] {
 
 export function statesOf(decoded: Decoded): Body<"Subscription">[] {
   return bodiesOf(decoded).flatMap((body) => ("Subscription" in body ? [body.Subscription] : []));
+}
+
+/** `day: minor units a month` of each step, days since then. */
+export function worthByDay(decoded: readonly Decoded[], since: number): string {
+  return decoded
+    .flatMap(statesOf)
+    .flatMap(({ steps }) => steps)
+    .map(({ at, items }) => {
+      const worth = items.reduce((sum, item) => sum + item.monthly_numerator, 0n);
+      return `${Math.floor((at - since) / dayMs)}: ${worth}`;
+    })
+    .join("; ");
 }
 
 /** Currency and minor units a month of the first item; else why it was rejected. */

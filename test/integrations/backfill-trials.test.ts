@@ -5,7 +5,7 @@ import { decode } from "../../providers/stripe/decode.js";
 import { stripeBackfill } from "../../providers/stripe/history/backfill.js";
 import type { JsonObject, SubscriptionInput } from "../../ops/payloads/stripe.js";
 import { dayMs, secondMs } from "../harness/days.js";
-import { statesOf, stripeSubscription } from "../harness/decoded.js";
+import { stripeSubscription, worthByDay } from "../harness/decoded.js";
 import { rowsOf } from "../model/tables/table.js";
 
 const createdAt = Date.UTC(2026, 0, 1);
@@ -49,20 +49,15 @@ function eventsOf(object: JsonObject, day: number): readonly HistoryEvent[] {
   return list?.read(page, createdAt + day * dayMs, anyTime)?.events ?? [];
 }
 
-/** `day: minor units a month`, days since it was created. */
 function reportedOf(object: JsonObject): string {
   return reportedBy(eventsOf(object, readOn));
 }
 
 function reportedBy(events: readonly HistoryEvent[]): string {
-  return events
-    .flatMap(({ body }) => statesOf(decode(body)))
-    .flatMap(({ steps }) => steps)
-    .map(({ at, items }) => {
-      const worth = items.reduce((sum, item) => sum + item.monthly_numerator, 0n);
-      return `${Math.floor((at - createdAt) / dayMs)}: ${worth}`;
-    })
-    .join("; ");
+  return worthByDay(
+    events.map(({ body }) => decode(body)),
+    createdAt,
+  );
 }
 
 describe("A trial in the history of Stripe", () => {

@@ -1,11 +1,6 @@
 /** What Lemon Squeezy's lists reveal about the past. */
 import { expect } from "chai";
-import {
-  isoTime,
-  type JsonObject,
-  type LemonObject,
-  orderObject,
-} from "../../ops/payloads/lemonsqueezy.js";
+import { isoTime, type LemonObject, orderObject } from "../../ops/payloads/lemonsqueezy.js";
 import {
   answerOf,
   invoiceObject,
@@ -14,14 +9,15 @@ import {
   type SubscriptionInput,
   subscriptionObject,
 } from "../payloads/lemonsqueezy.js";
+import { written } from "../apis/lemonsqueezy-api.js";
 import type { HistoryPage } from "../../providers/backfill.js";
 import { decode } from "../../providers/lemonsqueezy/decode.js";
 import { heading } from "../../providers/lemonsqueezy/event.js";
 import { lemonSqueezyBackfill } from "../../providers/lemonsqueezy/history/backfill.js";
-import { bodiesOf, statesOf } from "../harness/decoded.js";
+import { dayMs } from "../harness/days.js";
+import { bodiesOf, worthByDay } from "../harness/decoded.js";
 import { cell, type Row, rowsOf } from "../model/tables/table.js";
 
-const dayMs = 24 * 60 * 60 * 1000;
 const createdAt = Date.UTC(2026, 0, 1);
 const onDay = (day: number): number => createdAt + day * dayMs;
 const span = { from: createdAt, to: onDay(100) };
@@ -37,13 +33,6 @@ const known = {
   ]),
 };
 
-/** Strings as JSON:API has them. */
-const listed = ({ type, id, attributes }: LemonObject): JsonObject => ({
-  type,
-  id: `${id}`,
-  attributes,
-});
-
 function readPage(
   name: string,
   data: readonly LemonObject[],
@@ -56,8 +45,8 @@ function readPage(
   const list = lemonSqueezyBackfill.lists.find((one) => one.name === name);
   const answer = {
     meta: { page: { currentPage: number, lastPage: last } },
-    data: data.map(listed),
-    ...(included.length > 0 && { included: included.map(listed) }),
+    data: data.map(written),
+    ...(included.length > 0 && { included: included.map(written) }),
   };
   const page = list?.read(answer, onDay(100), span, `${number}`);
   if (!page) throw new Error(`no page of ${name}`);
@@ -118,18 +107,6 @@ function pageOf(row: Row): HistoryPage {
   return readPage("subscriptions", [subscription], { included });
 }
 
-/** `day: minor units a month`, days since it was created. */
-function reportedIn({ events }: HistoryPage): string {
-  return events
-    .flatMap(({ body }) => statesOf(decode(body, known)))
-    .flatMap(({ steps }) => steps)
-    .map(({ at, items }) => {
-      const worth = items.reduce((sum, item) => sum + item.monthly_numerator, 0n);
-      return `${Math.floor((at - createdAt) / dayMs)}: ${worth}`;
-    })
-    .join("; ");
-}
-
 describe("A subscription in the history of Lemon Squeezy", () => {
   // Days; cents that its order charged, for it + to set it up; when its next invoice was paid.
   const cases = rowsOf(`
@@ -152,7 +129,8 @@ describe("A subscription in the history of Lemon Squeezy", () => {
   `);
   for (const row of cases) {
     it(`should be read where it ${cell(row, "what")}: ${cell(row, "reported")}`, () => {
-      expect(reportedIn(pageOf(row))).to.equal(cell(row, "reported"));
+      const decoded = pageOf(row).events.map(({ body }) => decode(body, known));
+      expect(worthByDay(decoded, createdAt)).to.equal(cell(row, "reported"));
     });
   }
 

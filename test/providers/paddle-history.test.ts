@@ -20,7 +20,7 @@ import {
 } from "../../ops/payloads/paddle-money.js";
 import { decode } from "../../providers/paddle/decode.js";
 import { paddleBackfill } from "../../providers/paddle/history/backfill.js";
-import { bodiesOf, statesOf } from "../harness/decoded.js";
+import { bodiesOf, worthByDay } from "../harness/decoded.js";
 import { cell, rowsOf } from "../model/tables/table.js";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -48,16 +48,12 @@ function pageOf(name: string, data: readonly JsonObject[], span: Span = anyTime)
 }
 
 describe("A subscription in the history of Paddle", () => {
-  /** `day: minor units a month`, days since it started. */
   function reportedOf(subscription: JsonObject): string {
-    return pageOf("subscriptions", [subscription])
-      .events.flatMap(({ body }) => statesOf(decode(body)))
-      .flatMap(({ steps }) => steps)
-      .map((step) => {
-        const worth = step.items.reduce((sum, item) => sum + item.monthly_numerator, 0n);
-        return `${dayOf(step.at)}: ${worth}`;
-      })
-      .join("; ");
+    const { events } = pageOf("subscriptions", [subscription]);
+    return worthByDay(
+      events.map(({ body }) => decode(body)),
+      startedAt,
+    );
   }
 
   function subscriptionOf(row: Readonly<Record<string, string>>): JsonObject {
