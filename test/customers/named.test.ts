@@ -188,14 +188,14 @@ describe("Whom an event names", () => {
   });
 
   it("should be whom a record names, in form A and B and by a webhook of one's own", () => {
-    const person = { customer_name: " Ada ", customer_email: "ada@example.com" };
-    const money = { amount: 5, currency: "EUR", customer_id: "c1", ...person };
+    const names = { customer_name: " Ada ", customer_email: "ada@example.com" };
+    const money = { amount: 5, currency: "EUR", customer_id: "c1", ...names };
     const formA = { provider: "custom", event_type: "transaction.sale", ...money };
     const { amount, currency, customer_id } = money;
     const formB = {
       provider: "stripe",
       event_type: "charge.succeeded",
-      payload: { amount: amount * 100, currency, customer_id, ...person },
+      payload: { amount: amount * 100, currency, customer_id, ...names },
     };
     const said = { ...ada, account: "c1", id: "c1" };
     for (const body of [formA, formB]) {

@@ -97,7 +97,7 @@ export async function figuresOf(
   return {
     mrr,
     transactions: transactions
-      .map(({ id: _, version: _v, account: _a, product_id: _p, ...row }) => row)
+      .map(({ id: _id, version: _v, account: _a, product_id: _p, ...row }) => row)
       .sort((one, other) => (JSON.stringify(one) < JSON.stringify(other) ? -1 : 1)),
     products: products.map(({ id: _id, slug: _slug, ...row }) => row),
   };

@@ -193,7 +193,7 @@ describe("A backfill of Paddle", function () {
     const { mrr, transactions } = suite.alone;
     expect(transactions.length).to.be.above(customers);
     expect(mrr).to.include.members([customers * 10]);
-    const refunded = transactions.filter(({ refunded_amount: amount }) => Number(amount) > 0);
+    const refunded = transactions.filter(({ refunded_amount: amount }) => amount > 0);
     expect(refunded).not.to.deep.equal([]);
   });
 

@@ -157,7 +157,7 @@ const reported: JsonObject[] = [
   ),
 ];
 
-describe("A backfill of Stripe", function suite() {
+describe("A backfill of Stripe", function () {
   this.timeout(120_000);
   const secret = "whsec_of_history";
   const suite = new HistorySuite<JsonObject>({

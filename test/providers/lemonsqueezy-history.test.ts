@@ -224,10 +224,10 @@ describe("Money in the history of Lemon Squeezy", () => {
       list.path(span, null, {}),
       list.path(span, "3", { store_id: "17" }),
     ]);
-    const written = paths.flat().map((path) => decodeURIComponent(path));
+    const asked = paths.flat().map((path) => decodeURIComponent(path));
     const subscriptions = "/v1/subscriptions?page[number]";
     const included = "include=order,subscription-invoices";
-    expect(written).to.deep.equal([
+    expect(asked).to.deep.equal([
       "/v1/orders?page[number]=1&page[size]=100",
       "/v1/orders?page[number]=3&page[size]=100&filter[store_id]=17",
       `${subscriptions}=1&page[size]=25&${included}`,
