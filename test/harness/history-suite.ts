@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
 import type { ReconciliationView } from "../../schemas/http/manage.js";
-import { send } from "../apis/stripe-api.js";
+import { answered, cut, type Failure, tooMany } from "../apis/failures.js";
 import { type Endpoints, openEndpoints, suiteEndpoints } from "./endpoints.js";
 import {
   backfilled,
@@ -51,14 +51,7 @@ interface Connected {
   readonly webhook: string;
 }
 
-type Failure = (response: ServerResponse) => void;
-
-const failures: readonly Failure[] = [
-  (response) => send(response, 429, {}, { "retry-after": "0" }),
-  (response) => send(response, 500, {}),
-  (response) => void response.destroy(),
-  (response) => send(response, 503, {}),
-];
+const failures: readonly Failure[] = [tooMany, answered(500), cut, answered(503)];
 
 /** Less than the tries of a call. */
 const pathFailuresMax = 2;

@@ -1,6 +1,5 @@
 /** Reading the App Store's history, from a real HTTP server that answers as Apple does. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
@@ -18,6 +17,7 @@ import { createApple } from "../../providers/apple/index.js";
 import { isObject, textOf } from "../../providers/fields.js";
 import type { Signed } from "../../providers/provider.js";
 import type { AppStore } from "../apis/app-store.js";
+import { always, answered, cut, type Failure } from "../apis/failures.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs, midnight } from "../harness/days.js";
 import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
@@ -255,13 +255,13 @@ describe("A backfill of the App Store", function () {
   it("should read all of customers that are named, though the API fails now and then", async () => {
     // One of another app, one that is none.
     const ids = [...uploaded, "999", "no-id"];
-    const ways: ((response: ServerResponse) => void)[] = [
+    const ways: Failure[] = [
       // A moment, not a number of seconds.
       (response) => send(response, 429, {}, { "retry-after": `${Date.now() + 20}` }),
-      (response) => send(response, 500, {}),
-      (response) => void response.destroy(),
+      answered(500),
+      cut,
       // Apple looks again: the customer is not passed over.
-      (response) => send(response, 404, { errorCode: 4040006 }),
+      answered(404, { errorCode: 4040006 }),
     ];
     const done = await suite.readThroughFailures(4, { ids, ways });
     expect(done.counts).to.include({ notifications: 0, refunds: 3, subscriptions: 9 });
@@ -346,11 +346,8 @@ describe("A backfill of the App Store", function () {
   });
 
   it("should fail rather than pass over what Apple would not understand", async () => {
-    store.misbehave = ({ url }, response) => {
-      if (url?.startsWith("/inApps/v2/history/") !== true) return false;
-      send(response, 400, { errorCode: 4000005, errorMessage: "Invalid request revision." });
-      return true;
-    };
+    const refused = { errorCode: 4000005, errorMessage: "Invalid request revision." };
+    store.misbehave = always(answered(400, refused), "/inApps/v2/history/");
     const failed = await suite.read();
     expect(failed).to.include({ state: "failed" });
     expect(failed.problem).to.include("refused transactions: answered 400");

@@ -2,7 +2,6 @@
  * Reading Paddle's history, from a real HTTP server that lists it as Paddle does: the figures are
  * those that its webhooks alone give, whichever of them come as well, and when.
  */
-import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { Chance } from "../../ops/demo/chance.js";
 import {
@@ -21,6 +20,7 @@ import {
 } from "../../ops/payloads/paddle-money.js";
 import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
+import { answered, cut, cutWithin, tooMany } from "../apis/failures.js";
 import { paddleKey } from "../apis/paddle-api.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
@@ -198,16 +198,7 @@ describe("A backfill of Paddle", function () {
   });
 
   it("should read all, though its API fails now and then, and find it as listed", async () => {
-    const ways: ((response: ServerResponse) => void)[] = [
-      (response) => void response.destroy(),
-      (response) => send(response, 500, {}),
-      (response) => send(response, 429, {}, { "retry-after": "0" }),
-      (response) => {
-        response.writeHead(200, { "content-length": "1000" });
-        response.write("{");
-        setTimeout(() => response.destroy(), 10);
-      },
-    ];
+    const ways = [cut, answered(500), tooMany, cutWithin];
     const done = await suite.readThroughFailures(3, { ways });
     expect(done.missing.join()).to.include("earlier prices");
     expect(done.progress).to.equal(null);

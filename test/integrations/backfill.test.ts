@@ -22,6 +22,7 @@ import {
   type ShownBackfill,
 } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
+import { always, answered, cut, tooMany } from "../apis/failures.js";
 import { apiKey, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
 import { backfillTriesMax } from "../../processors/backfill/backfill.js";
 import { logRecordBytesMax } from "../../stores/log/log.js";
@@ -202,8 +203,7 @@ describe("A backfill of Stripe", function () {
     api.misbehave = (_request, response) => {
       calls += 1;
       if (calls % 5 !== 0) return false;
-      if (calls % 2 === 0) response.destroy();
-      else send(response, 429, {}, { "retry-after": "0" });
+      (calls % 2 === 0 ? cut : tooMany)(response);
       return true;
     };
     const done = await whenEnded();
@@ -332,11 +332,7 @@ describe("A backfill of Stripe", function () {
   });
 
   it("should wait while the API cannot be had, saying so, and go on where it was", async () => {
-    api.misbehave = (request, response) => {
-      if (request.url?.startsWith("/v1/charges?") !== true) return false;
-      send(response, 503, {});
-      return true;
-    };
+    api.misbehave = always(answered(503), "/v1/charges?");
     await backfill({ from: "2026-01-01" });
     await until(async () => (await shown()).problem !== null);
     expect(await shown()).to.include({ state: "reading", list: "charges" });

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { salePing } from "../../ops/payloads/gumroad.js";
 import { createGumroad } from "../../providers/gumroad/index.js";
 import type { PayoutsView } from "../../schemas/http/payouts.js";
-import { send } from "../apis/stripe-api.js";
+import { always, answered, cut, inTurn } from "../apis/failures.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { kindsOf, openedPayout } from "../harness/opened-payout.js";
 
@@ -133,22 +133,13 @@ describe("Payouts of Gumroad", function suite() {
   });
 
   it("should read on though the API fails meanwhile, and say what it does not have", async () => {
-    let calls = 0;
-    endpoints.gumroadApi.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls === 1) response.destroy();
-      else if (calls === 2) send(response, 502, {});
-      else return false;
-      return true;
-    };
+    const failures = inTurn([cut, answered(502)]);
+    endpoints.gumroadApi.misbehave = failures;
     await opened("payout40==");
-    expect(calls).to.equal(3);
+    expect(failures.calls).to.equal(3);
     expectError(await endpoints.manage("GET", `${path}/nobody`), "404 payout_unknown");
-    endpoints.gumroadApi.misbehave = (_request, response) => {
-      // A token without `view_payouts`.
-      send(response, 403, {});
-      return true;
-    };
+    // A token without `view_payouts`.
+    endpoints.gumroadApi.misbehave = always(answered(403));
     expectError(await endpoints.manage("GET", path), "422 payouts_unreadable");
   });
 });

@@ -1,5 +1,4 @@
 /** Payouts of Paddle: its events list them, and a report that it makes says what is in one. */
-import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import {
   eventBody,
@@ -13,6 +12,7 @@ import { textOf } from "../../providers/fields.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { type Ask, PayoutUnread } from "../../providers/payouts.js";
 import type { PayoutsView } from "../../schemas/http/payouts.js";
+import { always, answered, cut, cutWithin, tooMany } from "../apis/failures.js";
 import { type PaddleApi, paddleKey } from "../apis/paddle-api.js";
 import { reportObject } from "../apis/paddle-reports.js";
 import { send } from "../apis/stripe-api.js";
@@ -285,16 +285,7 @@ describe("Payouts of Paddle", function suite() {
   it("should read on though the API fails, wherever it does, and make one report", async () => {
     put("1013", mixedAmount, mixed);
     api.reports.askedUntilReady = 1;
-    const ways: ((response: ServerResponse) => void)[] = [
-      (response) => void response.destroy(),
-      (response) => send(response, 502, {}),
-      (response) => send(response, 429, {}, { "retry-after": "0" }),
-      (response) => {
-        response.writeHead(200, { "content-length": "1000" });
-        response.write("balance_movement_type");
-        setTimeout(() => response.destroy(), 10);
-      },
-    ];
+    const ways = [cut, answered(502), tooMany, cutWithin];
     const failed = new Map<string, number>();
     let calls = 0;
     api.misbehave = ({ method, url = "" }, response) => {
@@ -309,10 +300,7 @@ describe("Payouts of Paddle", function suite() {
     await opened("1013");
     expect([...failed.keys()]).to.have.lengthOf(6);
     expect(reports()).to.have.lengthOf(1);
-    api.misbehave = (_request, response) => {
-      send(response, 503, {});
-      return true;
-    };
+    api.misbehave = always(answered(503));
     expectError(await open("1013"), "503 provider_unavailable");
   });
 

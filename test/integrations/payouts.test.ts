@@ -2,7 +2,8 @@
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import type { PayoutsView } from "../../schemas/http/payouts.js";
-import { apiKey, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
+import { always, answered, cut, inTurn, tooMany } from "../apis/failures.js";
+import { apiKey, listOnly, type StripeApi } from "../apis/stripe-api.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { backfilled } from "../harness/histories.js";
 import { kindsOf, openedPayout } from "../harness/opened-payout.js";
@@ -136,18 +137,12 @@ describe("Payouts of Stripe", function suite() {
       balanceTransaction(`txn_many_${number}`, "charge", 101, 2, sold),
     );
     putPayout(api, payoutObject("po_many", 250 * 99, from + 23 * day), lines);
-    let calls = 0;
-    api.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls % 3 === 0) send(response, 429, {}, { "retry-after": "0" });
-      else if (calls % 3 === 1) response.destroy();
-      else return false;
-      return true;
-    };
+    const failures = inTurn(Array.from({ length: 20 }, () => [cut, null, tooMany]).flat());
+    api.misbehave = failures;
     const found = await opened("po_many");
     expect(kindsOf(found)).to.deep.equal({ payment: 25_250, fee: -500 });
     // The payout and three pages, each after two failures.
-    expect(calls).to.be.at.least(8);
+    expect(failures.calls).to.be.at.least(8);
   });
 
   it("should end after so many lines, and leave the rest in the remainder", async () => {
@@ -172,10 +167,7 @@ describe("Payouts of Stripe", function suite() {
   });
 
   it("should answer 503 while the API cannot be had", async () => {
-    api.misbehave = (_request, response) => {
-      send(response, 503, {});
-      return true;
-    };
+    api.misbehave = always(answered(503));
     const answer = await endpoints.manage("GET", pathOf(integration));
     expectError(answer, "503 provider_unavailable");
     expect(answer.headers.get("retry-after")).to.equal("1");

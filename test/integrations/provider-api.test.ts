@@ -1,6 +1,6 @@
 /** Calls of a provider's API, against a real HTTP server that behaves and misbehaves. */
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { expect } from "chai";
 import { FreshAnswers } from "../../providers/api/fresh-answers.js";
 import { createMetrics } from "../../runtime/metrics.js";
@@ -12,6 +12,15 @@ import { createGoogle } from "../../providers/google/index.js";
 import { subscriptionPath } from "../../providers/google/paths.js";
 import { createPaddle } from "../../providers/paddle/index.js";
 import { createStripe } from "../../providers/stripe/index.js";
+import {
+  always,
+  answered,
+  cut,
+  cutWithin,
+  type Failure,
+  inTurn,
+  tooMany,
+} from "../apis/failures.js";
 import { openGooglePlay } from "../apis/google-play.js";
 import { apiKey, openStripeApi, send, type StripeApi } from "../apis/stripe-api.js";
 
@@ -28,28 +37,15 @@ const provider = createStripe({ toleranceSeconds: 300 });
 const path = "/v1/products/prod_1";
 const product = { id: "prod_1", object: "product", name: "Atlas" };
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
-
-const wait: Answer = () => undefined;
-const cut: Answer = (response) => response.destroy();
-const status =
-  (code: number, headers: Readonly<Record<string, string>> = {}): Answer =>
-  (response) =>
-    send(response, code, {}, headers);
+const wait: Failure = () => undefined;
 const text =
-  (body: string): Answer =>
+  (body: string): Failure =>
   (response) =>
     response.writeHead(200, { "content-type": "application/json" }).end(body);
-const half: Answer = (response) => {
-  response.writeHead(200, { "content-type": "application/json", "content-length": "100" });
-  response.write('{"id":');
-  setImmediate(() => response.destroy());
-};
 
 describe("Calls of a provider's API", () => {
   let api: StripeApi;
   let apis: ProviderApis;
-  let asked = 0;
   const metrics = createMetrics();
 
   before(async () => {
@@ -84,40 +80,39 @@ describe("Calls of a provider's API", () => {
     );
   }
 
-  /** Answers calls in turn; then as the server does. */
-  function answerBy(answers: readonly Answer[]): void {
-    asked = 0;
-    api.misbehave = (request, response) => {
-      const answer = answers[asked];
-      asked += 1;
-      answer?.(response, request);
-      return answer !== undefined;
-    };
-  }
-
   const good = { outcome: "answered", text: JSON.stringify(product) } as const;
   const trouble = (detail: string): Asked => ({ outcome: "trouble", detail });
-  const cases: [string, readonly Answer[], Asked, number][] = [
+  const cases: [string, readonly Failure[], Asked, number][] = [
     ["an answer", [], good, 1],
-    ["nothing there (404)", [status(404)], { outcome: "answered", text: null }, 1],
-    ["no longer there (410)", [status(410)], { outcome: "answered", text: null }, 1],
-    ["a key that may not (403)", [status(403)], { outcome: "refused", detail: "answered 403" }, 1],
-    ["a wrong question (400)", [status(400)], { outcome: "refused", detail: "answered 400" }, 1],
-    ["a wrong key (401)", [status(401)], { outcome: "refused", detail: "answered 401" }, 1],
-    ["two failures, then an answer", [status(500), status(503)], good, 3],
-    ["failures only", [status(500), status(502), status(500)], trouble("answered 500"), 3],
-    ["too many calls, come back at once", [status(429, { "retry-after": "0" })], good, 2],
-    ["too many calls, come back at a date", [status(429, { "retry-after": past() })], good, 2],
+    ["nothing there (404)", [answered(404)], { outcome: "answered", text: null }, 1],
+    ["no longer there (410)", [answered(410)], { outcome: "answered", text: null }, 1],
+    [
+      "a key that may not (403)",
+      [answered(403)],
+      { outcome: "refused", detail: "answered 403" },
+      1,
+    ],
+    ["a wrong question (400)", [answered(400)], { outcome: "refused", detail: "answered 400" }, 1],
+    ["a wrong key (401)", [answered(401)], { outcome: "refused", detail: "answered 401" }, 1],
+    ["two failures, then an answer", [answered(500), answered(503)], good, 3],
+    ["failures only", [answered(500), answered(502), answered(500)], trouble("answered 500"), 3],
+    ["too many calls, come back at once", [tooMany], good, 2],
+    [
+      "too many calls, come back at a date",
+      [answered(429, {}, { "retry-after": past() })],
+      good,
+      2,
+    ],
     ["a connection cut before the answer", [cut], good, 2],
-    ["a connection cut within the answer", [half], good, 2],
+    ["a connection cut within the answer", [cutWithin], good, 2],
     ["no answer in time", [wait, wait, wait], trouble("no answer in time"), 3],
     ["an answer that is no JSON", [text("<html>")], good, 2],
     ["an answer without end", [text(`"${"x".repeat(2_000)}"`)], good, 2],
-    ["a way elsewhere", [status(302, { location: "/v1/products/prod_2" })], good, 2],
+    ["a way elsewhere", [answered(302, {}, { location: "/v1/products/prod_2" })], good, 2],
   ];
   for (const [title, answers, expected, calls] of cases) {
     it(`should make of ${title}: ${expected.outcome} after ${calls}`, async () => {
-      answerBy(answers);
+      api.misbehave = inTurn(answers);
       expect(await ask()).to.deep.equal(expected);
       expect(api.calls).to.have.lengthOf(calls);
     });
@@ -125,10 +120,7 @@ describe("Calls of a provider's API", () => {
 
   it("should report a thing Google does not have from a key it refuses, both by 400", async () => {
     const play = await openGooglePlay();
-    play.misbehave = (_request, response) => {
-      send(response, 400, { error: { code: 400 } });
-      return true;
-    };
+    play.misbehave = always(answered(400, { error: { code: 400 } }));
     const askGoogle = (account: object) =>
       openProviderApis(readConfig({ GOOGLE_API_URL: play.url }), { metrics, patience }).ask(
         {
@@ -149,7 +141,6 @@ describe("Calls of a provider's API", () => {
 
   it("should send the key and the version, and ask nothing without a key", async () => {
     const headers: IncomingMessage["headers"][] = [];
-    answerBy([]);
     api.misbehave = (request) => {
       headers.push(request.headers);
       return false;
@@ -183,10 +174,7 @@ describe("Calls of a provider's API", () => {
   });
 
   it("should leave a dead API alone, and find it again when it lives", async () => {
-    api.misbehave = (_request, response) => {
-      status(500)(response, _request);
-      return true;
-    };
+    api.misbehave = always(answered(500));
     await ask();
     await ask();
     const calls = api.calls.length;
@@ -199,7 +187,7 @@ describe("Calls of a provider's API", () => {
 
   it("should not wait for as long as it is asked to, nor call meanwhile", async () => {
     for (const seconds of ["3600", "99999999999"]) {
-      answerBy([status(429, { "retry-after": seconds })]);
+      api.misbehave = inTurn([answered(429, {}, { "retry-after": seconds })]);
       expect(await ask()).to.deep.equal(trouble("answered 429"));
       expect(await ask()).to.deep.equal(trouble("asks us to wait"));
       expect(api.calls).to.have.lengthOf(1);
@@ -210,7 +198,7 @@ describe("Calls of a provider's API", () => {
 
   it("should let all integrations wait where the calls of an address are counted", async () => {
     const config = readConfig({ STRIPE_API_URL: api.url, PADDLE_API_URL: api.url });
-    const rest = status(429, { "retry-after": "3600" });
+    const rest = answered(429, {}, { "retry-after": "3600" });
     const asks = [
       [provider, "a call each: the limit is of an account", 2],
       [createPaddle({ toleranceSeconds: 5 }), "one call: it is of the address", 1],
@@ -218,10 +206,7 @@ describe("Calls of a provider's API", () => {
     for (const [of, what, calls] of asks) {
       const all = openProviderApis(config, { metrics, patience });
       api.calls.length = 0;
-      api.misbehave = (request, response) => {
-        rest(response, request);
-        return true;
-      };
+      api.misbehave = always(rest);
       for (const id of ["int_1", "int_2"]) {
         const integration = { id, credentials: { signing_secret: "secret", api_key: `key ${id}` } };
         const question = { path, freshForMs: 0 };
@@ -239,7 +224,7 @@ describe("Calls of a provider's API", () => {
       return Number(line.exec(shown)?.[1] ?? 0);
     };
     const before = await count();
-    answerBy([status(403)]);
+    api.misbehave = inTurn([answered(403)]);
     await ask();
     expect(await count()).to.equal(before + 1);
   });
@@ -250,13 +235,14 @@ describe("Calls of a provider's API", () => {
   });
 
   it("should ask again by a new authorization when one that was good is refused", async () => {
-    answerBy([text("{}"), status(401)]);
+    api.misbehave = inTurn([text("{}"), answered(401)]);
     await ask();
     expect(await ask()).to.deep.equal(good);
     expect(api.calls).to.have.lengthOf(3);
-    answerBy([status(401), status(401), text("{}")]);
+    const refusals = inTurn([answered(401), answered(401), text("{}")]);
+    api.misbehave = refusals;
     expect(await ask()).to.deep.equal({ outcome: "refused", detail: "answered 401" });
-    expect(asked).to.equal(2);
+    expect(refusals.calls).to.equal(2);
   });
 
   it("should keep an authorization asked for while another was refused", async () => {
@@ -353,7 +339,7 @@ describe("Calls of a provider's API", () => {
   });
 
   it("should stop asking when it is aborted", async () => {
-    answerBy([wait]);
+    api.misbehave = inTurn([wait]);
     const stop = new AbortController();
     const asker = { provider, integration: { id: "int_1", credentials: { api_key: apiKey } } };
     const asking = apis.ask(asker, { path, freshForMs: 0 }, stop.signal);

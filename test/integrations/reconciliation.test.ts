@@ -14,7 +14,8 @@ import { paidCharge, sessionObject } from "../payloads/stripe-sales.js";
 import { textOf } from "../../providers/fields.js";
 import type { ReconciliationView } from "../../schemas/http/manage.js";
 import type { DifferenceReason } from "../../schemas/reconciliation.js";
-import { apiKey, listDisputes, listOnly, send, type StripeApi } from "../apis/stripe-api.js";
+import { always, answered, cut, inTurn, tooMany } from "../apis/failures.js";
+import { apiKey, listDisputes, listOnly, type StripeApi } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
 import { expectError, stripe, suiteEndpoints } from "../harness/endpoints.js";
 import {
@@ -178,16 +179,10 @@ describe("The reconciliation of Stripe", function suite() {
   it("should agree to the cent with what was read, though the API fails meanwhile", async () => {
     const done = await backfilled(endpoints, integration, "2026-01-01");
     expect(done, done.problem ?? "").to.include({ state: "done" });
-    let calls = 0;
-    api.misbehave = (_request, response) => {
-      calls += 1;
-      if (calls > 3) return false;
-      if (calls === 2) send(response, 429, {}, { "retry-after": "0" });
-      else response.destroy();
-      return true;
-    };
+    const failures = inTurn([cut, tooMany, cut]);
+    api.misbehave = failures;
     const agreed = await reconciled(endpoints, integration, { ...january, to: "2026-02" });
-    expect(calls).to.be.above(3);
+    expect(failures.calls).to.be.above(3);
     const [month, next] = agreed.months;
     const disputes = { disputed_minor: 2_400, reinstated_minor: 600 };
     // What was paid outside Stripe is in no list of its, and so neither right nor wrong.
@@ -354,10 +349,7 @@ describe("The reconciliation of Stripe", function suite() {
   });
 
   it("should keep what was found while the API cannot be had, saying so", async () => {
-    api.misbehave = (_request, response) => {
-      send(response, 503, {});
-      return true;
-    };
+    api.misbehave = always(answered(503));
     const path = reconciliationPath(endpoints, integration);
     const { compared_at: before } = await shownMonth();
     await endpoints.manage("POST", path, january);

@@ -2,7 +2,7 @@
 import { expect } from "chai";
 import { monthNumber, monthText } from "../../schemas/months.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
-import { send } from "../apis/stripe-api.js";
+import { always, answered, cut, cutWithin, inTurn, tooMany } from "../apis/failures.js";
 import { expectError, suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
 import {
@@ -82,20 +82,10 @@ describe("Fetching the stores' reports", function () {
 
   it("should bring sales and fiscal months, past cut connections, 429 and 5xx", async () => {
     const id = await ofApple();
-    let faults = 0;
-    endpoints.appStore.misbehave = (request, response) => {
-      faults += 1;
-      if (faults === 1) response.writeHead(429, { "retry-after": "0" }).end();
-      else if (faults === 2) response.writeHead(503).end();
-      else if (faults === 3) request.socket.destroy();
-      else if (faults === 4) {
-        response.writeHead(200, { "content-length": "1000" });
-        response.write("cut", () => request.socket.destroy());
-      } else return false;
-      return true;
-    };
+    const faults = inTurn([tooMany, answered(503), cut, cutWithin]);
+    endpoints.appStore.misbehave = faults;
     expect(await fetched(id)).to.include({ state: "done", problem: null, is_possible: true });
-    expect(faults, "each was met").to.be.at.least(4);
+    expect(faults.calls, "each was met").to.be.at.least(4);
     const reports = await read(id);
     const euro = { currency: "EUR", exponent: 2 };
     expect(reports).to.have.lengthOf(2);
@@ -161,11 +151,8 @@ describe("Fetching the stores' reports", function () {
 
   it("should say what was refused or cannot be read, and keep the rest", async () => {
     const id = await ofApple();
-    endpoints.appStore.misbehave = (request, response) => {
-      if (!request.url?.startsWith("/v1/financeReports")) return false;
-      send(response, 403, { errors: [{ code: "FORBIDDEN_ERROR" }] });
-      return true;
-    };
+    const forbidden = answered(403, { errors: [{ code: "FORBIDDEN_ERROR" }] });
+    endpoints.appStore.misbehave = always(forbidden, "/v1/financeReports");
     const later = monthText(monthNumber(settled) + 1);
     const ofOthers = appStoreSales([{ ...app, "Apple Identifier": "1" }], days);
     endpoints.appStore.reports.set(`SALES ${monthText(monthNumber(settled) + 2)}`, ofOthers);
@@ -181,10 +168,8 @@ describe("Fetching the stores' reports", function () {
 
   it("should rest when hardly any calls of the hour are left", async () => {
     const id = await ofApple();
-    endpoints.appStore.misbehave = (_request, response) => {
-      send(response, 404, {}, { "x-rate-limit": "user-hour-lim:3600;user-hour-rem:3;" });
-      return true;
-    };
+    const rare = { "x-rate-limit": "user-hour-lim:3600;user-hour-rem:3;" };
+    endpoints.appStore.misbehave = always(answered(404, {}, rare));
     await begin(id);
     await until(async () => (await read(id, "/fetch")).problem !== null);
     const { state, problem } = await read(id, "/fetch");
@@ -204,13 +189,7 @@ describe("Fetching the stores' reports", function () {
     const earnings = playEarnings([charged], `${day} 10, ${year}`);
     put(`earnings/earnings_${name}_0000000000000000-1`, earnings);
     put(`earnings/earnings_${name}_0000000000000000-2`, earnings);
-    let faults = 0;
-    play.misbehave = (_request, response) => {
-      faults += 1;
-      if (faults > 1) return false;
-      response.writeHead(500).end();
-      return true;
-    };
+    play.misbehave = inTurn([answered(500)]);
     const credentials = {
       ...credentialsOf(makeSigner("of-the-reports")),
       service_account_key: play.serviceAccountKey,
