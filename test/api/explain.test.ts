@@ -520,7 +520,7 @@ describe("Why", () => {
     for (const [query, code, param] of refused) {
       it(`should refuse what is ${code} of ${param}`, async () => {
         const answer = await get(`/v1/metrics/mrr/changes?${query()}`, fresh.readKey);
-        expectError(answer, { status: answer.status, code, param });
+        expectError(answer, `${answer.status} ${code} ${param}`);
         expect(answer.status).to.be.within(400, 422);
       });
     }

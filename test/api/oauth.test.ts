@@ -215,10 +215,10 @@ describe("OAuth for /mcp", function suite() {
     // For /mcp alone.
     const elsewhere = await endpoints.get("/v1/metrics/mrr", tokens?.access_token);
     expectError(elsewhere, "401 token_elsewhere");
-    expectError(await consent(viewer, program.request(), { may_write: true }), {
-      status: 403,
-      code: "role_insufficient",
-    });
+    expectError(
+      await consent(viewer, program.request(), { may_write: true }),
+      "403 role_insufficient",
+    );
     const listed = await viewer.call("GET", "/v1/session/assistants");
     expect(listed.json.data).to.have.length(1);
     expect(listed.json.data[0]).to.include({ id, client: "Test assistant <b>", may_write: false });
@@ -279,10 +279,10 @@ describe("OAuth for /mcp", function suite() {
       const { client, id } = await signedIn(viewer);
       const listed = (await admin.call("GET", here)).json.data;
       expect(listed[0]).to.include({ id, member: viewer.id, environment: "live" });
-      expectError(await admin.call("DELETE", `/v1/session/assistants/${id}`), {
-        status: 404,
-        code: "assistant_unknown",
-      });
+      expectError(
+        await admin.call("DELETE", `/v1/session/assistants/${id}`),
+        "404 assistant_unknown",
+      );
       await end(viewer, id);
       await ask(client, "mrr").then(
         () => expect.fail("it was answered"),
@@ -378,10 +378,10 @@ describe("OAuth for /mcp", function suite() {
     for (const [change, error] of requests) {
       expectError(await consent(viewer, requestOf(client, change)), error);
     }
-    expectError(await consent(viewer, requestOf(client), { workspace: "ws_none" }), {
-      status: 404,
-      code: "workspace_unknown",
-    });
+    expectError(
+      await consent(viewer, requestOf(client), { workspace: "ws_none" }),
+      "404 workspace_unknown",
+    );
     const uris = [
       "http://assistant.example/",
       "javascript:alert(1)",

@@ -115,6 +115,14 @@ export function inHalves<One>(
   return [shuffled.slice(0, half), shuffled.slice(half)];
 }
 
+/** Of each month, from the first one on. */
+export async function coverageOf(
+  { manage, path }: Managed,
+  integration: string,
+): Promise<{ readonly month: string; readonly known_by: string }[]> {
+  return (await manage("GET", `${path}/integrations/${integration}/coverage`)).json.data.months;
+}
+
 export function reconciliationPath({ path }: Endpoints, integration: string): string {
   return `${path}/integrations/${integration}/reconciliation`;
 }

@@ -116,7 +116,7 @@ describe("Bad webhooks", () => {
     const form = { "content-type": "application/x-www-form-urlencoded; charset=utf-8" };
     const call = (body: string) => refusing(() => post(form, Buffer.from(body), path));
     const answer = await call("alert_name=subscription_created&alert_id=1&p_signature=YQ%3D%3D");
-    expectError(answer, { status: 415, code: "paddle_classic_unsupported" });
+    expectError(answer, "415 paddle_classic_unsupported");
     expect(answer.json.error.message).to.match(/^Paddle Classic is not supported/);
     expectError(await call("alert_name=subscription_created"), "415 content_type_unsupported");
     expectError(await call("a=1&a=2"), "415 content_type_unsupported");

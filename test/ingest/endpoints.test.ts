@@ -131,11 +131,7 @@ describe("The ingest endpoint, form A", () => {
   it("should say 422 fx_rate_missing where no rate is known", async () => {
     const before = await endpoints.taken();
     const gone = sale({ currency: "ZWL", occurred_at: "2001-01-05T00:00:00Z" });
-    expectError(await endpoints.ingest(gone), {
-      status: 422,
-      code: "fx_rate_missing",
-      param: "currency",
-    });
+    expectError(await endpoints.ingest(gone), "422 fx_rate_missing currency");
     expect(await endpoints.taken()).to.equal(before);
   });
 
@@ -239,7 +235,7 @@ describe("Idempotency", () => {
       const before = await endpoints.taken();
       const other = await endpoints.ingest({ ...body, amount: 21 }, headers);
       const code = "event_id" in body ? "event_id_conflict" : "idempotency_key_conflict";
-      expectError(other, { status: 409, code, type: "conflict" });
+      expectError(other, `409 ${code}`);
       expect(await endpoints.taken()).to.equal(before);
     });
   }
@@ -411,12 +407,12 @@ describe("Batches", () => {
     const [{ key: other }, { key: third }] = [await openEndpoints(), await openEndpoints()];
     const open = await Promise.all(Array.from({ length: half }, () => upload(endpoints.key)));
     const refused = await untilRefused(endpoints.key);
-    expectError(refused, { status: 503, code: "batches_busy" });
+    expectError(refused, "503 batches_busy");
     expect(refused.headers.get("retry-after")).to.equal("1");
     expect((await endpoints.ingest(sale())).status).to.equal(202);
     expect((await batch(other)).status).to.equal(200);
     open.push(...(await Promise.all(Array.from({ length: whole - half }, () => upload(other)))));
-    expectError(await untilRefused(third), { status: 503, code: "batches_busy" });
+    expectError(await untilRefused(third), "503 batches_busy");
     await Promise.all(open.map(({ writer }) => writer.close()));
     for (const { answer } of open) expect((await answer).status).to.equal(200);
     expect((await endpoints.ingest(sale(), ndjson)).status).to.equal(200);
@@ -456,16 +452,16 @@ describe("Batches", () => {
     await endpoints.ingest(batch, headers);
     await expectTakenUpAgain(first[1].event_id);
     const other = await endpoints.ingest(`${batch}\n${JSON.stringify(sale())}`, headers);
-    expectError(other, { status: 409, code: "idempotency_key_conflict" });
+    expectError(other, "409 idempotency_key_conflict");
   });
 
   it("should refuse a batch that is too long or empty, and take none of it", async () => {
     const before = await endpoints.taken();
     const long = await endpoints.ingest(`${JSON.stringify(sale())}\n`.repeat(10_001), ndjson);
-    expectError(long, { status: 422, code: "batch_too_long" });
-    expectError(await endpoints.ingest("\n\n", ndjson), { status: 422, code: "batch_empty" });
+    expectError(long, "422 batch_too_long");
+    expectError(await endpoints.ingest("\n\n", ndjson), "422 batch_empty");
     const large = await endpoints.ingest(" ".repeat(16 * 1024 * 1024 + 1), ndjson);
-    expectError(large, { status: 413, code: "body_too_large" });
+    expectError(large, "413 body_too_large");
     expect(await endpoints.taken()).to.equal(before);
   });
 
@@ -505,7 +501,7 @@ describe("Machines ask", () => {
       if (!works) throw new Error("it is new");
     });
     const answer = await endpoints.call("/readyz");
-    expectError(answer, { status: 503, code: "not_ready", type: "unavailable" });
+    expectError(answer, "503 not_ready");
     expect(answer.json.error.message).to.include("the moon");
     works = true;
     expect((await endpoints.call("/readyz")).status).to.equal(200);

@@ -19,7 +19,7 @@ describe("An event that nothing can be made of", function suite() {
 
   it("should be refused at the ingest endpoint when it is too long to be kept", async () => {
     const body = { provider: "stripe", event_type: "charge.succeeded", payload: tooLongCharge() };
-    expectError(await endpoints.ingest(body), { status: 422, code: "malformed", param: "payload" });
+    expectError(await endpoints.ingest(body), "422 malformed payload");
     await expectOthersBooked();
   });
 

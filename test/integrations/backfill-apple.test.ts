@@ -21,7 +21,7 @@ import { always, answered, cut, type Failure } from "../apis/failures.js";
 import { send } from "../apis/stripe-api.js";
 import { dayMs, midnight } from "../harness/days.js";
 import { type Endpoints, expectError, openEndpoints } from "../harness/endpoints.js";
-import { backfilled } from "../harness/histories.js";
+import { backfilled, coverageOf } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 
 const apple = createApple();
@@ -397,9 +397,7 @@ describe("A backfill of the App Store", function () {
   }
 
   async function coverage(of: Endpoints, id: string): Promise<string> {
-    const path = `${of.path}/integrations/${id}/coverage`;
-    const { months } = (await of.manage("GET", path)).json.data;
-    const known: { known_by: string }[] = months;
-    return known.map(({ known_by: by }) => by).join(" ");
+    const months = await coverageOf(of, id);
+    return months.map(({ known_by: by }) => by).join(" ");
   }
 });

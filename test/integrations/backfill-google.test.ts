@@ -23,7 +23,7 @@ import {
 } from "../../providers/google/paths.js";
 import { credentialsOf, makeSigner, packageName } from "../apis/google-signer.js";
 import { dayMs, midnight } from "../harness/days.js";
-import { backfilled } from "../harness/histories.js";
+import { backfilled, coverageOf } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 
 const google = createGoogle();
@@ -208,8 +208,7 @@ describe("A backfill of Google Play", function () {
       transactions.filter(({ product_name: name }) => name.includes("Weekly")),
     );
     // It is not known to have read any month in whole.
-    const path = `${other.path}/integrations/${id}/coverage`;
-    const months: { known_by: string }[] = (await other.manage("GET", path)).json.data.months;
+    const months = await coverageOf(other, id);
     expect(months.map(({ known_by: by }) => by)).not.to.include("api");
   });
 

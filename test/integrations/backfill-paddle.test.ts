@@ -26,6 +26,7 @@ import { send } from "../apis/stripe-api.js";
 import { dayMs } from "../harness/days.js";
 import {
   backfilled,
+  coverageOf,
   endedBackfill,
   expectAgreement,
   ownFiguresOf,
@@ -230,9 +231,7 @@ describe("A backfill of Paddle", function () {
       expect(why).to.equal(null);
     }
     // The list of transactions has the countries; only subscriptions ask for them.
-    const path = `${endpoints.path}/integrations/${suite.integration}/coverage`;
-    const known: { month: string; known_by: string }[] = (await endpoints.manage("GET", path)).json
-      .data.months;
+    const known = await coverageOf(endpoints, suite.integration);
     const coverage = Object.fromEntries(known.map(({ month, known_by: by }) => [month, by]));
     expect(coverage).to.include({ "2026-01": "api", "2026-02": "api" });
   });

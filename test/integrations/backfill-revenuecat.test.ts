@@ -13,7 +13,7 @@ import {
 } from "../../ops/payloads/revenuecat.js";
 import { createRevenueCat } from "../../providers/revenuecat/index.js";
 import { type Endpoints, expectError } from "../harness/endpoints.js";
-import { endedBackfill, inHalves, monthsOf } from "../harness/histories.js";
+import { coverageOf, endedBackfill, inHalves, monthsOf } from "../harness/histories.js";
 import { HistorySuite } from "../harness/history-suite.js";
 import { parquetOf } from "../harness/parquet.js";
 import { until } from "../harness/promises.js";
@@ -189,8 +189,7 @@ describe("RevenueCat's export", function () {
   });
 
   it("should cover its months, to the day on which it was written", async () => {
-    const path = pathOf(endpoints, suite.integration, "coverage");
-    const months: { known_by: string }[] = (await endpoints.manage("GET", path)).json.data.months;
+    const months = await coverageOf(endpoints, suite.integration);
     const known = months.map(({ known_by: by }) => by);
     expect(known.slice(1, -2)).to.deep.equal(known.slice(1, -2).map(() => "export"));
     expect(known[1]).to.equal("export");

@@ -17,6 +17,7 @@ import { dayMs } from "../harness/days.js";
 import { expectError, stripe } from "../harness/endpoints.js";
 import {
   backfilled,
+  coverageOf,
   endedBackfill,
   shownBackfill,
   type ShownBackfill,
@@ -197,7 +198,7 @@ describe("A backfill of Stripe", function () {
     const started = await backfill({ from: "2026-01-01" });
     expect(started.status, started.text).to.equal(202);
     expect(started.json.data).to.include({ state: "reading", list: "products" });
-    expectError(await backfill({ from: "2026-01-01" }), { status: 409, code: "backfill_running" });
+    expectError(await backfill({ from: "2026-01-01" }), "409 backfill_running");
     // The API fails now and then meanwhile.
     let calls = 0;
     api.misbehave = (_request, response) => {
@@ -348,7 +349,7 @@ describe("A backfill of Stripe", function () {
     ["read a list again whose last object is deleted meanwhile", false, { state: "done" }],
     ["fail when it is sent back from the same page twice", true, { state: "failed" }],
   ];
-  for (const [title, always, expected] of morePages) {
+  for (const [title, isRefused, expected] of morePages) {
     it(`should ${title}`, async () => {
       const products = api.lists.get("/v1/products") ?? [];
       const more = Array.from({ length: 100 }, (_, number) =>
@@ -359,15 +360,15 @@ describe("A backfill of Stripe", function () {
         const { pathname, searchParams } = new URL(request.url ?? "", api.url);
         const after = searchParams.get("starting_after");
         if (pathname !== "/v1/products" || after === null) return false;
-        if (always) send(response, 400, {});
+        if (isRefused) send(response, 400, {});
         const list = api.lists.get(pathname) ?? [];
-        if (!always) {
+        if (!isRefused) {
           api.lists.set(
             pathname,
             list.filter(({ id }) => id !== after),
           );
         }
-        return always;
+        return isRefused;
       };
       const last = await readLatest();
       api.lists.set("/v1/products", products);
@@ -469,12 +470,9 @@ describe("A backfill of Stripe", function () {
 
   it("should make months known that webhooks do not report", async () => {
     const other = await suite.connect(endpoints);
-    const pathOf = (id: string): string =>
-      `/workspaces/${endpoints.workspace}/integrations/${id}/coverage`;
     const known = async (id = other.id): Promise<Record<string, string>> => {
-      const { months } = (await endpoints.manage("GET", pathOf(id))).json.data;
-      const rows: { month: string; known_by: string }[] = months;
-      return Object.fromEntries(rows.map(({ month, known_by: by }) => [month, by]));
+      const months = await coverageOf(endpoints, id);
+      return Object.fromEntries(months.map(({ month, known_by: by }) => [month, by]));
     };
     const present = new Date().toISOString().slice(0, 7);
     expect(await known()).to.deep.equal({ [present]: "none" });
@@ -487,8 +485,11 @@ describe("A backfill of Stripe", function () {
     expect(now).to.equal("none");
     // The other one has had webhooks since it was read.
     expect((await known(suite.integration))[present]).to.equal("api");
-    const nobody = await endpoints.manage("GET", pathOf("int_nobody"));
-    expectError(nobody, { status: 404, code: "integration_unknown" });
+    const nobody = await endpoints.manage(
+      "GET",
+      `${endpoints.path}/integrations/int_nobody/coverage`,
+    );
+    expectError(nobody, "404 integration_unknown");
   });
 
   it("should refuse a date out of range, and show nothing where nothing was asked", async () => {
@@ -496,10 +497,10 @@ describe("A backfill of Stripe", function () {
     const early = new Date(limits.eventEarliest - 1).toISOString();
     for (const wrong of [early, "2999-01-01"]) {
       const answer = await backfill({ from: wrong }, other.id);
-      expectError(answer, { status: 422, code: "from_out_of_range", param: "from" });
+      expectError(answer, "422 from_out_of_range from");
     }
     const path = `/workspaces/${endpoints.workspace}/integrations/${other.id}/backfill`;
-    expectError(await endpoints.manage("GET", path), { status: 404, code: "backfill_unknown" });
+    expectError(await endpoints.manage("GET", path), "404 backfill_unknown");
   });
 
   function backfill(body: object, id = suite.integration) {

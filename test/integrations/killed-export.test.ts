@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { exportFile, type ExportedPurchase } from "../payloads/revenuecat-export.js";
 import { dayMs } from "../harness/days.js";
-import { endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
+import { coverageOf, endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
 import { untilThere } from "../harness/promises.js";
 import { killedCommand, runCommand, SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
@@ -85,11 +85,7 @@ describe("RevenueCat's export, read by a command that is killed", function suite
 
     async function knownOf(shop: Awaited<ReturnType<typeof openShop>>) {
       const { counts, comparison } = await shownBackfill(shop, shop.integration);
-      const covered = await shop.manage(
-        "GET",
-        `${shop.path}/integrations/${shop.integration}/coverage`,
-      );
-      const months: { known_by: string }[] = covered.json.data.months;
+      const months = await coverageOf(shop, shop.integration);
       return {
         figures: await figuresOf(shop, moments),
         counts,

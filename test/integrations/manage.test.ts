@@ -52,7 +52,7 @@ describe("The management interface", () => {
 
   for (const [title, code, call] of refused) {
     it(`should refuse ${title}`, async () => {
-      expectError(await call(), { status: 401, code, type: "authentication" });
+      expectError(await call(), `401 ${code}`);
     });
   }
 
@@ -98,7 +98,7 @@ describe("The management interface", () => {
   for (const [where, body, code, param] of wrong) {
     it(`should answer ${JSON.stringify(body)} to ${where} with 422 ${code}`, async () => {
       const whole = where === "/workspaces" ? where : path + where;
-      expectError(await endpoints.manage("POST", whole, body), { status: 422, code, param });
+      expectError(await endpoints.manage("POST", whole, body), `422 ${code} ${param}`);
     });
   }
 
@@ -119,29 +119,29 @@ describe("The management interface", () => {
       ['{"name":"a\\u0000b","base_currency":"EUR"}', 422, "field_invalid"],
       ['{"name":"a\\ud800b","base_currency":"EUR"}', 422, "field_invalid"],
     ];
-    for (const [body, status, code] of bad) expectError(await post(body), { status, code });
-    expectError(await post("a=1", "application/x-www-form-urlencoded"), {
-      status: 415,
-      code: "content_type_unsupported",
-    });
-    expectError(await post(" ".repeat(1024 * 1024 + 1)), { status: 413, code: "body_too_large" });
+    for (const [body, status, code] of bad) expectError(await post(body), `${status} ${code}`);
+    expectError(
+      await post("a=1", "application/x-www-form-urlencoded"),
+      "415 content_type_unsupported",
+    );
+    expectError(await post(" ".repeat(1024 * 1024 + 1)), "413 body_too_large");
     const nothing = await endpoints.manage("POST", "/workspaces");
-    expectError(nothing, { status: 415, code: "content_type_unsupported" });
+    expectError(nothing, "415 content_type_unsupported");
   });
 
   it("should say what there is not", async () => {
-    for (const [where, code] of [
-      ["/workspaces/ws_none", "workspace_unknown"],
-      ["/workspaces/ws_none/keys", "workspace_unknown"],
-      ["/nothing", "path_unknown"],
+    for (const [where, error] of [
+      ["/workspaces/ws_none", "404 workspace_unknown"],
+      ["/workspaces/ws_none/keys", "404 workspace_unknown"],
+      ["/nothing", "404 path_unknown"],
     ] as const) {
-      expectError(await endpoints.manage("GET", where), { status: 404, code });
+      expectError(await endpoints.manage("GET", where), error);
     }
     for (const what of ["keys/key_none", "integrations/int_none"]) {
       expect((await endpoints.manage("DELETE", `${path}/${what}`)).status).to.equal(404);
     }
     const product = await endpoints.manage("PATCH", `${path}/products/none`, {});
-    expectError(product, { status: 404, code: "product_unknown" });
+    expectError(product, "404 product_unknown");
   });
 });
 
@@ -190,7 +190,7 @@ describe("Managed workspaces and keys", () => {
       ["/workspaces?limit=201", "parameter_invalid", "limit"],
       ["/workspaces?page=2", "parameter_unknown", "page"],
     ] as const) {
-      expectError(await endpoints.manage("GET", where), { status: 400, code, param });
+      expectError(await endpoints.manage("GET", where), `400 ${code} ${param}`);
     }
   });
 
@@ -341,10 +341,7 @@ describe("Managed integrations", () => {
     const { signing_secret: secret } = again.json.data.credentials;
     expect(secret).to.not.equal(credentials.signing_secret);
     expect((await send(secret)).status).to.equal(200);
-    expectError(await send(credentials.signing_secret), {
-      status: 401,
-      code: "signature_mismatch",
-    });
+    expectError(await send(credentials.signing_secret), "401 signature_mismatch");
     const renamed = await endpoints.manage("PATCH", one, { name: "Till" });
     expect(renamed.json.data).to.not.have.property("credentials");
   });
@@ -366,7 +363,7 @@ describe("Managed integrations", () => {
     expect((await deliver(where, "whsec_old")).status).to.equal(200);
     expect((await deliver(where, "whsec_new")).status).to.equal(200);
     await endpoints.manage("PATCH", one, { expire_old: true });
-    expectError(await deliver(where, "whsec_old"), { status: 401, code: "signature_mismatch" });
+    expectError(await deliver(where, "whsec_old"), "401 signature_mismatch");
     expect((await deliver(where, "whsec_new")).status).to.equal(200);
   });
 
@@ -391,8 +388,7 @@ describe("Managed integrations", () => {
     for (let count = 2; count < limits.oldCredentialsMax; count += 1)
       await rotate(`whsec_${count}`);
     const refused = await rotate("whsec_last", { name: "Another" });
-    const code = "credentials_rotated_often";
-    expectError(refused, { status: 422, code, param: "credentials" });
+    expectError(refused, "422 credentials_rotated_often credentials");
     expect(await statuses("whsec_old", "whsec_last")).to.deep.equal([200, 401]);
     const ended = await rotate("whsec_last", { expire_old: true });
     expect(ended.json.data).to.include({ name: "Shop", old_credentials_valid_until: null });
@@ -486,9 +482,9 @@ describe("Managed integrations", () => {
     const { id, webhook_path: where } = await create();
     expect((await deliver(where, "whsec_old")).status).to.equal(200);
     expect((await endpoints.manage("DELETE", `${path}/integrations/${id}`)).status).to.equal(200);
-    expectError(await deliver(where, "whsec_old"), { status: 404, code: "webhook_unknown" });
+    expectError(await deliver(where, "whsec_old"), "404 webhook_unknown");
     const again = await endpoints.manage("DELETE", `${path}/integrations/${id}`);
-    expectError(again, { status: 404, code: "integration_unknown" });
+    expectError(again, "404 integration_unknown");
   });
 });
 
@@ -552,7 +548,7 @@ describe("Managed products", () => {
     const id = await newProduct("Stores", "c1");
     for (const from of [[id], ["prod_unf_none"]]) {
       const answer = await endpoints.manage("POST", `${path}/products/${id}/merge`, { from });
-      expectError(answer, { status: 422, code: "product_not_mergeable", param: "from" });
+      expectError(answer, "422 product_not_mergeable from");
     }
   });
 
@@ -652,7 +648,7 @@ describe("Managed products", () => {
     const id = await newProduct("Own", "g1");
     const given = [...skus("g1"), { provider: "acme", external_id: "g2" }];
     const answer = await endpoints.manage("PATCH", `${path}/products/${id}`, { skus: given });
-    expectError(answer, { status: 422, code: "field_invalid", param: "skus.1.provider" });
+    expectError(answer, "422 field_invalid skus.1.provider");
     expect(await endpoints.get("/v1/products")).to.include({ status: 200 });
   });
 
@@ -726,7 +722,7 @@ describe("Managed rejects", () => {
     const second = await endpoints.manage("GET", `${path}/rejects?cursor=${cursor}`);
     expect([...idsOf(first), ...idsOf(second)].sort()).to.deep.equal([...ids].sort());
     const mixed = await endpoints.manage("GET", `${path}/rejects?cursor=${cursor}&reason=x`);
-    expectError(mixed, { status: 400, code: "cursor_invalid", param: "cursor" });
+    expectError(mixed, "400 cursor_invalid cursor");
   });
 
   it("should put them back on the log, stamped now, with the same event ids", async () => {
@@ -760,10 +756,10 @@ describe("Managed rejects", () => {
     const unknown = ["evt_norm_nobody", ...Array.from({ length: 10 }, (_, at) => `evt_${at}`)];
     const asked = { ids: [...ids, ...unknown] };
     const answer = await endpoints.manage("POST", `${path}/rejects/replay`, asked);
-    expectError(answer, { status: 422, code: "reject_unknown", param: "ids" });
+    expectError(answer, "422 reject_unknown ids");
     expect(answer.json.error.message).to.match(/: evt_norm_nobody, evt_0, .* and 1 more\.$/);
     const others = await other.manage("POST", `${other.path}/rejects/replay`, { ids });
-    expectError(others, { status: 422, code: "reject_unknown", param: "ids" });
+    expectError(others, "422 reject_unknown ids");
     const open = await endpoints.manage("GET", `${path}/rejects?reason=${reason}`);
     expect(idsOf(open).sort()).to.deep.equal([...ids].sort());
   });
@@ -832,12 +828,12 @@ describe("Managed rejects", () => {
 describe("A backup by the management interface", () => {
   it("should be refused without an absolute path", async () => {
     const answer = await endpoints.manage("POST", "/backups", { to: "backups" });
-    expectError(answer, { status: 422, code: "path_relative", param: "to" });
+    expectError(answer, "422 path_relative to");
   });
 
   it("should be made beside all else, one at a time, and be reported", async () => {
     const none = await endpoints.manage("GET", "/backups/last");
-    expectError(none, { status: 404, code: "backup_unknown" });
+    expectError(none, "404 backup_unknown");
     const to = mkdtempSync(join(tmpdir(), "revenue-backups-"));
     const ask = () => endpoints.manage("POST", "/backups", { to });
     const answers = await Promise.all([ask(), ask()]);

@@ -194,9 +194,9 @@ describe("Payouts of Paddle", function suite() {
   it("should say so of a file that is cut, has no amounts, or is made too early", async () => {
     put("1005", mixedAmount, mixed);
     api.reports.rowsCut = 1;
-    const cut = await opened("1005");
-    expect(cut.problem).to.include("it has 6 rows, and Paddle says 7");
-    expect(kindsOf(cut)).to.deep.equal({ remainder: mixedAmount });
+    const short = await opened("1005");
+    expect(short.problem).to.include("it has 6 rows, and Paddle says 7");
+    expect(kindsOf(short)).to.deep.equal({ remainder: mixedAmount });
     api.reports.rowsCut = 0;
     const odd = [row("sale", "txn_sold", "many")];
     put("1006", 100, odd);

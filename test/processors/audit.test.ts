@@ -247,7 +247,7 @@ describe("the audit", () => {
 
   it("should refuse to be asked for what is not there", async () => {
     const answer = await endpoints.manage("POST", "/audits", { workspace: "ws_nobody" });
-    expectError(answer, { status: 422, code: "workspace_unknown", param: "workspace" });
+    expectError(answer, "422 workspace_unknown workspace");
   });
 });
 
