@@ -5,6 +5,7 @@ import { expect } from "chai";
 import type { Signed } from "../../providers/provider.js";
 import { createStripe } from "../../providers/stripe/index.js";
 import { topics } from "../../schemas/records/records.js";
+import type { Endpoint } from "../model/merchant.js";
 import type { Tenant } from "./query-rows.js";
 import { allBooked, openTestService } from "./service.js";
 
@@ -47,13 +48,10 @@ export function suiteEndpoints(): Endpoints {
   return endpoints;
 }
 
-/** A new workspace of the one service. @param hasStripe false: without any integration */
-export async function openEndpoints({ hasStripe = true } = {}) {
-  const opened = await openTestService();
-  const { base, adminToken, service } = opened;
-
+/** A new workspace. @param of a service that may be at another address after a while */
+export async function newWorkspace(of: () => Endpoint) {
   const call = async (path: string, init?: RequestInit): Promise<Answer> => {
-    const response = await fetch(base + path, init);
+    const response = await fetch(of().base + path, init);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json");
     return {
@@ -67,7 +65,7 @@ export async function openEndpoints({ hasStripe = true } = {}) {
     call(`/v1/manage${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${adminToken}`,
+        authorization: `Bearer ${of().adminToken}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -94,10 +92,34 @@ export async function openEndpoints({ hasStripe = true } = {}) {
   ): Promise<NewIntegration> => make("/integrations", { provider, environment, credentials });
   const { key } = await newKey("Production", "Full Ingress");
   const { key: readKey } = await newKey("Production");
-  const connected = hasStripe ? await integrate("stripe", { signing_secret: signingSecret }) : null;
-  const webhook = connected?.webhook_path ?? "";
   const post = (to: string, { headers, body }: Signed) =>
     call(to, { method: "POST", headers, body: new Uint8Array(body) });
+  return {
+    workspace,
+    path,
+    /** Full Ingress, Production. */
+    key,
+    readKey,
+    manage,
+    newKey,
+    integrate,
+    call,
+    get: (url: string, by = readKey) => call(url, { headers: { authorization: `Bearer ${by}` } }),
+    post,
+    /** Open ones, by any filter of the management interface. */
+    rejects: async (query = ""): Promise<Answer["json"]> =>
+      (await manage("GET", `${path}/rejects${query}`)).json.data,
+  };
+}
+
+/** A new workspace of the one service. @param hasStripe false: without any integration */
+export async function openEndpoints({ hasStripe = true } = {}) {
+  const opened = await openTestService();
+  const { service } = opened;
+  const inWorkspace = await newWorkspace(() => opened);
+  const { workspace, key, call, post, integrate } = inWorkspace;
+  const connected = hasStripe ? await integrate("stripe", { signing_secret: signingSecret }) : null;
+  const webhook = connected?.webhook_path ?? "";
   const tenant: Tenant = { workspace, environment: "live" };
   const ingest = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
     call("/v1/events/ingest", {
@@ -112,22 +134,9 @@ export async function openEndpoints({ hasStripe = true } = {}) {
 
   return {
     ...opened,
-    workspace,
+    ...inWorkspace,
     tenant,
-    path,
-    /** Full Ingress, Production. */
-    key,
-    readKey,
     webhook,
-    manage,
-    newKey,
-    integrate,
-    call,
-    get: (url: string, by = readKey) => call(url, { headers: { authorization: `Bearer ${by}` } }),
-    post,
-    /** Open ones, by any filter of the management interface. */
-    rejects: async (query = ""): Promise<Answer["json"]> =>
-      (await manage("GET", `${path}/rejects${query}`)).json.data,
     ingest,
     /** Sends a record in euros (form A), which must be taken. @returns the JSON of the answer */
     record: async (fields: object, headers: Readonly<Record<string, string>> = {}) => {

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { exportFile, type ExportedPurchase } from "../payloads/revenuecat-export.js";
 import { dayMs } from "../harness/days.js";
+import { newWorkspace } from "../harness/endpoints.js";
 import { coverageOf, endedBackfill, figuresOf, shownBackfill } from "../harness/histories.js";
 import { untilThere } from "../harness/promises.js";
 import { killedCommand, runCommand, SuiteService } from "../harness/service-process.js";
@@ -57,7 +58,11 @@ describe("RevenueCat's export, read by a command that is killed", function suite
     const day = new Date(from).toISOString().slice(0, 10);
     const csv = exportFile(purchases, asOf);
     const upload = `${whole.path}/integrations/${whole.integration}/export?from=${day}`;
-    const sent = await whole.call(`/v1/manage${upload}`, "POST", csv, "text/csv");
+    const sent = await whole.call(`/v1/manage${upload}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${endpoint.adminToken}`, "content-type": "text/csv" },
+      body: new Uint8Array(csv),
+    });
     expect(sent.status, sent.text).to.equal(202);
     const unbroken = await endedBackfill(whole, whole.integration);
     expect(unbroken, unbroken.problem ?? "").to.include({ state: "done" });
@@ -91,50 +96,23 @@ describe("RevenueCat's export, read by a command that is killed", function suite
         counts,
         comparison,
         coverage: months.map(({ known_by: by }) => by),
-        rejects: (await shop.manage("GET", `${shop.path}/rejects`)).json.data,
+        rejects: await shop.rejects(),
       };
     }
 
-    /** A workspace with an integration of RevenueCat, and calls as other tests make them. */
+    /** A workspace with an integration of RevenueCat. */
     async function openShop() {
-      const call = async (
-        path: string,
-        method: string,
-        body?: string | Buffer,
-        type = "application/json",
-        token = endpoint.adminToken,
-      ) => {
-        const headers = { authorization: `Bearer ${token}`, "content-type": type };
-        const sentBody = typeof body === "object" ? new Uint8Array(body) : body;
-        const response = await fetch(endpoint.base + path, {
-          method,
-          headers,
-          ...(sentBody !== undefined && { body: sentBody }),
-        });
-        const text = await response.text();
-        const { status, headers: answered } = response;
-        return { status, headers: answered, text, json: JSON.parse(text) };
-      };
-      const manage = (method: string, path: string, body?: unknown) =>
-        call(`/v1/manage${path}`, method, body === undefined ? undefined : JSON.stringify(body));
-      const make = async (path: string, body: object) =>
-        (await manage("POST", path, body)).json.data;
-      const { id } = await make("/workspaces", { name: "Exported", base_currency: "EUR" });
-      const path = `/workspaces/${id}`;
-      const environment = "Production";
-      const { key } = await make(`${path}/keys`, { environment, scope: "Read-only" });
+      const shop = await newWorkspace(() => endpoint);
       const credentials = { authorization: "Bearer of the killed command" };
-      const provider = "revenuecat";
-      const made = await make(`${path}/integrations`, { provider, environment, credentials });
-      const get = (url: string) => call(url, "GET", undefined, "application/json", key);
+      const { id: integration } = await shop.integrate("revenuecat", credentials);
       const booked = async (): Promise<string> => {
         const since = Date.now();
         return untilThere(async () => {
-          const complete = String((await get("/v1/metrics/mrr")).json.complete_to);
+          const complete = String((await shop.get("/v1/metrics/mrr")).json.complete_to);
           return Date.parse(complete) >= since ? complete : null;
         });
       };
-      return { integration: String(made.id), path, call, manage, get, booked };
+      return { ...shop, integration, booked };
     }
   });
 });
