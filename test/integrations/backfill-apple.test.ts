@@ -325,9 +325,9 @@ describe("A backfill of the App Store", function () {
   });
 
   // Some of them were attempted, of all the customers have transactions.
-  suite.itChangesNothing([1, 2], (seed) =>
-    list(calls.filter((_call, index) => index % 3 === seed % 3)),
-  );
+  for (const seed of [1, 2]) {
+    suite.itChangesNothing([seed], () => list(calls.filter((_call, index) => index % 3 === seed)));
+  }
 
   suite.itReportsADifference({
     isRead: ({ pathname, search }) =>
