@@ -185,16 +185,25 @@ describe("The settings", function () {
   it("should list the invitations of the next page, too", async () => {
     const path = `/workspaces/${workspace}/invitations`;
     const ids: string[] = [];
-    for (let made = 0; made <= 50; made += 1) {
-      const given = { role: "viewer", domain: `d${made}.example.com` };
-      ids.push((await endpoints.manage("POST", path, given)).json.data.id);
+    for (const domain of ["one.example.com", "two.example.com", "three.example.com"]) {
+      const { json } = await endpoints.manage("POST", path, { role: "viewer", domain });
+      ids.push(json.data.id);
     }
+    await page.route("**/invitations?*", (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/limit=\d+/, "limit=2"),
+      }),
+    );
     await page.goto(here("/settings/members"));
-    const revoke = button(/^Revoke invitation for d\d/);
+    const revoke = button(/^Revoke invitation for .*example/);
     await revoke.first().waitFor();
-    expect(await revoke.count()).to.equal(50);
+    expect(await revoke.count()).to.equal(2);
     await button("Show more").click();
-    await until(async () => (await revoke.count()) === 51);
+    await until(async () => (await revoke.count()) === 3);
+    await page.unroute("**/invitations?*");
     for (const id of ids) await endpoints.manage("DELETE", `${path}/${id}`);
   });
 
