@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { rejection, until } from "../harness/promises.js";
+import { together } from "../harness/together.js";
 import { expect } from "chai";
 import { limits } from "../../config.js";
 import {
@@ -46,10 +47,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       await installation.remove();
     });
 
-    /** By the group g. */
-    function consume(how: Omit<ConsumeOptions, "topic" | "group">) {
-      return log.consume({ topic, group: "g", ...how });
-    }
+    const consume = (how: OfGroup) => consumeFrom(log, how);
 
     async function reopen(options?: Partial<TopicOptions>): Promise<void> {
       await log.close();
@@ -139,29 +137,6 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect(acknowledged.slice(0, -1).filter((line) => !found.has(line))).to.eql([]);
     });
 
-    it("should give what comes while a group rests to its next batch", async () => {
-      const batches: string[][] = [];
-      const from = (text: string) => ({ key: "one customer", value: Buffer.from(text) });
-      const subscription = consume({
-        batchRecordsMax: 10,
-        shareMax: 1 / 20,
-        handle: async (records) => {
-          batches.push(records.map((one) => one.value.toString()));
-          if (batches.length > 1) return;
-          // It is there when the group begins to rest, for a second or longer.
-          await log.append(topic, [from("second")]);
-          await pause(60);
-        },
-      });
-      await log.append(topic, [from("first")]);
-      await until(() => batches.length > 0);
-      await pause(200);
-      await log.append(topic, [from("third")]);
-      await until(() => batches.flat().length >= 3);
-      await subscription.close();
-      expect(batches).to.eql([["first"], ["second", "third"]]);
-    });
-
     it("should give each partition's records to a group in order, in batches, once", async () => {
       await log.append(
         topic,
@@ -187,31 +162,6 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
         );
       }
       expect(await log.committed(topic, "g")).to.eql(await log.ends(topic));
-    });
-
-    it("should give the same batch again after a failure while other partitions run", async () => {
-      await log.append(topic, oneOfEach);
-      const parts = await partitionsWithRecords(log);
-      expect(parts.length).to.be.greaterThan(1);
-      const failing = parts[0];
-      const attempts: string[] = [];
-      const handled: LogRecord[] = [];
-      const subscription = consume({
-        batchRecordsMax: 100,
-        async handle(records) {
-          if (records[0]?.partition === failing) {
-            attempts.push(records.map((one) => one.offset).join());
-            if (attempts.length < 3) throw new Error("the world fails");
-          }
-          handled.push(...records);
-        },
-      });
-      await until(() => handled.some((one) => one.partition !== failing));
-      await until(() => handled.length >= 20);
-      await subscription.close();
-      expect(attempts).to.have.length(3);
-      expect(new Set(attempts)).to.have.property("size", 1);
-      expect(handled).to.have.length(20);
     });
 
     it("should move the offset when a batch is finished, giving later ones meanwhile", async () => {
@@ -262,61 +212,6 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       expect((await log.committed(topic, "g"))[partition]).to.equal(2n);
     });
 
-    it("should give everything again from where finishing failed", async () => {
-      await log.append(topic, [record("a"), record("a"), record("a")]);
-      const failing = gate();
-      const given: bigint[] = [];
-      const subscription = consume({
-        batchRecordsMax: 1,
-        async handle([one]) {
-          given.push(one?.offset ?? -1n);
-          if (given.length !== 2) return undefined;
-          const finished = failing.enter().then(() => {
-            throw new Error("the world fails");
-          });
-          return { finished };
-        },
-      });
-      await until(() => given.length >= 3);
-      failing.open();
-      await until(() => given.length >= 5);
-      await subscription.close();
-      expect(given).to.eql([0n, 1n, 2n, 1n, 2n]);
-      expect(await committed(log)).to.equal(3n);
-    });
-
-    it("should find the records a group fails on, pass them over and give all others", async () => {
-      const values = Array.from({ length: 100 }, (_, index) => String(index));
-      const poison = new Set(["0", "41", "42", "99"]);
-      await log.append(
-        topic,
-        values.map((value) => ({ key: "a", value: Buffer.from(value) })),
-      );
-      const handled = new Set<string>();
-      const passed: string[] = [];
-      const failing = consume({
-        batchRecordsMax: 30,
-        async handle(records) {
-          const texts = records.map(({ value }) => value.toString());
-          const work = async (): Promise<void> => {
-            if (texts.some((text) => poison.has(text))) throw new Error("an event is bad");
-            for (const text of texts) handled.add(text);
-          };
-          // In handling as in what is left to be finished.
-          if (texts.includes("41")) return { finished: work() };
-          await work();
-          return undefined;
-        },
-        passOver: async ({ value }) => void passed.push(value.toString()),
-      });
-      await untilCommitted(log, 100n);
-      await failing.close();
-      expect(passed).to.eql([...poison]);
-      expect([...handled].map(Number).toSorted((one, other) => one - other)).to.eql(
-        values.filter((text) => !poison.has(text)).map(Number),
-      );
-    });
-
     it("should take the largest record there may be, and refuse a larger one at once", async () => {
       const [{ key }, room] = [record("a"), logRecordBytesMax];
       // What no compression makes smaller.
@@ -328,48 +223,6 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       await log.append(topic, [largest]);
       const found = await readAll(log);
       expect(found.map(({ value }) => value.equals(largest.value))).to.eql([true]);
-    });
-
-    it("should pass nothing over while a store is away, however often it fails", async () => {
-      await log.append(topic, [record("a"), record("a")]);
-      let failures = 0;
-      const passed: unknown[] = [];
-      const subscription = consume({
-        batchRecordsMax: 1,
-        async handle() {
-          if (failures >= 6) return;
-          failures += 1;
-          throw new Error("a statement failed", { cause: new LogUnavailable("away") });
-        },
-        passOver: async (one) => void passed.push(one),
-      });
-      await untilCommitted(log, 2n);
-      await subscription.close();
-      expect(failures).to.equal(6);
-      expect(passed).to.eql([]);
-    });
-
-    it("should try a record again when a store was away as it was passed over", async () => {
-      await log.append(topic, [record("a"), record("a")]);
-      let isFull = true;
-      const handled: bigint[] = [];
-      const passed: unknown[] = [];
-      const subscription = consume({
-        batchRecordsMax: 2,
-        async handle(records) {
-          if (isFull) throw new Error("an error that is not known to mean a full disk");
-          for (const { offset } of records) handled.push(offset);
-        },
-        async passOver(one) {
-          if (!isFull) return void passed.push(one);
-          isFull = false;
-          throw new LogUnavailable("away");
-        },
-      });
-      await untilCommitted(log, 2n);
-      await subscription.close();
-      expect(passed).to.eql([]);
-      expect(handled).to.have.length(2);
     });
 
     it("should give up to consumedBytesMax at once, and any single record", async () => {
@@ -548,6 +401,194 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       log = await installation.open();
     });
   });
+
+  describe(`The log on ${name}, while a group rests or fails`, () => {
+    const itTogether = together();
+    const closing: (() => Promise<void>)[] = [];
+    after(async () => {
+      for (const close of closing) await close();
+    });
+
+    async function open() {
+      const installation = await install();
+      const log = await installation.open();
+      closing.push(async () => {
+        await log.close();
+        await installation.remove();
+      });
+      return { log, consume: (how: OfGroup) => consumeFrom(log, how) };
+    }
+
+    itTogether("should give what comes while a group rests to its next batch", async () => {
+      const { log, consume } = await open();
+      const batches: string[][] = [];
+      const from = (text: string) => ({ key: "one customer", value: Buffer.from(text) });
+      const subscription = consume({
+        batchRecordsMax: 10,
+        shareMax: 1 / 20,
+        handle: async (records) => {
+          batches.push(records.map((one) => one.value.toString()));
+          if (batches.length > 1) return;
+          // It is there when the group begins to rest, for a second or longer.
+          await log.append(topic, [from("second")]);
+          await pause(60);
+        },
+      });
+      await log.append(topic, [from("first")]);
+      await until(() => batches.length > 0);
+      await pause(200);
+      await log.append(topic, [from("third")]);
+      await until(() => batches.flat().length >= 3);
+      await subscription.close();
+      expect(batches).to.eql([["first"], ["second", "third"]]);
+    });
+
+    itTogether(
+      "should give the same batch again after a failure while other partitions run",
+      async () => {
+        const { log, consume } = await open();
+        await log.append(topic, oneOfEach);
+        const parts = await partitionsWithRecords(log);
+        expect(parts.length).to.be.greaterThan(1);
+        const failing = parts[0];
+        const attempts: string[] = [];
+        const handled: LogRecord[] = [];
+        const subscription = consume({
+          batchRecordsMax: 100,
+          async handle(records) {
+            if (records[0]?.partition === failing) {
+              attempts.push(records.map((one) => one.offset).join());
+              if (attempts.length < 3) throw new Error("the world fails");
+            }
+            handled.push(...records);
+          },
+        });
+        await until(() => handled.some((one) => one.partition !== failing));
+        await until(() => handled.length >= 20);
+        await subscription.close();
+        expect(attempts).to.have.length(3);
+        expect(new Set(attempts)).to.have.property("size", 1);
+        expect(handled).to.have.length(20);
+      },
+    );
+
+    itTogether("should give everything again from where finishing failed", async () => {
+      const { log, consume } = await open();
+      await log.append(topic, [record("a"), record("a"), record("a")]);
+      const failing = gate();
+      const given: bigint[] = [];
+      const subscription = consume({
+        batchRecordsMax: 1,
+        async handle([one]) {
+          given.push(one?.offset ?? -1n);
+          if (given.length !== 2) return undefined;
+          const finished = failing.enter().then(() => {
+            throw new Error("the world fails");
+          });
+          return { finished };
+        },
+      });
+      await until(() => given.length >= 3);
+      failing.open();
+      await until(() => given.length >= 5);
+      await subscription.close();
+      expect(given).to.eql([0n, 1n, 2n, 1n, 2n]);
+      expect(await committed(log)).to.equal(3n);
+    });
+
+    itTogether(
+      "should find the records a group fails on, pass them over and give all others",
+      async () => {
+        const { log, consume } = await open();
+        const values = Array.from({ length: 100 }, (_, index) => String(index));
+        const poison = new Set(["0", "41", "42", "99"]);
+        await log.append(
+          topic,
+          values.map((value) => ({ key: "a", value: Buffer.from(value) })),
+        );
+        const handled = new Set<string>();
+        const passed: string[] = [];
+        const failing = consume({
+          batchRecordsMax: 30,
+          async handle(records) {
+            const texts = records.map(({ value }) => value.toString());
+            const work = async (): Promise<void> => {
+              if (texts.some((text) => poison.has(text))) throw new Error("an event is bad");
+              for (const text of texts) handled.add(text);
+            };
+            // In handling as in what is left to be finished.
+            if (texts.includes("41")) return { finished: work() };
+            await work();
+            return undefined;
+          },
+          passOver: async ({ value }) => void passed.push(value.toString()),
+        });
+        await untilCommitted(log, 100n);
+        await failing.close();
+        expect(passed).to.eql([...poison]);
+        expect([...handled].map(Number).toSorted((one, other) => one - other)).to.eql(
+          values.filter((text) => !poison.has(text)).map(Number),
+        );
+      },
+    );
+
+    itTogether(
+      "should pass nothing over while a store is away, however often it fails",
+      async () => {
+        const { log, consume } = await open();
+        await log.append(topic, [record("a"), record("a")]);
+        let failures = 0;
+        const passed: unknown[] = [];
+        const subscription = consume({
+          batchRecordsMax: 1,
+          async handle() {
+            if (failures >= 6) return;
+            failures += 1;
+            throw new Error("a statement failed", { cause: new LogUnavailable("away") });
+          },
+          passOver: async (one) => void passed.push(one),
+        });
+        await untilCommitted(log, 2n);
+        await subscription.close();
+        expect(failures).to.equal(6);
+        expect(passed).to.eql([]);
+      },
+    );
+
+    itTogether(
+      "should try a record again when a store was away as it was passed over",
+      async () => {
+        const { log, consume } = await open();
+        await log.append(topic, [record("a"), record("a")]);
+        let isFull = true;
+        const handled: bigint[] = [];
+        const passed: unknown[] = [];
+        const subscription = consume({
+          batchRecordsMax: 2,
+          async handle(records) {
+            if (isFull) throw new Error("an error that is not known to mean a full disk");
+            for (const { offset } of records) handled.push(offset);
+          },
+          async passOver(one) {
+            if (!isFull) return void passed.push(one);
+            isFull = false;
+            throw new LogUnavailable("away");
+          },
+        });
+        await untilCommitted(log, 2n);
+        await subscription.close();
+        expect(passed).to.eql([]);
+        expect(handled).to.have.length(2);
+      },
+    );
+  });
+}
+
+type OfGroup = Omit<ConsumeOptions, "topic" | "group">;
+
+/** By the group g. */
+function consumeFrom(log: Log, how: OfGroup) {
+  return log.consume({ topic, group: "g", ...how });
 }
 
 export function record(key = "a", value = "v"): { key: string; value: Buffer } {

@@ -40,6 +40,7 @@ import { type Topic, topics } from "../../../schemas/records/records.js";
 import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
 import { describeLogContract, gate, readAll, record } from "../log-contract.js";
 import { rejection, until } from "../../harness/promises.js";
+import { together } from "../../harness/together.js";
 import { lmdbTopics } from "../log-topics.js";
 import { makeCertificate } from "../../harness/certificate.js";
 import { serveHttp } from "../../harness/loopback.js";
@@ -102,22 +103,176 @@ describe("Kafka", function () {
 
   describeLogContract("Kafka", async () => installKafka(brokers));
 
-  describe("The log on Kafka", () => {
+  /** @param closing the hook of the suite that closes them */
+  function openingLogs(closing: (close: () => Promise<void>) => void) {
     const logs: Log[] = [];
-    afterEach(async () => {
+    closing(async () => {
       await Promise.all(logs.splice(0).map((log) => log.close()));
     });
-    async function open(
+    return async (
       installation: KafkaInstallation = installKafka(server.url),
       settings: Partial<KafkaSettings> = {},
       count = 1,
       logger?: Logger,
-    ): Promise<Log[]> {
+    ): Promise<Log[]> => {
       const opened = [];
       while (opened.length < count) opened.push(await installation.open({}, settings, logger));
       logs.push(...opened);
       return opened;
+    };
+  }
+
+  describe("A group on Kafka whose members are slow or gone", () => {
+    const itTogether = together();
+    const open = openingLogs(after);
+
+    itTogether(
+      "should give a stalled member's work to another, whose offset it cannot move",
+      async () => {
+        const installation = installKafka(server.url);
+        const { logger, lines } = keptLog("info");
+        const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2, logger);
+        const [place] = (await log?.append(topic, [record("a")])) ?? [];
+        const held = gate();
+        const stalled = consume(log, () => held.enter());
+        await held.entered;
+        // Longer than a rebalance waits for running batches.
+        const given: bigint[] = [];
+        const taking = consumeInto(given, another);
+        await log?.append(topic, [record("a"), record("a")]);
+        await until(async () => {
+          const committed = await another?.committed(topic, "g");
+          return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
+        });
+        await taking?.close();
+        held.open();
+        await stalled?.close();
+        expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
+        expect(lines.join("")).to.include("another member of the group has the partition now");
+        expect(lines.filter((line) => line.includes('"level":"error"'))).to.eql([]);
+      },
+    );
+
+    itTogether("should handle less at a time after a batch outlived a rebalance", async () => {
+      const installation = installKafka(server.url);
+      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
+      const records = Array.from({ length: 64 }, () => record("a"));
+      const [place] = (await log?.append(topic, records)) ?? [];
+      const sizes: number[] = [];
+      const held = gate();
+      const handleSlowly = async (batch: readonly LogRecord[]) => {
+        sizes.push(batch.length);
+        if (sizes.length === 1) await held.enter();
+      };
+      const slow = consume(log, handleSlowly, 64);
+      await held.entered;
+      let hasOther = false;
+      const refuse = async () => {
+        hasOther = true;
+        throw new Error("not yet");
+      };
+      const other = consume(another, refuse, 64);
+      await until(() => hasOther);
+      held.open();
+      await other?.close();
+      const isDone = async () =>
+        (await log?.committed(topic, "g"))?.[place?.partition ?? 0] === 64n;
+      await until(isDone);
+      await slow?.close();
+      expect(sizes).to.eql([64, 32, 32]);
+    });
+
+    itTogether("should not wait for a member whose process is known to be dead", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      await log?.append(topic, [record("a")]);
+      const dead = await openMember(`${installation.prefix}${topic}`, "g");
+      const { generationId, memberId } = await dead.joinGroup();
+      await dead.broker.syncGroup({ ...dead.group, generationId, memberId, groupAssignment: [] });
+      dead.connection.abandon();
+      const given: bigint[] = [];
+      const processes = { own: "new", silent: async () => new Set(["dead"]) };
+      const [another] = await open(installation, { processes });
+      const taking = consumeInto(given, another);
+      await until(() => given.length === 1);
+      await taking?.close();
+    });
+
+    itTogether(
+      "should remove a silent process once, and wait for one that comes back",
+      async () => {
+        const installation = installKafka(server.url);
+        const [log, third] = await open(installation, {}, 2);
+        const slow = await openMember(`${installation.prefix}${topic}`, "g");
+        const rejoin = async (memberId?: string): Promise<string> => {
+          const joined = await slow.joinGroup(memberId);
+          const { generationId } = joined;
+          const named = { generationId, memberId: joined.memberId, groupAssignment: [] };
+          await slow.broker.syncGroup({ ...slow.group, ...named });
+          return joined.memberId;
+        };
+        await rejoin();
+        const processes = { own: "new", silent: async () => new Set(["dead"]) };
+        const [another] = await open(installation, { processes });
+        const handled: bigint[] = [];
+        const taking = consumeInto(handled, another);
+        await log?.append(topic, [record("a")]);
+        await until(() => handled.length === 1);
+        // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
+        const memberId = await rejoin();
+        const joining = consumeInto(handled, third);
+        await pause(3_000);
+        expect(await rejoin(memberId)).to.equal(memberId);
+        slow.connection.abandon();
+        await Promise.all([taking?.close(), joining?.close()]);
+      },
+    );
+
+    itTogether("should keep its name in the group when others come while it joins", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const other = await openMember(`${installation.prefix}${topic}`, "g");
+      const { memberId } = await other.joinGroup();
+      const consumer = consume(log, async () => undefined);
+      const both = async (userData: string): Promise<string[]> => {
+        for (;;) {
+          const { members } = await other.joinGroup(memberId, userData);
+          if (members.length === 2) return members.map((one) => one.memberId).toSorted();
+          await pause(20);
+        }
+      };
+      const before = await both("");
+      // It waits for what the other, who leads the group, gives it; the other joins anew instead.
+      expect(await both("changed")).to.eql(before);
+      other.connection.abandon();
+      await consumer?.close();
+    });
+
+    /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
+    async function openMember(name: string, group: string) {
+      const settings = { brokers: [server.url], tls: null, sasl: null };
+      const processes = { own: "dead", silent: async () => new Set<string>() };
+      const connection = new KafkaConnection({ ...settings, processes }, testLogger);
+      const groupId = `${name}.${group}`;
+      const broker = await coordinatorOf(await connection.ready(name), groupId);
+      const { MemberMetadata } = kafkajs.AssignerProtocol;
+      const joinGroup = (memberId = "", reported = "") => {
+        const userData = Buffer.from(reported);
+        const metadata = MemberMetadata.encode({ version: 0, topics: [name], userData });
+        return broker.joinGroup({
+          groupId,
+          memberId,
+          sessionTimeout: 600_000,
+          rebalanceTimeout: 600_000,
+          groupProtocols: [{ name: "RoundRobinAssigner", metadata }],
+        });
+      };
+      return { connection, broker, group: { groupId }, joinGroup };
     }
+  });
+
+  describe("The log on Kafka", () => {
+    const open = openingLogs(afterEach);
 
     it("should keep a batch larger than one request in order", async () => {
       const [log] = await open();
@@ -211,102 +366,6 @@ describe("Kafka", function () {
       expect(await known()).to.eql([1n, 1n]);
     });
 
-    it("should give a stalled member's work to another, whose offset it cannot move", async () => {
-      const installation = installKafka(server.url);
-      const { logger, lines } = keptLog("info");
-      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2, logger);
-      const [place] = (await log?.append(topic, [record("a")])) ?? [];
-      const held = gate();
-      const stalled = consume(log, () => held.enter());
-      await held.entered;
-      // Longer than a rebalance waits for running batches.
-      const given: bigint[] = [];
-      const taking = consumeInto(given, another);
-      await log?.append(topic, [record("a"), record("a")]);
-      await until(async () => {
-        const committed = await another?.committed(topic, "g");
-        return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
-      });
-      await taking?.close();
-      held.open();
-      await stalled?.close();
-      expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
-      expect(lines.join("")).to.include("another member of the group has the partition now");
-      expect(lines.filter((line) => line.includes('"level":"error"'))).to.eql([]);
-    });
-
-    it("should handle less at a time after a batch outlived a rebalance", async () => {
-      const installation = installKafka(server.url);
-      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
-      const records = Array.from({ length: 64 }, () => record("a"));
-      const [place] = (await log?.append(topic, records)) ?? [];
-      const sizes: number[] = [];
-      const held = gate();
-      const handleSlowly = async (batch: readonly LogRecord[]) => {
-        sizes.push(batch.length);
-        if (sizes.length === 1) await held.enter();
-      };
-      const slow = consume(log, handleSlowly, 64);
-      await held.entered;
-      let hasOther = false;
-      const refuse = async () => {
-        hasOther = true;
-        throw new Error("not yet");
-      };
-      const other = consume(another, refuse, 64);
-      await until(() => hasOther);
-      held.open();
-      await other?.close();
-      const isDone = async () =>
-        (await log?.committed(topic, "g"))?.[place?.partition ?? 0] === 64n;
-      await until(isDone);
-      await slow?.close();
-      expect(sizes).to.eql([64, 32, 32]);
-    });
-
-    it("should not wait for a member whose process is known to be dead", async () => {
-      const installation = installKafka(server.url);
-      const [log] = await open(installation);
-      await log?.append(topic, [record("a")]);
-      const dead = await openMember(`${installation.prefix}${topic}`, "g");
-      const { generationId, memberId } = await dead.joinGroup();
-      await dead.broker.syncGroup({ ...dead.group, generationId, memberId, groupAssignment: [] });
-      dead.connection.abandon();
-      const given: bigint[] = [];
-      const processes = { own: "new", silent: async () => new Set(["dead"]) };
-      const [another] = await open(installation, { processes });
-      const taking = consumeInto(given, another);
-      await until(() => given.length === 1);
-      await taking?.close();
-    });
-
-    it("should remove a silent process once, and wait for one that comes back", async () => {
-      const installation = installKafka(server.url);
-      const [log, third] = await open(installation, {}, 2);
-      const slow = await openMember(`${installation.prefix}${topic}`, "g");
-      const rejoin = async (memberId?: string): Promise<string> => {
-        const joined = await slow.joinGroup(memberId);
-        const { generationId } = joined;
-        const named = { generationId, memberId: joined.memberId, groupAssignment: [] };
-        await slow.broker.syncGroup({ ...slow.group, ...named });
-        return joined.memberId;
-      };
-      await rejoin();
-      const processes = { own: "new", silent: async () => new Set(["dead"]) };
-      const [another] = await open(installation, { processes });
-      const handled: bigint[] = [];
-      const taking = consumeInto(handled, another);
-      await log?.append(topic, [record("a")]);
-      await until(() => handled.length === 1);
-      // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
-      const memberId = await rejoin();
-      const joining = consumeInto(handled, third);
-      await pause(3_000);
-      expect(await rejoin(memberId)).to.equal(memberId);
-      slow.connection.abandon();
-      await Promise.all([taking?.close(), joining?.close()]);
-    });
-
     it("should give the first records at once and let those after them gather", async () => {
       const [log] = await open(installKafka(server.url));
       const given = new Map<string, number>();
@@ -331,48 +390,6 @@ describe("Kafka", function () {
       expect(given.get("unhurried")).to.equal(1);
       await Promise.all([unhurried?.close(), hurried?.close()]);
     });
-
-    it("should keep its name in the group when others come while it joins", async () => {
-      const installation = installKafka(server.url);
-      const [log] = await open(installation);
-      const other = await openMember(`${installation.prefix}${topic}`, "g");
-      const { memberId } = await other.joinGroup();
-      const consumer = consume(log, async () => undefined);
-      const both = async (userData: string): Promise<string[]> => {
-        for (;;) {
-          const { members } = await other.joinGroup(memberId, userData);
-          if (members.length === 2) return members.map((one) => one.memberId).toSorted();
-          await pause(20);
-        }
-      };
-      const before = await both("");
-      // It waits for what the other, who leads the group, gives it; the other joins anew instead.
-      expect(await both("changed")).to.eql(before);
-      other.connection.abandon();
-      await consumer?.close();
-    });
-
-    /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
-    async function openMember(name: string, group: string) {
-      const settings = { brokers: [server.url], tls: null, sasl: null };
-      const processes = { own: "dead", silent: async () => new Set<string>() };
-      const connection = new KafkaConnection({ ...settings, processes }, testLogger);
-      const groupId = `${name}.${group}`;
-      const broker = await coordinatorOf(await connection.ready(name), groupId);
-      const { MemberMetadata } = kafkajs.AssignerProtocol;
-      const joinGroup = (memberId = "", reported = "") => {
-        const userData = Buffer.from(reported);
-        const metadata = MemberMetadata.encode({ version: 0, topics: [name], userData });
-        return broker.joinGroup({
-          groupId,
-          memberId,
-          sessionTimeout: 600_000,
-          rebalanceTimeout: 600_000,
-          groupProtocols: [{ name: "RoundRobinAssigner", metadata }],
-        });
-      };
-      return { connection, broker, group: { groupId }, joinGroup };
-    }
 
     it("should report an append that may still be stored from one that cannot", async () => {
       const log = (await open(installKafka(server.url), { appendMsMax }))[0] ?? fail();
@@ -521,43 +538,21 @@ describe("Kafka", function () {
       ],
       ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
     ];
-    const openUnusable = (
-      brokerPort: number,
-      replication: number | null,
-      waits: Pick<Parameters<typeof openKafkaLog>[0], "startMsMax" | "logger">,
-    ): Promise<Log> =>
-      openKafkaLog({
-        settings: { brokers: [`127.0.0.1:${brokerPort}`], tls: null, sasl: null },
-        topicPrefix: "unusable.",
-        replication,
-        topics: lmdbTopics(),
-        ...waits,
-      });
     for (const [title, portOf, replication, reported] of unusable) {
       it(`should say in one sentence that ${title}`, async () => {
-        const waits = { startMsMax: 500, logger: testLogger };
-        const error = await rejection(openUnusable(portOf(), replication, waits));
+        const opening = openKafkaLog({
+          settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
+          topicPrefix: "unusable.",
+          startMsMax: 500,
+          replication,
+          topics: lmdbTopics(),
+          logger: testLogger,
+        });
+        const error = await rejection(opening);
         expect(error).to.be.instanceOf(ConfigError);
         expect(String(error)).to.match(reported);
       });
     }
-
-    it("should wait for brokers where it is not known how many are to come", async () => {
-      const few = await startKafka({
-        folder: join(folder.path, "few-brokers"),
-        port: await freePort(),
-        properties: { "default.replication.factor": "2" },
-      });
-      const { logger, lines } = keptLog("warn");
-      const waits = { startMsMax: 2_000, logger };
-      try {
-        const error = await rejection(openUnusable(Number(few.url.split(":")[1]), null, waits));
-        expect(error).to.be.instanceOf(ConfigError);
-      } finally {
-        await few.stop();
-      }
-      expect(lines.join("")).to.match(/waiting, it may be starting: KAFKA_REPLICATION: the topic/);
-    });
   });
 });
 
@@ -615,6 +610,8 @@ describe("Kafka with TLS and a login", function () {
         "listener.name.plaintext.ssl.client.auth": "required",
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": "User:admin;User:scrambled;User:ANONYMOUS",
+        // More than it has brokers: of topics for which nobody says how many.
+        "default.replication.factor": "2",
       },
       scramUsers: { scrambled: "eggs" },
     });
@@ -649,13 +646,15 @@ describe("Kafka with TLS and a login", function () {
       readonly use?: LogUse;
       readonly logger?: Logger;
       readonly startMsMax?: number;
+      readonly topicPrefix?: string;
+      readonly replication?: null;
     } = {},
   ): Promise<Log> {
     return openKafkaLog({
       settings: settings(more),
       topicPrefix: "",
       startMsMax: 2_000,
-      replication: null,
+      replication: 1,
       topics: lmdbTopics({ groups: ["g"] }),
       logger: testLogger,
       ...options,
@@ -740,13 +739,25 @@ describe("Kafka with TLS and a login", function () {
       /KAFKA_BROKERS: the certificate of Kafka at localhost:\d+ is of another name/,
     ],
   ];
-  for (const [title, more, reported] of refused) {
-    it(`should report ${title} in one sentence`, async () => {
-      const error = await rejection(open(more));
+  describe("that cannot be used", () => {
+    const itTogether = together();
+    for (const [title, more, reported] of refused) {
+      itTogether(`should report ${title} in one sentence`, async () => {
+        const error = await rejection(open(more));
+        expect(error).to.be.instanceOf(ConfigError);
+        expect(String(error)).to.match(reported);
+      });
+    }
+
+    itTogether("should be waited for where it is not known how many are to come", async () => {
+      const { logger, lines } = keptLog("warn");
+      const error = await rejection(
+        open({}, { topicPrefix: "unusable.", replication: null, logger }),
+      );
       expect(error).to.be.instanceOf(ConfigError);
-      expect(String(error)).to.match(reported);
+      expect(lines.join("")).to.match(/waiting, it may be starting: KAFKA_REPLICATION: the topic/);
     });
-  }
+  });
 
   describe("for a user with some rights", () => {
     const guest = { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" };
@@ -911,6 +922,7 @@ describe("A Kafka that says nothing", function () {
     await once(silent, "listening");
   });
   after(() => silent.close());
+  const itTogether = together();
 
   async function reported(where: string, tls: string): Promise<string> {
     const opening = openKafkaLog({
@@ -927,18 +939,21 @@ describe("A Kafka that says nothing", function () {
   }
 
   for (const tls of ["off", "on"]) {
-    it(`should be reported as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`, async () => {
-      const address = silent.address();
-      if (address === null || typeof address === "string") throw new Error("it has no port");
-      const where = `127.0.0.1:${address.port}`;
-      expect(await reported(where, tls)).to.include(
-        `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
-          `with KAFKA_TLS=${tls}: `,
-      );
-    });
+    itTogether(
+      `should be reported as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`,
+      async () => {
+        const address = silent.address();
+        if (address === null || typeof address === "string") throw new Error("it has no port");
+        const where = `127.0.0.1:${address.port}`;
+        expect(await reported(where, tls)).to.include(
+          `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
+            `with KAFKA_TLS=${tls}: `,
+        );
+      },
+    );
   }
 
-  it("should be reported as what it is when it answers by HTTP", async () => {
+  itTogether("should be reported as what it is when it answers by HTTP", async () => {
     const where = new URL(await serveHttp("no Kafka", (_, response) => response.end())).host;
     expect(await reported(where, "off")).to.include(
       `KAFKA_BROKERS: what answers at ${where} is an HTTP server and no Kafka: name the port`,
@@ -949,7 +964,7 @@ describe("A Kafka that says nothing", function () {
   });
 
   for (const where of ["127.0.0.1:1", "kafka.invalid:9092"]) {
-    it(`should not be thought of where nobody listens: ${where}`, async () => {
+    itTogether(`should not be thought of where nobody listens: ${where}`, async () => {
       expect(await reported(where, "off")).to.include(
         `KAFKA_BROKERS: Kafka at ${where} cannot be reached: Connection error: `,
       );
