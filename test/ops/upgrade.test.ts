@@ -73,7 +73,8 @@ describe("An upgrade", function suite() {
     git("archive", "--output", archive, version);
     execFileSync("tar", ["-xf", archive, "-C", folder]);
     const modules = join(folder, "node_modules");
-    if (dependenciesIn(folder) === dependenciesIn(projectFile())) {
+    const here = dependenciesIn(projectFile());
+    if (Object.entries(dependenciesIn(folder)).every(([name, at]) => here[name] === at)) {
       symlinkSync(projectFile("node_modules"), modules);
     } else {
       const words = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"];
@@ -104,10 +105,11 @@ function git(...words: string[]): string {
   }
 }
 
-function dependenciesIn(folder: string): string {
+/** @returns their versions by name */
+function dependenciesIn(folder: string): Readonly<Record<string, string>> {
   const text = readFileSync(join(folder, "package.json"), "utf8");
-  const { dependencies } = z.object({ dependencies: z.looseObject({}) }).parse(JSON.parse(text));
-  return JSON.stringify(dependencies);
+  const versions = z.record(z.string(), z.string());
+  return z.object({ dependencies: versions }).parse(JSON.parse(text)).dependencies;
 }
 
 /** A later version may say more, and nothing else. */
