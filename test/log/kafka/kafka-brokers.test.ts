@@ -31,6 +31,11 @@ const topic = topics.raw;
 const brokerCount = 3;
 /** Appends between two deaths that somebody was reported. */
 const appendsPerDeath = 100;
+/** That one is dead is known after 3 seconds, not 9. */
+const noticedSoon = {
+  "broker.session.timeout.ms": "3000",
+  "broker.heartbeat.interval.ms": "500",
+};
 const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 describe("Kafka with three brokers", function () {
@@ -168,7 +173,7 @@ class Cluster {
     const nodes = clusterProperties(brokers).map((properties, index) => ({
       folder: join(folder, `broker-${index + 1}`),
       port: brokers[index]?.port ?? 0,
-      properties,
+      properties: { ...properties, ...noticedSoon },
     }));
     return new Cluster(nodes, await Promise.all(nodes.map(startKafka)));
   }
