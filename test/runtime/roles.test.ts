@@ -10,6 +10,7 @@ import { WebSocket } from "ws";
 import { limits } from "../../config.js";
 import { Proxy } from "../chaos/proxy.js";
 import { rejection, until } from "../harness/promises.js";
+import { together } from "../harness/together.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
@@ -149,18 +150,6 @@ describe("The roles apart", function suite() {
     expect(await readPages(merchant, "/v1/transactions", {})).to.have.length(keys.length);
   });
 
-  it("should refuse a revoked key everywhere, and close its sockets", async () => {
-    const merchant = await newMerchant();
-    const endpoints = [...api, ...ingest];
-    const statuses = () => Promise.all(endpoints.map(({ base }) => statusOf(base, merchant.key)));
-    expect(await statuses()).to.eql([200, 200, 422, 422]);
-    const socket = await listen(api[1], merchant.key);
-    await revokeKeys(api[0].base, installation.adminToken, merchant.key);
-    await pause(revocationSeenMs);
-    expect(await statuses()).to.eql([401, 401, 401, 401]);
-    expect(await socket.closed).to.equal(1008);
-  });
-
   it("should answer 503 while Postgres is away, and go on when it is back", async () => {
     const merchant = await newMerchant();
     await installation.postgres.stop();
@@ -185,93 +174,116 @@ describe("The roles apart", function suite() {
     expect(await readPages(via(merchant, api[1]), "/v1/transactions", {})).to.have.length(1);
   });
 
-  it("should lose and double nothing where one that books is cut off from Postgres", async () => {
-    const merchant = await newMerchant();
-    const server = new URL(installation.postgres.url);
-    const proxy = await Proxy.open(0, Number(server.port));
-    server.port = String(proxy.port);
-    const cutOff = await installation.start("processors", { DATABASE_URL: server.href });
-    try {
-      // Beside the others it has partitions of its own; what it knows of these SKUs it has to ask.
-      const sellAll = async (round: string): Promise<void> => {
-        for (let index = 0; index < salesPerRound; index += 1) {
-          const one = `${round}-${index}`;
-          await sell(via(merchant, ingest[index % 2 === 0 ? 0 : 1]), {
-            event_id: one,
-            product_id: one,
-          });
+  describe("of which one is cut off or refused", () => {
+    const itTogether = together();
+
+    itTogether("should refuse a revoked key everywhere, and close its sockets", async () => {
+      const merchant = await newMerchant();
+      const endpoints = [...api, ...ingest];
+      const statuses = () => Promise.all(endpoints.map(({ base }) => statusOf(base, merchant.key)));
+      expect(await statuses()).to.eql([200, 200, 422, 422]);
+      const socket = await listen(api[1], merchant.key);
+      await revokeKeys(api[0].base, installation.adminToken, merchant.key);
+      await pause(revocationSeenMs);
+      expect(await statuses()).to.eql([401, 401, 401, 401]);
+      expect(await socket.closed).to.equal(1008);
+    });
+
+    itTogether(
+      "should lose and double nothing where one that books is cut off from Postgres",
+      async () => {
+        const merchant = await newMerchant();
+        const server = new URL(installation.postgres.url);
+        const proxy = await Proxy.open(0, Number(server.port));
+        server.port = String(proxy.port);
+        const cutOff = await installation.start("processors", { DATABASE_URL: server.href });
+        try {
+          // Beside the others it has partitions of its own; what it knows of these SKUs it has to
+          // ask.
+          const sellAll = async (round: string): Promise<void> => {
+            for (let index = 0; index < salesPerRound; index += 1) {
+              const one = `${round}-${index}`;
+              await sell(via(merchant, ingest[index % 2 === 0 ? 0 : 1]), {
+                event_id: one,
+                product_id: one,
+              });
+            }
+          };
+          await sellAll("before");
+          await whenBooked(merchant);
+          proxy.isParted = true;
+          proxy.deafen();
+          await sellAll("meanwhile");
+          await whenReadinessIs(cutOff, 503, "postgres");
+          await pause(limits.receiptsLeaseMs);
+          proxy.heal();
+          await whenBooked(merchant);
+          await whenReadinessIs(cutOff, 200, "success");
+          await sellAll("after");
+          await whenBooked(merchant);
+          const listed = await readPages(merchant, "/v1/transactions", {});
+          expect(listed).to.have.length(3 * salesPerRound);
+          const revenue = await readPages(merchant, "/v1/products", { period: "lifetime" });
+          expect(revenue.map((row) => number(row, "total_sales"))).to.eql(listed.map(() => 1));
+        } finally {
+          proxy.heal();
+          cutOff.child.kill("SIGTERM");
+          await once(cutOff.child, "exit");
+          await proxy.close();
         }
-      };
-      await sellAll("before");
+      },
+    );
+
+    itTogether("should take events while ClickHouse is away, also from a start on", async () => {
+      const merchant = await newMerchant();
+      const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
+      const [event] = largestPortfolio(end, 1);
+      await send(via(merchant, late), must(event ?? null, "an event"));
       await whenBooked(merchant);
-      proxy.isParted = true;
-      proxy.deafen();
-      await sellAll("meanwhile");
-      await whenReadinessIs(cutOff, 503, "postgres");
-      await pause(limits.receiptsLeaseMs);
-      proxy.heal();
-      await whenBooked(merchant);
-      await whenReadinessIs(cutOff, 200, "success");
-      await sellAll("after");
-      await whenBooked(merchant);
-      const listed = await readPages(merchant, "/v1/transactions", {});
-      expect(listed).to.have.length(3 * salesPerRound);
-      const revenue = await readPages(merchant, "/v1/products", { period: "lifetime" });
-      expect(revenue.map((row) => number(row, "total_sales"))).to.eql(listed.map(() => 1));
-    } finally {
-      proxy.heal();
-      cutOff.child.kill("SIGTERM");
-      await once(cutOff.child, "exit");
-      await proxy.close();
-    }
+      late.child.kill("SIGTERM");
+      await once(late.child, "exit");
+      expect(late.child.exitCode).to.equal(0);
+    });
+
+    itTogether("should start all the same when Postgres goes away amid the start", async () => {
+      const url = new URL(installation.postgres.url);
+      const postgres = await breakingOnce(Number(url.port), "FROM migrations");
+      url.port = String(postgres.port);
+      const late = await installation.start("ingest", { DATABASE_URL: url.href });
+      expect(postgres.hasBroken()).to.equal(true);
+      late.child.kill("SIGTERM");
+      await once(late.child, "exit");
+      await postgres.close();
+    });
   });
 
-  it("should take events while ClickHouse is away, also from a start on", async () => {
-    const merchant = await newMerchant();
-    const late = await installation.start("ingest", { CLICKHOUSE_URL: "http://127.0.0.1:1" });
-    const [event] = largestPortfolio(end, 1);
-    await send(via(merchant, late), must(event ?? null, "an event"));
-    await whenBooked(merchant);
-    late.child.kill("SIGTERM");
-    await once(late.child, "exit");
-    expect(late.child.exitCode).to.equal(0);
-  });
+  // Mocha runs the tests of a suite before the suites in it.
+  describe("asked to stop", () => {
+    it("should leave nothing behind when it is asked to stop amid its start", async () => {
+      const postgres = await openPostgres({ url: installation.postgres.url }, testLogger);
+      const running = async (): Promise<number> =>
+        (await postgres.query("SELECT FROM ingest_processes WHERE until > now()")).length;
+      const before = await running();
+      const { child } = await installation.begin("processors");
+      const exited = once(child, "exit");
+      while ((await running()) === before) await pause(2);
+      child.kill("SIGTERM");
+      expect((await exited)[0]).to.equal(0);
+      expect(await running()).to.equal(before);
+      await postgres.close();
+    });
 
-  it("should start all the same when Postgres goes away amid the start", async () => {
-    const url = new URL(installation.postgres.url);
-    const postgres = await breakingOnce(Number(url.port), "FROM migrations");
-    url.port = String(postgres.port);
-    const late = await installation.start("ingest", { DATABASE_URL: url.href });
-    expect(postgres.hasBroken()).to.equal(true);
-    late.child.kill("SIGTERM");
-    await once(late.child, "exit");
-    await postgres.close();
-  });
-
-  it("should leave nothing behind when it is asked to stop amid its start", async () => {
-    const postgres = await openPostgres({ url: installation.postgres.url }, testLogger);
-    const running = async (): Promise<number> =>
-      (await postgres.query("SELECT FROM ingest_processes WHERE until > now()")).length;
-    const before = await running();
-    const { child } = await installation.begin("processors");
-    const exited = once(child, "exit");
-    while ((await running()) === before) await pause(2);
-    child.kill("SIGTERM");
-    expect((await exited)[0]).to.equal(0);
-    expect(await running()).to.equal(before);
-    await postgres.close();
-  });
-
-  it("should stop in good order at SIGTERM, and at Ctrl-C, which npm sends twice", async () => {
-    for (const [asked, interrupted] of [ingest, processors, api]) {
-      const ended = [asked, interrupted].map(({ child }) => once(child, "close"));
-      asked.child.kill("SIGTERM");
-      interrupted.child.kill("SIGINT");
-      await until(() => interrupted.logged().includes('"msg":"stopping"'));
-      interrupted.child.kill("SIGINT");
-      for (const one of ended) expect((await one)[0]).to.equal(0);
-      expect(interrupted.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
-    }
+    it("should stop in good order at SIGTERM, and at Ctrl-C, which npm sends twice", async () => {
+      for (const [asked, interrupted] of [ingest, processors, api]) {
+        const ended = [asked, interrupted].map(({ child }) => once(child, "close"));
+        asked.child.kill("SIGTERM");
+        interrupted.child.kill("SIGINT");
+        await until(() => interrupted.logged().includes('"msg":"stopping"'));
+        interrupted.child.kill("SIGINT");
+        for (const one of ended) expect((await one)[0]).to.equal(0);
+        expect(interrupted.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+      }
+    });
   });
 });
 
