@@ -218,7 +218,8 @@ describe("Kafka", function () {
         const taking = consumeInto(handled, another);
         await log?.append(topic, [record("a")]);
         await until(() => handled.length === 1);
-        // It lives: a batch kept it from saying so. Now it is as slow again, when a third one joins.
+        // It lives: a batch kept it from saying so. Now it is as slow again, when a third one
+        // joins.
         const memberId = await rejoin();
         const joining = consumeInto(handled, third);
         await pause(3_000);
