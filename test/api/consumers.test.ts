@@ -2,7 +2,7 @@
  * The examples of docs/consumers against a real broker and a process of ours, which is their schema
  * registry too: what they print is what the API answers.
  */
-import { type ChildProcess, execFile } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -25,7 +25,7 @@ import {
   needTime,
   openServerFolder,
 } from "../harness/real-servers.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { freePort, SuiteService } from "../harness/service-process.js";
 
 /** How long a consumer may take to get all messages: a failure, then, not a hang. */
 const secondsMax = "60";
@@ -62,9 +62,9 @@ const client = {
 
 describe("the examples for data teams", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   let folder: ServerFolder | undefined;
   let kafka: LocalServer | undefined;
-  let service: ChildProcess | undefined;
   let merchant: Merchant;
   let messages = 0;
 
@@ -81,18 +81,15 @@ describe("the examples for data teams", function suite() {
     if (missing.length === examples.length) this.skip();
     folder = await openServerFolder("consumers");
     kafka = await startKafka({ folder: join(folder.path, "kafka"), port: await freePort() });
-    const port = await freePort();
     const data = join(folder.path, "data");
     await placeDatabase(data);
-    service = startService(data, port, { KAFKA_BROKERS: kafka.url });
-    await whenReady(service, port);
-    merchant = await openMerchant(endpointOf(data, port), "EUR");
+    const { endpoint } = await service.start(data, { KAFKA_BROKERS: kafka.url });
+    merchant = await openMerchant(endpoint, "EUR");
     for (const event of events) await ingest(merchant, event);
     await whenBooked(merchant);
     messages = await messagesOn(kafka.url);
   });
   after(async () => {
-    if (service !== undefined) await kill(service);
     await kafka?.stop();
     await folder?.remove();
   });

@@ -36,9 +36,10 @@ export function startService(
   return child;
 }
 
-/** Services of a suite, one at a time; the last is killed after the suite. */
+/** Services of a suite, one at a time at one address; the last is killed after the suite. */
 export class SuiteService {
   #child: ChildProcess | undefined;
+  #port: number | undefined;
 
   constructor() {
     after(() => this.kill());
@@ -53,10 +54,15 @@ export class SuiteService {
     settings: Readonly<Record<string, string>> = {},
     program = entry,
   ): Promise<{ readonly port: number; readonly endpoint: Endpoint }> {
-    const port = await freePort();
+    const port = (this.#port ??= await freePort());
     this.#child = startService(folder, port, settings, "ignore", program);
     await whenReady(this.#child, port);
     return { port, endpoint: endpointOf(folder, port, settings) };
+  }
+
+  /** Null while it runs, and after a kill. */
+  get exitCode(): number | null {
+    return this.#child?.exitCode ?? null;
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,4 @@
 /** The demo's made-up business, at the real endpoint: the service must know what it sold. */
-import type { ChildProcess } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -41,7 +40,7 @@ import { coverage } from "../../schemas/http/manage.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { openEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
-import { freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 import { openTestService } from "../harness/service.js";
 
 /** A seed, and a day, whose few customers live through nearly everything. */
@@ -143,9 +142,9 @@ describe("the demo", () => {
 });
 
 describe("the demo's history", () => {
+  const service = new SuiteService();
   let folder: string;
   let merchant: Merchant;
-  let service: ChildProcess;
   let business: Business;
   before(async function open() {
     this.timeout(240_000);
@@ -154,16 +153,11 @@ describe("the demo's history", () => {
     business = makeBusiness({ ...plan, end: Date.now() });
     const since = business.journal.end - plan.days * dayMs;
     const made = await recordPast(folder, business, { baseCurrency: "USD", since });
-    const port = await freePort();
-    service = startService(folder, port);
-    await whenReady(service, port);
-    merchant = { ...made, url: `http://127.0.0.1:${port}` };
+    const { endpoint } = await service.start(folder);
+    merchant = { ...made, url: endpoint.base };
     await whenBooked(merchant);
   });
-  after(async () => {
-    await kill(service);
-    rmSync(folder, { recursive: true });
-  });
+  after(() => rmSync(folder, { recursive: true }));
 
   it("should be booked as the business kept its own books", async () => {
     await expectBooks(merchant, business.journal, business.journal.subscribers);

@@ -2,7 +2,6 @@
  * The built service as its own process: killed without warning under load, again and again, it
  * loses nothing it acknowledged and counts nothing twice; asked to stop, it stops in good order.
  */
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,10 +12,10 @@ import { WebSocket } from "ws";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
-import { type Merchant, openMerchant, send, whenBooked } from "../model/merchant.js";
+import { type Endpoint, type Merchant, openMerchant, send, whenBooked } from "../model/merchant.js";
 import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
 const kills = 3;
@@ -28,33 +27,27 @@ const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 describe("a process of its own", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   const folder = mkdtempSync(join(tmpdir(), "revenue-crash-"));
-  let child: ChildProcess | undefined;
-  let port: number;
   let settings: Readonly<Record<string, string>>;
+  let endpoint: Endpoint;
 
   before(async () => {
     settings = await prepareProcess(folder);
-    port = await freePort();
+    ({ endpoint } = await service.start(folder, settings));
   });
-  after(async () => {
-    if (child !== undefined) await kill(child);
-    rmSync(folder, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
   it("should lose and double nothing when it is killed under load", async () => {
     const seed = Number(process.env["FUZZ_SEED"] ?? Date.now() % 1_000_000);
     const events = largestPortfolio(end, seed);
-    child = startService(folder, port, settings);
-    await whenReady(child, port);
-    const merchant = await openMerchant(endpointOf(folder, port, settings), "EUR");
+    const merchant = await openMerchant(endpoint, "EUR");
     const load = new Load(merchant, events);
     for (let round = 0; round < kills; round += 1) {
       await load.isFlowing();
       await pause((seed * (round + 7)) % killAfterMsMax);
-      await kill(child);
-      child = startService(folder, port, settings);
-      await whenReady(child, port);
+      await service.kill();
+      await service.start(folder, settings);
     }
     const reported = await load.finish();
     await whenBooked(merchant);
@@ -68,27 +61,22 @@ describe("a process of its own", function suite() {
   });
 
   it("should stop when asked: sockets reported, exit 0, the same figures after", async () => {
-    child ??= startService(folder, port, settings);
-    await whenReady(child, port);
-    const merchant = await openMerchant(endpointOf(folder, port, settings), "USD");
+    const merchant = await openMerchant(endpoint, "USD");
     const events = largestPortfolio(end, 1);
-    const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/events/stream`, {
+    const socket = new WebSocket(`${endpoint.base.replace("http", "ws")}/v1/events/stream`, {
       headers: { authorization: `Bearer ${merchant.key}` },
     });
     await once(socket, "open");
     const closed = once(socket, "close");
     const load = new Load(merchant, events);
     await load.isFlowing();
-    const exited = once(child, "exit");
     const asked = Date.now();
-    child.kill("SIGTERM");
-    const [code] = await exited;
-    expect(code, "exit code").to.equal(0);
+    await service.stop();
+    expect(service.exitCode, "exit code").to.equal(0);
     expect(Date.now() - asked).to.be.below(stopWithinMs);
     expect((await closed)[0], "close code").to.equal(1001);
 
-    child = startService(folder, port, settings);
-    await whenReady(child, port);
+    await service.start(folder, settings);
     const reported = await load.finish();
     await whenBooked(merchant);
     await expectFigures(merchant, figuresOf(reported, "USD"), end + secondMs);

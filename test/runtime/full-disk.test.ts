@@ -2,7 +2,7 @@
  * A disk that is full: the service answers 503, goes on reading, ends nothing, and takes and books
  * again by itself once there is room. Each store lies on a small disk of its own in turn.
  */
-import { type ChildProcess, execFileSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import {
   closeSync,
   cpSync,
@@ -19,7 +19,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 import { needTime } from "../harness/real-servers.js";
 import { prepareProcess } from "../harness/stores.js";
 import { severalAtOnce } from "../harness/promises.js";
@@ -32,11 +32,10 @@ const amountsOnFull = Array.from({ length: salesOnFull - 2 }, (_, index) => inde
 
 describe("a full disk", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   let started: string;
   let folder: string;
   let disk: string | undefined;
-  let child: ChildProcess | undefined;
-  let port: number;
   let merchant: Merchant;
 
   before(function check() {
@@ -51,15 +50,12 @@ describe("a full disk", function suite() {
   before(async () => {
     started = mkdtempSync(join(tmpdir(), "revenue-full-"));
     await prepareProcess(started);
-    port = await freePort();
-    child = startService(started, port);
-    await whenReady(child, port);
-    merchant = await openMerchant(endpointOf(started, port), "EUR");
-    await kill(child);
+    const { endpoint } = await service.start(started);
+    merchant = await openMerchant(endpoint, "EUR");
+    await service.kill();
   });
   afterEach(async () => {
-    if (child !== undefined) await kill(child);
-    child = undefined;
+    await service.kill();
     if (disk !== undefined) {
       execFileSync("umount", [disk]);
       rmSync(folder, { recursive: true, maxRetries: 5 });
@@ -75,8 +71,7 @@ describe("a full disk", function suite() {
       folder = mkdtempSync(join(tmpdir(), "revenue-full-"));
       cpSync(started, folder, { recursive: true });
       disk = moveToDisk(join(folder, store));
-      child = startService(folder, port);
-      await whenReady(child, port);
+      await service.start(folder);
       const taken = [1];
       expect((await sell(merchant, 1)).status).to.equal(202);
       await whenBooked(merchant);
@@ -99,7 +94,7 @@ describe("a full disk", function suite() {
       }
       expect(await statusOf(merchant, "/healthz")).to.equal(200);
       expect(await statusOf(merchant, "/v1/transactions")).to.equal(200);
-      expect(child.exitCode).to.equal(null);
+      expect(service.exitCode).to.equal(null);
 
       rmSync(filler);
       if (store === "log") expect(await statusOf(merchant, "/readyz")).to.equal(200);
@@ -108,7 +103,7 @@ describe("a full disk", function suite() {
         taken.push(again);
       });
       await whenBooked(merchant);
-      expect(child.exitCode).to.equal(null);
+      expect(service.exitCode).to.equal(null);
       expect(await soldAmounts(merchant)).to.eql(taken.sort((a, b) => a - b));
     });
   }

@@ -2,7 +2,6 @@
  * A store that was lost or damaged while the service was off: the next start refuses with a
  * sentence and exit code 1, and the command it names brings the same figures back.
  */
-import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
@@ -21,14 +20,11 @@ import { onServers } from "../harness/backends.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
 import {
-  endpointOf,
   freePort,
-  kill,
   runCommand,
   startService,
-  stop,
+  SuiteService,
   whenJournaled,
-  whenReady,
 } from "../harness/service-process.js";
 import { needTime } from "../harness/real-servers.js";
 import { prepareProcess } from "../harness/stores.js";
@@ -76,40 +72,35 @@ const damages: readonly [what: string, damage: Damage, said: RegExp][] = [
 
 describe("An installation that lost rows", function suite() {
   this.timeout(300_000);
+  const service = new SuiteService();
   const root = mkdtempSync(join(tmpdir(), "revenue-lost-"));
   const whole = join(root, "whole");
   const backups = join(root, "backups");
-  let port: number;
   let merchant: Merchant;
-  let child: ChildProcess | undefined;
 
   before(async function prepare() {
     if (onServers) this.skip();
     needTime(this);
     await prepareProcess(whole);
-    port = await freePort();
-    child = startService(whole, port);
-    await whenReady(child, port);
-    merchant = await openMerchant(endpointOf(whole, port), "EUR");
+    const { port, endpoint } = await service.start(whole);
+    merchant = await openMerchant(endpoint, "EUR");
     for (const amount of sold) expect((await sell(merchant, amount)).status).to.equal(202);
     await whenBooked(merchant);
     await whenJournaled(port);
-    await stop(child);
+    await service.stop();
     const made = await runCommand(whole, ["backup", "--to", backups]);
     expect(made.code, made.reported).to.equal(0);
   });
-  afterEach(async () => {
-    if (child !== undefined) await kill(child);
-    child = undefined;
-  });
+  afterEach(() => service.kill());
   after(() => rmSync(root, { recursive: true, maxRetries: 5 }));
 
   for (const [what, damage, said] of damages) {
     it(`should be refused with ${what}, and name the command that helps`, async () => {
-      const folder = damaged(damage);
-      const command = await runCommand(folder, ["audit"]);
+      const [command, refused] = await Promise.all([
+        runCommand(damaged(damage), ["audit"]),
+        refusal(damaged(damage)),
+      ]);
       expect(command.code, command.reported).to.equal(2);
-      const refused = await refusal(folder);
       expect(refused.said).to.match(said);
       expect(refused.said).to.not.contain("    at ");
       expect(refused.code).to.equal(1);
@@ -123,8 +114,7 @@ describe("An installation that lost rows", function suite() {
   ] as const;
   for (const [command, damage, mend] of remedies) {
     it(`should be whole again after a ${command}`, async () => {
-      child = startService(await mend(damaged(damage)), port);
-      await whenReady(child, port);
+      await service.start(await mend(damaged(damage)));
       await whenBooked(merchant);
       expect(await soldAmounts(merchant)).to.eql(sold);
     });
@@ -139,7 +129,7 @@ describe("An installation that lost rows", function suite() {
   }
 
   async function refusal(folder: string): Promise<{ said: string; code: number | null }> {
-    child = startService(folder, port, {}, "pipe");
+    const child = startService(folder, await freePort(), {}, "pipe");
     let said = "";
     child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
     await once(child, "close");

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { z } from "zod";
 import { projectFile } from "../../runtime/project-root.js";
-import { freePort, startService, stop, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 
 const described = z.object({
   name: z.string(),
@@ -15,6 +15,7 @@ const described = z.object({
 });
 
 describe("The package", () => {
+  const service = new SuiteService();
   const { name, bin, dependencies } = described.parse(
     JSON.parse(readFileSync(projectFile("package.json"), "utf8")),
   );
@@ -38,17 +39,10 @@ describe("The package", () => {
       symlinkSync(projectFile("node_modules", dependency), join(modules, dependency));
     }
 
-    const port = await freePort();
-    const program = join(installed, bin);
-    const service = startService(join(folder, "data"), port, {}, "ignore", program);
-    try {
-      await whenReady(service, port);
-      for (const path of ["/", "/docs", "/docs/swagger-ui.css", "/docs/definitions.md"]) {
-        const { status } = await fetch(`http://127.0.0.1:${port}${path}`);
-        expect(status, path).to.equal(200);
-      }
-    } finally {
-      await stop(service);
+    const { endpoint } = await service.start(join(folder, "data"), {}, join(installed, bin));
+    for (const path of ["/", "/docs", "/docs/swagger-ui.css", "/docs/definitions.md"]) {
+      const { status } = await fetch(endpoint.base + path);
+      expect(status, path).to.equal(200);
     }
   });
 });

@@ -2,7 +2,6 @@
  * The built service as its own process, killed while it sends webhooks: receivers get everything,
  * and twice only what they were taking when it was killed, under the same `webhook-id`.
  */
-import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +10,7 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { until } from "../harness/promises.js";
 import { openReceiver } from "../harness/receiver.js";
-import { endpointOf, freePort, kill, startService, whenReady } from "../harness/service-process.js";
+import { SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
 const accounts = 6;
@@ -21,23 +20,14 @@ const takesMs = 15;
 
 describe("Webhooks of a service that is killed", function suite() {
   this.timeout(120_000);
+  const service = new SuiteService();
   const folder = mkdtempSync(join(tmpdir(), "revenue-hooks-"));
-  let child: ChildProcess | undefined;
-
-  after(async () => {
-    if (child !== undefined) await kill(child);
-    rmSync(folder, { recursive: true, maxRetries: 5 });
-  });
+  after(() => rmSync(folder, { recursive: true, maxRetries: 5 }));
 
   it("should lose none, keep the order, and repeat only what was under way", async () => {
     const settings = { ...(await prepareProcess(folder)), OUTBOUND_PRIVATE_ADDRESSES: "on" };
-    const port = await freePort();
-    const begin = async (): Promise<void> => {
-      child = startService(folder, port, settings);
-      await whenReady(child, port);
-    };
-    await begin();
-    const { base, adminToken } = endpointOf(folder, port, settings);
+    const { endpoint } = await service.start(folder, settings);
+    const { base, adminToken } = endpoint;
     const call = async (path: string, token: string, type: string, body: string) => {
       const headers = { authorization: `Bearer ${token}`, "content-type": type };
       const response = await fetch(base + path, { method: "POST", headers, body });
@@ -77,8 +67,8 @@ describe("Webhooks of a service that is killed", function suite() {
     for (let round = 1; round <= kills; round += 1) {
       const enough = (round * lines.length) / (kills + 1);
       await until(() => receiver.taken.length >= enough);
-      if (child !== undefined) await kill(child);
-      await begin();
+      await service.kill();
+      await service.start(folder, settings);
     }
     const messages = () => new Set(receiver.taken.map((one) => one.id));
     await until(() => messages().size === lines.length);
