@@ -11,21 +11,21 @@ import { expect } from "chai";
 import { limits } from "../../config.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { freePort, whenReady } from "../harness/service-process.js";
+import { together } from "../harness/together.js";
 import { startUnderNpm } from "../harness/under-npm.js";
 
 const program = fileURLToPath(new URL("../../main.js", import.meta.url));
 
 describe("The program", () => {
   let folder: string;
-  let running: Run[] = [];
+  const running: Run[] = [];
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "program-"));
   });
-  afterEach(() => {
+  after(() => {
     for (const { child } of running) child.kill("SIGKILL");
-    running = [];
+    rmSync(folder, { recursive: true });
   });
-  after(() => rmSync(folder, { recursive: true }));
 
   function run(settings: Record<string, string> = {}, roles: string[] = []): Run {
     const child = spawn(process.execPath, [...process.execArgv, program, ...roles], {
@@ -62,11 +62,10 @@ describe("The program", () => {
     expect((await fetch(`${base}/readyz`)).status).to.equal(200);
 
     const second = run();
-    expect(await second.ended()).to.equal(1);
-    expect(second.said).to.match(/is in use by process \d+/);
-
     // Reported before anything is made.
     const sameEndpoint = run({ PORT: new URL(base).port, DATA_DIR: join(folder, "other") });
+    expect(await second.ended()).to.equal(1);
+    expect(second.said).to.match(/is in use by process \d+/);
     expect(await sameEndpoint.ended()).to.equal(1);
     expect(sameEndpoint.said).to.match(/PORT: \d+ is in use; set PORT to another one/);
     expect(existsSync(join(folder, "other"))).to.equal(false);
@@ -82,58 +81,6 @@ describe("The program", () => {
     // SIGTERM is what crash.test.ts ends a process with.
     again.child.kill("SIGINT");
     expect(await again.ended()).to.equal(0);
-  });
-
-  it("should stop in order at Ctrl-C under npm start, which sends it twice", async function () {
-    this.timeout(120_000);
-    const port = await freePort();
-    await placeDatabase(join(folder, "npm-data"));
-    const npm = startUnderNpm(join(folder, "npm"), [], {
-      ...process.env,
-      PORT: String(port),
-      DATA_DIR: join(folder, "npm-data"),
-      RATES_REFRESH: "off",
-      LOG_LEVEL: "info",
-    });
-    await whenReady(npm.child, port);
-    expect(await npm.ctrlC()).to.equal(0);
-    expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
-  });
-
-  it("should greet a person at a terminal with one block, without its log", async function () {
-    // Elsewhere `script` has other options.
-    if (process.platform !== "linux") this.skip();
-    this.timeout(120_000);
-    const port = String(await freePort());
-    const data = join(folder, "terminal");
-    await placeDatabase(data);
-    const command = [process.execPath, ...process.execArgv, program].join(" ");
-    const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
-      env: {
-        PATH: process.env.PATH,
-        UV_THREADPOOL_SIZE: "16",
-        PORT: port,
-        DATA_DIR: data,
-        RATES_REFRESH: "off",
-      },
-      // A session of its own, for which `script` makes the terminal.
-      detached: true,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    const one = new Run(terminal);
-    running.push(one);
-    await one.until(() => one.logged.includes("Ctrl-C"));
-    const shown = one.logged.replaceAll("\r\n", "\n");
-    expect(shown).to.match(
-      new RegExp(
-        `^http://localhost:${port} opens in a moment\\.\nPreparing the database…\n[^]*\n\n` +
-          `Revenue is ready\\. Running at http://localhost:${port}\n\n  Sign in  `,
-      ),
-    );
-    expect(shown).to.match(/\n {2}Data +\S+terminal\n[^]*\n {2}Next +open the link, name a /);
-    expect(shown).to.not.match(/"level"|INFO/);
-    terminal.kill("SIGTERM");
-    await one.ended();
   });
 
   // In one folder: what one start left half made the next one goes on with.
@@ -157,29 +104,88 @@ describe("The program", () => {
     });
   }
 
-  it("should stop in order at SIGTERM while it waits for a server", async function () {
-    this.timeout(60_000);
-    const server = `localhost:${await freePort()}`;
-    const one = run(
-      {
-        VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
-        ADMIN_TOKEN: "secret-".repeat(6),
-        DATABASE_URL: `postgres://${server}/revenue`,
-        CLICKHOUSE_URL: `http://${server}/revenue`,
-        KAFKA_BROKERS: server,
-      },
-      ["ingest"],
-    );
-    await one.until(() => one.logged.includes("waiting, it may be starting"));
-    const askedAt = performance.now();
-    one.child.kill("SIGTERM");
-    expect(await one.ended(), one.said).to.equal(0);
-    expect(one.logged).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
-    expect(performance.now() - askedAt).to.be.below(limits.stopMsMax);
-  });
+  describe("on data of its own, or none", function () {
+    this.timeout(120_000);
+    const itTogether = together();
 
-  const refused: [what: string, settings: Record<string, string>, roles: string[], said: RegExp][] =
-    [
+    itTogether("should stop in order at Ctrl-C under npm start, which sends it twice", async () => {
+      const port = await freePort();
+      await placeDatabase(join(folder, "npm-data"));
+      const npm = startUnderNpm(join(folder, "npm"), [], {
+        ...process.env,
+        PORT: String(port),
+        DATA_DIR: join(folder, "npm-data"),
+        RATES_REFRESH: "off",
+        LOG_LEVEL: "info",
+      });
+      await whenReady(npm.child, port);
+      expect(await npm.ctrlC()).to.equal(0);
+      expect(npm.logged()).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+    });
+
+    // Elsewhere `script` has other options.
+    (process.platform === "linux" ? itTogether : it.skip)(
+      "should greet a person at a terminal with one block, without its log",
+      async () => {
+        const port = String(await freePort());
+        const data = join(folder, "terminal");
+        await placeDatabase(data);
+        const command = [process.execPath, ...process.execArgv, program].join(" ");
+        const terminal = spawn("script", ["--quiet", "--command", command, "/dev/null"], {
+          env: {
+            PATH: process.env.PATH,
+            UV_THREADPOOL_SIZE: "16",
+            PORT: port,
+            DATA_DIR: data,
+            RATES_REFRESH: "off",
+          },
+          // A session of its own, for which `script` makes the terminal.
+          detached: true,
+          stdio: ["ignore", "pipe", "pipe"],
+        });
+        const one = new Run(terminal);
+        running.push(one);
+        await one.until(() => one.logged.includes("Ctrl-C"));
+        const shown = one.logged.replaceAll("\r\n", "\n");
+        expect(shown).to.match(
+          new RegExp(
+            `^http://localhost:${port} opens in a moment\\.\nPreparing the database…\n[^]*\n\n` +
+              `Revenue is ready\\. Running at http://localhost:${port}\n\n  Sign in  `,
+          ),
+        );
+        expect(shown).to.match(/\n {2}Data +\S+terminal\n[^]*\n {2}Next +open the link, name a /);
+        expect(shown).to.not.match(/"level"|INFO/);
+        terminal.kill("SIGTERM");
+        await one.ended();
+      },
+    );
+
+    itTogether("should stop in order at SIGTERM while it waits for a server", async () => {
+      const server = `localhost:${await freePort()}`;
+      const one = run(
+        {
+          VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
+          ADMIN_TOKEN: "secret-".repeat(6),
+          DATABASE_URL: `postgres://${server}/revenue`,
+          CLICKHOUSE_URL: `http://${server}/revenue`,
+          KAFKA_BROKERS: server,
+        },
+        ["ingest"],
+      );
+      await one.until(() => one.logged.includes("waiting, it may be starting"));
+      const askedAt = performance.now();
+      one.child.kill("SIGTERM");
+      expect(await one.ended(), one.said).to.equal(0);
+      expect(one.logged).to.match(/"msg":"stopping"[^]*"msg":"stopped"/);
+      expect(performance.now() - askedAt).to.be.below(limits.stopMsMax);
+    });
+
+    const refused: [
+      what: string,
+      settings: Record<string, string>,
+      roles: string[],
+      said: RegExp,
+    ][] = [
       ["wrong settings, all at once", { PORT: "x", LOG_LEVEL: "y" }, [], /PORT: .*\n.*LOG_LEVEL: /],
       ["a malformed vault key", { VAULT_ENCRYPTION_KEY: "ab" }, [], /openssl rand -hex 32/],
       [
@@ -190,30 +196,36 @@ describe("The program", () => {
       ],
       ["an unknown role", {}, ["ingest", "dance"], /there is no dance; there are ingest,/],
     ];
-  for (const [what, settings, roles, said] of refused) {
-    it(`should refuse ${what}, in a sentence`, async () => {
-      const one = run({ ...settings, DATA_DIR: join(folder, "never") }, roles);
-      expect(await one.ended()).to.equal(1);
-      expect(one.said).to.match(said);
-      expect(one.said).to.not.contain("    at ");
-    });
-  }
+    for (const [what, settings, roles, said] of refused) {
+      itTogether(`should refuse ${what}, in a sentence`, async () => {
+        const one = run({ ...settings, DATA_DIR: join(folder, "never") }, roles);
+        expect(await one.ended()).to.equal(1);
+        expect(one.said).to.match(said);
+        expect(one.said).to.not.contain("    at ");
+      });
+    }
 
-  it("should check the settings and their servers, print no secret and make nothing", async () => {
-    const secrets = {
-      ADMIN_TOKEN: "secret-".repeat(6),
-      VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
-      DATABASE_URL: "postgres://user:secret-word@localhost:1/revenue",
-      CLICKHOUSE_URL: "http://user:secret-word@localhost:1/revenue",
-      KAFKA_BROKERS: "localhost:1",
-    };
-    const one = run({ ...secrets, PORT: "4000" }, ["check"]);
-    expect(await one.ended()).to.equal(1);
-    expect(one.logged).to.contain("PORT=4000\n").and.contain("ADMIN_TOKEN=(set)\n");
-    expect(one.logged).to.contain("KAFKA_BROKERS: Kafka at localhost:1 cannot be reached");
-    expect(one.logged).to.contain("CLICKHOUSE_URL: no ClickHouse answers at http://localhost:1");
-    expect(one.logged).to.contain("DATABASE_URL: the server at localhost:1 cannot be reached");
-    expect(one.logged).to.not.match(/secret-|5ec2e7/);
+    itTogether(
+      "should check the settings and their servers, print no secret and make nothing",
+      async () => {
+        const secrets = {
+          ADMIN_TOKEN: "secret-".repeat(6),
+          VAULT_ENCRYPTION_KEY: "5ec2e7".repeat(10) + "abcd",
+          DATABASE_URL: "postgres://user:secret-word@localhost:1/revenue",
+          CLICKHOUSE_URL: "http://user:secret-word@localhost:1/revenue",
+          KAFKA_BROKERS: "localhost:1",
+        };
+        const one = run({ ...secrets, PORT: "4000" }, ["check"]);
+        expect(await one.ended()).to.equal(1);
+        expect(one.logged).to.contain("PORT=4000\n").and.contain("ADMIN_TOKEN=(set)\n");
+        expect(one.logged).to.contain("KAFKA_BROKERS: Kafka at localhost:1 cannot be reached");
+        expect(one.logged).to.contain(
+          "CLICKHOUSE_URL: no ClickHouse answers at http://localhost:1",
+        );
+        expect(one.logged).to.contain("DATABASE_URL: the server at localhost:1 cannot be reached");
+        expect(one.logged).to.not.match(/secret-|5ec2e7/);
+      },
+    );
   });
 });
 
