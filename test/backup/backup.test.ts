@@ -25,6 +25,7 @@ import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { rejection } from "../harness/promises.js";
 import { needTime } from "../harness/real-servers.js";
+import { together } from "../harness/together.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
@@ -123,9 +124,11 @@ describe("The commands", function suite() {
     await whenBooked(merchant);
     const last = { at: new Date(end).toISOString() };
     clocks = [last, { ...last, known_at: knownAt }];
-    answers = await answersOf(merchant, clocks);
-    figures = await figuresRead(merchant, clocks);
-    locked = await runCommand(first, ["audit"]);
+    [answers, figures, locked] = await Promise.all([
+      answersOf(merchant, clocks),
+      figuresRead(merchant, clocks),
+      runCommand(first, ["audit"]),
+    ]);
     await service.stop();
   });
 
@@ -180,22 +183,6 @@ describe("The commands", function suite() {
     expect(nobody.code).to.equal(2);
   });
 
-  it("should name the newest backup where the folder of all is given", async () => {
-    const { code, reported } = await runCommand(third, ["restore", "--from", dirname(backup)]);
-    expect(reported).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
-    expect(code).to.equal(2);
-  });
-
-  it("should not restore over anything", async () => {
-    const before = readFileSync(join(first, "vault.key"), "utf8");
-    const { code, reported } = await runCommand(first, ["restore", "--from", backup]);
-    expect(reported).to.match(
-      /restored into an empty installation; this one has 1 workspaces; rows in/,
-    );
-    expect(code).to.equal(2);
-    expect(readFileSync(join(first, "vault.key"), "utf8")).to.equal(before);
-  });
-
   it("should rotate the vault key, also when killed, and replay into empty tables", async () => {
     const oldKey = readFileSync(join(second, "vault.key"), "utf8");
     await killedCommand(second, ["rotate-key"], "Sealing every secret under a new vault key.");
@@ -229,24 +216,44 @@ describe("The commands", function suite() {
     });
   }
 
-  const keys: [what: string, settings: Settings, said: RegExp][] = [
-    ["its vault key is not there", {}, /sealed under the vault key [0-9a-f]{16}\. Set/],
-    [
-      "another vault key is there",
-      { VAULT_ENCRYPTION_KEY: "ab".repeat(32) },
-      /and this installation has/,
-    ],
-  ];
-  for (const [what, settings, said] of keys) {
-    it(`should refuse a backup when ${what}, and touch nothing`, async () => {
-      const target = join(root, "untouched");
-      const words = ["restore", "--from", pathIn(online.reported)];
-      const { code, reported } = await runCommand(target, words, settings);
-      expect(reported).to.match(said);
+  describe("where nothing can be restored", () => {
+    const itTogether = together();
+
+    itTogether("should name the newest backup where the folder of all is given", async () => {
+      const { code, reported } = await runCommand(third, ["restore", "--from", dirname(backup)]);
+      expect(reported).to.include(`is a folder of backups. Name one of them: --from ${backup}`);
       expect(code).to.equal(2);
-      expect(existsSync(target)).to.equal(false);
     });
-  }
+
+    itTogether("should not restore over anything", async () => {
+      const before = readFileSync(join(first, "vault.key"), "utf8");
+      const { code, reported } = await runCommand(first, ["restore", "--from", backup]);
+      expect(reported).to.match(
+        /restored into an empty installation; this one has 1 workspaces; rows in/,
+      );
+      expect(code).to.equal(2);
+      expect(readFileSync(join(first, "vault.key"), "utf8")).to.equal(before);
+    });
+
+    const keys: [what: string, settings: Settings, said: RegExp][] = [
+      ["its vault key is not there", {}, /sealed under the vault key [0-9a-f]{16}\. Set/],
+      [
+        "another vault key is there",
+        { VAULT_ENCRYPTION_KEY: "ab".repeat(32) },
+        /and this installation has/,
+      ],
+    ];
+    for (const [what, settings, said] of keys) {
+      itTogether(`should refuse a backup when ${what}, and touch nothing`, async () => {
+        const target = join(root, what);
+        const words = ["restore", "--from", pathIn(online.reported)];
+        const { code, reported } = await runCommand(target, words, settings);
+        expect(reported).to.match(said);
+        expect(code).to.equal(2);
+        expect(existsSync(target)).to.equal(false);
+      });
+    }
+  });
 
   async function expectModel(found: Merchant): Promise<void> {
     await expectFigures(found, figuresOf(sent, "EUR"), end + secondMs);

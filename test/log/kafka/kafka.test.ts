@@ -122,7 +122,7 @@ describe("Kafka", function () {
     };
   }
 
-  describe("A group on Kafka whose members are slow or gone", () => {
+  describe("The log on Kafka, while brokers or other members are slow or away", () => {
     const itTogether = together();
     const open = openingLogs(after);
 
@@ -269,6 +269,68 @@ describe("Kafka", function () {
         });
       };
       return { connection, broker, group: { groupId }, joinGroup };
+    }
+
+    itTogether("should not take a broker that holds it back for the end of the log", async () => {
+      const installation = installKafka(server.url);
+      const [log] = await open(installation);
+      const valueBytes = 20_000;
+      for (let round = 0; round < 4; round += 1) {
+        await log?.append(
+          topic,
+          Array.from({ length: 10 }, () => ({ key: "a", value: randomBytes(valueBytes) })),
+        );
+      }
+      await limitReading(server.url, clientIdOf("slow"), 400_000);
+      const processes = { own: "slow", silent: async () => new Set<string>() };
+      const [slow = fail()] = await open(installation, { processes });
+      const cut = await cutTopics(slow, await groupOffsets(slow));
+      // Each reads more than the quota leaves to the next.
+      for (let look = 0; look < 2; look += 1) {
+        const backlog = new Backlog(slow, topic, "g", () => ({ receivedAt: 1 }));
+        expect(await backlog.earliestWaiting()).to.equal(1);
+      }
+      const files = await writeTopics(slow, cut, folder.path);
+      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+      expect(bytes).to.be.greaterThan(40 * valueBytes);
+    });
+
+    type Unusable = [
+      title: string,
+      port: () => number,
+      replication: number | null,
+      reported: RegExp,
+    ];
+    const unusable: Unusable[] = [
+      ["nobody listens", () => 1, null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1 cannot be reached/],
+      [
+        "a controller is named",
+        () => controllerPort,
+        null,
+        /KAFKA_BROKERS: Kafka at .* is a controller, which takes no records: name the port/,
+      ],
+      [
+        "brokers name addresses that lead nowhere",
+        () => misleadingPort,
+        null,
+        /KAFKA_BROKERS: .* names its broker kafka\.invalid:9092, .* Set advertised\.listeners/,
+      ],
+      ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
+    ];
+    for (const [title, portOf, replication, reported] of unusable) {
+      itTogether(`should say in one sentence that ${title}`, async () => {
+        const opening = openKafkaLog({
+          settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
+          topicPrefix: "unusable.",
+          startMsMax: 500,
+          replication,
+          topics: lmdbTopics(),
+          logger: testLogger,
+        });
+        const error = await rejection(opening);
+        expect(error).to.be.instanceOf(ConfigError);
+        expect(String(error)).to.match(reported);
+      });
     }
   });
 
@@ -467,30 +529,6 @@ describe("Kafka", function () {
       expect(await log?.committed(topic, "g")).to.eql(await log?.ends(topic));
     });
 
-    it("should not take a broker that holds it back for the end of the log", async () => {
-      const installation = installKafka(server.url);
-      const [log] = await open(installation);
-      const valueBytes = 20_000;
-      for (let round = 0; round < 4; round += 1) {
-        await log?.append(
-          topic,
-          Array.from({ length: 10 }, () => ({ key: "a", value: randomBytes(valueBytes) })),
-        );
-      }
-      await limitReading(server.url, clientIdOf("slow"), 400_000);
-      const processes = { own: "slow", silent: async () => new Set<string>() };
-      const [slow = fail()] = await open(installation, { processes });
-      const cut = await cutTopics(slow, await groupOffsets(slow));
-      // Each reads more than the quota leaves to the next.
-      for (let look = 0; look < 2; look += 1) {
-        const backlog = new Backlog(slow, topic, "g", () => ({ receivedAt: 1 }));
-        expect(await backlog.earliestWaiting()).to.equal(1);
-      }
-      const files = await writeTopics(slow, cut, folder.path);
-      const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-      expect(bytes).to.be.greaterThan(40 * valueBytes);
-    });
-
     it("should say what it does, for who looks for a fault", async () => {
       const said = await readFile(join(folder.path, "kafka", "kafka.log"), "utf8");
       expect(said).to.match(/^\d{4}-.* INFO .* Kafka Server started$/m);
@@ -516,44 +554,6 @@ describe("Kafka", function () {
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(/topic compacted\.revenue\.raw is compacted.*cleanup\.policy/);
     });
-
-    type Unusable = [
-      title: string,
-      port: () => number,
-      replication: number | null,
-      reported: RegExp,
-    ];
-    const unusable: Unusable[] = [
-      ["nobody listens", () => 1, null, /KAFKA_BROKERS: Kafka at 127\.0\.0\.1:1 cannot be reached/],
-      [
-        "a controller is named",
-        () => controllerPort,
-        null,
-        /KAFKA_BROKERS: Kafka at .* is a controller, which takes no records: name the port/,
-      ],
-      [
-        "brokers name addresses that lead nowhere",
-        () => misleadingPort,
-        null,
-        /KAFKA_BROKERS: .* names its broker kafka\.invalid:9092, .* Set advertised\.listeners/,
-      ],
-      ["too many copies are asked for", () => port, 3, /KAFKA_REPLICATION: the topic/],
-    ];
-    for (const [title, portOf, replication, reported] of unusable) {
-      it(`should say in one sentence that ${title}`, async () => {
-        const opening = openKafkaLog({
-          settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
-          topicPrefix: "unusable.",
-          startMsMax: 500,
-          replication,
-          topics: lmdbTopics(),
-          logger: testLogger,
-        });
-        const error = await rejection(opening);
-        expect(error).to.be.instanceOf(ConfigError);
-        expect(String(error)).to.match(reported);
-      });
-    }
   });
 });
 
