@@ -295,12 +295,12 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       const [partition = 0] = await partitionsWithRecords(log);
       const given: string[] = [];
       let running = 0;
-      let together = 0;
+      let most = 0;
       const tail = log.tail(
         topic,
         async (one) => {
           running += 1;
-          together = Math.max(together, running);
+          most = Math.max(most, running);
           await pause(1);
           given.push(one.value.toString());
           running -= 1;
@@ -310,7 +310,7 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
       await until(() => given.length >= 4);
       await tail.close();
       expect(given).to.eql(["2", "3", "4", "5"]);
-      expect(together).to.equal(1);
+      expect(most).to.equal(1);
       expect((await log.committed(topic, "tail"))[partition]).to.equal(0n);
     });
 
