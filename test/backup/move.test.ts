@@ -10,6 +10,7 @@ import { expect } from "chai";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
 import { onCluster } from "../harness/backends.js";
+import { placeDatabase } from "../harness/empty-database.js";
 import { clusterName, type ClusterServers, startCluster } from "../clickhouse/cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
 import { expectFigures } from "../model/compare/compare.js";
@@ -57,6 +58,7 @@ describe("Moving", function suite() {
     const first = cluster?.server(0);
     const clickhouse = first && { clickhouse: () => Promise.resolve(first) };
     servers = await startServers({ folder: folder.path, freePort, ...clickhouse });
+    await placeDatabase(path("first"));
     onServers = {
       ...embedded,
       ...settingsOf(servers),
