@@ -57,7 +57,9 @@ export class SuiteService {
     const port = (this.#port ??= await freePort());
     this.#child = startService(folder, port, settings, "ignore", program);
     await whenReady(this.#child, port);
-    return { port, endpoint: endpointOf(folder, port, settings) };
+    const { ADMIN_TOKEN: given } = settings;
+    const adminToken = given ?? readFileSync(join(folder, "admin.token"), "utf8").trim();
+    return { port, endpoint: { base: `http://127.0.0.1:${port}`, adminToken } };
   }
 
   /** Null while it runs, and after a kill. */
@@ -163,16 +165,6 @@ async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exited = once(child, "exit");
   child.kill(signal);
   await exited;
-}
-
-/** @param settings the service was started with */
-export function endpointOf(
-  folder: string,
-  port: number,
-  { ADMIN_TOKEN: given }: Readonly<Record<string, string>> = {},
-): Endpoint {
-  const adminToken = given ?? readFileSync(join(folder, "admin.token"), "utf8").trim();
-  return { base: `http://127.0.0.1:${port}`, adminToken };
 }
 
 /**
