@@ -86,8 +86,14 @@ const startedForRun = new Releases(createLogger("silent"));
 /** Called by mocha in the leader, before there are workers: no test's time is spent on it. */
 export async function mochaGlobalSetup(): Promise<void> {
   if (!onServers) return;
-  const started = JSON.stringify(await startServers(startedForRun));
-  writeFileSync(reported, started, { mode: 0o600 });
+  try {
+    const started = JSON.stringify(await startServers(startedForRun));
+    writeFileSync(reported, started, { mode: 0o600 });
+  } catch (error) {
+    // Those that started would keep this process running.
+    await startedForRun.release();
+    throw error;
+  }
 }
 
 /** Called by mocha in the leader, when all workers have ended. */
