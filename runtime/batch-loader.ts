@@ -2,7 +2,7 @@
 
 interface Asked<Item, Answer> {
   readonly item: Item;
-  readonly settle: (answer: Answer | Promise<never>) => void;
+  readonly settle: (answer: Promise<Answer>) => void;
 }
 
 export class AskedTogether<Item, Answer> {
@@ -31,12 +31,12 @@ export class AskedTogether<Item, Answer> {
   async #runAll(): Promise<void> {
     while (this.#asked.length > 0) {
       const some = this.#asked.splice(0, this.itemsMax);
-      try {
-        const answerTo = await this.run(some.map(({ item }) => item));
-        for (const [at, { item, settle }] of some.entries()) settle(answerTo(item, at));
-      } catch (error) {
-        for (const { settle } of some) settle(Promise.reject(error));
+      const running = this.run(some.map(({ item }) => item));
+      // An answer that cannot be read fails for its own item only.
+      for (const [at, { item, settle }] of some.entries()) {
+        settle(running.then((answerTo) => answerTo(item, at)));
       }
+      await running.catch(() => undefined);
     }
     this.#isRunning = false;
   }

@@ -2,11 +2,11 @@
  * What an event may bring, whichever adapter made a fact of it: how long its texts and lists may be
  * and what they may hold, how large its numbers, when it may be dated, and whether it can be
  * converted into base currency, and at which quote. What is beyond is a reject: it could not be
- * stored. Asked at the endpoint, so that what cannot be booked is refused there, and again when it
- * is booked. Pure: all it needs is given.
+ * stored. Checked at the endpoint, so that what cannot be booked is refused there, and again when
+ * it is booked. Pure: all it needs is given.
  *
- * Of texts: Postgres stores no NUL, and half a surrogate pair has no UTF-8, so that two texts would
- * become one.
+ * Texts: Postgres stores no NUL, and half a surrogate pair cannot be written as UTF-8: two texts
+ * would become one.
  */
 import { convertMinor, exponentOf } from "./money/money.js";
 import type { FactBody, Item, Quote } from "./records/records.js";
@@ -135,7 +135,7 @@ export function announcedSteps({ steps }: Pick<Subscription, "steps">): Subscrip
   return steps.filter(({ at }, index) => index === 0 || !(at > announcedLatest));
 }
 
-/** Of what a `long` of Avro and a column of the ledger hold. */
+/** Whether it fits a `long` of Avro and a column of the ledger. */
 export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value;
 }

@@ -246,9 +246,7 @@ function withItems<Item>(
   return { items, parts, last: end() };
 }
 
-/**
- * By the key of a payment or purchase (`schemas/ids.ts`): its facts, in order of arrival.
- */
+/** The facts of a payment or purchase, by its key (`schemas/ids.ts`), in order of arrival. */
 export const moneyFacts: Kind<Fact> = {
   letter: "m",
   encode: (fact) => factRecords.encode(fact),

@@ -152,9 +152,9 @@ const renames: Readonly<Record<string, readonly (readonly [string, (old: Renamed
       ],
     ],
     subscription: [
-      // 2019-10-17: `start`, of the plan as it stands, became `start_date`.
+      // Before 2019-10-17 there was only `start`, which is when the current plan began.
       ["created", ({ start_date: date, start }) => date ?? start],
-      // Added in 2017: until then a subscription was of one plan.
+      // Before 2017 a subscription had one plan, and no items.
       ["items", ({ id, plan, quantity }) => plan && { data: [{ id, plan, quantity }] }],
     ],
   };

@@ -16,7 +16,7 @@ export interface Decimal {
   readonly scale: number;
 }
 
-/** Longer text is no amount or rate anybody sends; keeps one field from costing seconds. */
+/** No amount or rate is longer; to parse a very long text would take seconds. */
 const textLengthMax = 64;
 /** Also in `1e40`; a JSON number may say 1e308, and no money does. */
 const exponentMax = 40;

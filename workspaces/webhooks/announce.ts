@@ -87,5 +87,5 @@ export async function reportDisabled(
   }
 }
 
-/** The newest; a workspace with more has its activity log. */
+/** The newest members. An owner who is not among them finds it in the activity log. */
 const membersAskedMax = 200;
