@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Receipt } from "../stores/watermark/in-flight-receipts.js";
 import { unprocessable } from "../schemas/http/errors.js";
 import type { Access } from "../workspaces/keys.js";
-import { mirrorsAt } from "../workspaces/integrations.js";
+import { hadIntegration, mirrorsAt } from "../workspaces/integrations.js";
 import type { Receipts } from "./idempotency.js";
 import { identityConflict, type IngestCall, resume, UnpricedEvent } from "./event.js";
 import { type Line, planLines, type Source } from "./lines.js";
@@ -66,7 +66,8 @@ async function stampedNow(
   const receipt = service.watermark.receive(access.workspace);
   try {
     const { receivedAt } = receipt;
-    const isMirrored = mirrorsAt({ postgres: service.postgres, providers }, access, receivedAt);
+    const looking = { hadIntegration: hadIntegration(service.postgres), providers };
+    const isMirrored = mirrorsAt(looking, access, receivedAt);
     const call = { service, providers, access, receivedAt, isMirrored };
     const lines = await planLines(call, sources);
     return { receipt, lines: await withRepeats(endpoint, access, sources, lines) };

@@ -5,14 +5,15 @@ import { openCustomers } from "../workspaces/customers/customers.js";
 import { accountHasher } from "../stores/vault/account-hash.js";
 import { lackingEventsGauge, lagGauge, rejectsGauge } from "../http/gauges.js";
 import { answersOf, forgetOldAnswers, openStoredAnswers } from "../providers/api/stored-answers.js";
-import { RecentlyKept } from "../providers/api/stored-objects.js";
+import { openStoredObjects } from "../providers/api/stored-objects.js";
 import type { ConsumeOptions, LogRecord, LogUse } from "../stores/log/log.js";
-import { shareOf } from "../stores/postgres/postgres.js";
 import { Pace, type PaceOptions } from "../runtime/pace.js";
+import { shareOf } from "../stores/postgres/postgres.js";
 import type { Service } from "../service.js";
 import { openSkus } from "../workspaces/catalogue/skus.js";
 import { keepCatalogueCopy } from "../workspaces/catalogue/clickhouse-copy.js";
 import { groups } from "../stores/watermark/watermark.js";
+import { hadIntegration } from "../workspaces/integrations.js";
 import { lackingByProvider } from "../workspaces/needed-events.js";
 import { findWorkspace } from "../workspaces/workspaces.js";
 import { limits } from "../config.js";
@@ -33,10 +34,10 @@ import { passOver, passOverMessage } from "./rejects/pass-over.js";
 import { startRejectRetries } from "./rejects/retries.js";
 import { RecentOutcomes } from "./normalize/outcome.js";
 
-/** Beyond this many waiting events a slow API holds up others. */
-const enrichmentWaitingMax = { records: 2_000, bytes: 64 * 1024 * 1024 };
 /** Connections for events that ask their provider's API, by step. */
 const postgresConnectionsOfEnrichmentMax = 3;
+/** Beyond this many waiting events a slow API holds up others. */
+const enrichmentWaitingMax = { records: 2_000, bytes: 64 * 1024 * 1024 };
 
 export const logUse: LogUse = {
   reads: [topics.raw, topics.incomplete, topics.facts],
@@ -62,7 +63,8 @@ export async function start(service: Service): Promise<void> {
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
-    recentlyKept: new RecentlyKept(),
+    objects: openStoredObjects(stored),
+    hadIntegration: hadIntegration(stored),
     storedAnswers: openStoredAnswers(service.postgres, vault),
     baseCurrencyOf: baseCurrencies(service),
     answersKept: answersOf(service.postgres),
@@ -132,9 +134,10 @@ export async function start(service: Service): Promise<void> {
   ] as const) {
     const window = new ConcurrencyWindow(enrichmentWaitingMax);
     // These calls come in bursts, and other users of the pool must not wait behind them.
-    const postgres = shareOf(service.postgres, postgresConnectionsOfEnrichmentMax);
+    const share = shareOf(stored, postgresConnectionsOfEnrichmentMax);
+    const asking = { ...enriching, objects: openStoredObjects(share) };
     consume(topics.incomplete, group, enrichmentBatchRecordsMax, (records) =>
-      window.begin(records, () => enrich({ ...enriching, postgres }, records)),
+      window.begin(records, () => enrich(asking, records)),
     );
   }
   const backfills = runBackfills(enriching);

@@ -73,26 +73,27 @@ export function openIntegrations(options: {
   };
 }
 
-/**
- * Whether the workspace had one that existed at a moment.
- * @param of.environments any of which it was made for
- */
-export async function hadIntegration(
-  postgres: Postgres,
+/** Whether the workspace had one that existed at a moment. */
+export type HadIntegration = (
   of: {
     readonly workspace: string;
+    /** Any of which it was made for. */
     readonly environments: readonly Environment[];
     readonly provider: string;
   },
   at: number,
-): Promise<boolean> {
-  const rows = await postgres.query(
-    `SELECT 1 FROM integrations
-     WHERE workspace = $1 AND environment = ANY($2) AND provider = $3
-       AND created_at <= $4 AND (deleted_at IS NULL OR deleted_at > $4) LIMIT 1`,
-    [of.workspace, of.environments, of.provider, new Date(at)],
-  );
-  return rows.length > 0;
+) => Promise<boolean>;
+
+export function hadIntegration(postgres: Postgres): HadIntegration {
+  return async ({ workspace, environments, provider }, at) => {
+    const rows = await postgres.query(
+      `SELECT 1 FROM integrations
+       WHERE workspace = $1 AND environment = ANY($2) AND provider = $3
+         AND created_at <= $4 AND (deleted_at IS NULL OR deleted_at > $4) LIMIT 1`,
+      [workspace, environments, provider, new Date(at)],
+    );
+    return rows.length > 0;
+  };
 }
 
 interface Found {
@@ -141,17 +142,17 @@ export type IsMirrored = (store: ProviderToken | undefined) => Promise<boolean>;
  * @param at ms since 1970: the first receipt of the copy
  */
 export function mirrorsAt(
-  { postgres, providers }: { postgres: Postgres; providers: ReadonlyMap<string, Provider> },
+  given: { hadIntegration: HadIntegration; providers: ReadonlyMap<string, Provider> },
   { workspace, environment }: { workspace: string; environment: Environment },
   at: number,
 ): IsMirrored {
   const known = new Map<ProviderToken, Promise<boolean>>();
   return async (provider) => {
     if (provider === undefined) return false;
-    const reportsBoth = providers.get(provider)?.reportsBothEnvironments === true;
+    const reportsBoth = given.providers.get(provider)?.reportsBothEnvironments === true;
     const environments: Environment[] = reportsBoth ? ["live", "test"] : [environment];
     const had =
-      known.get(provider) ?? hadIntegration(postgres, { workspace, environments, provider }, at);
+      known.get(provider) ?? given.hadIntegration({ workspace, environments, provider }, at);
     known.set(provider, had);
     return had;
   };

@@ -10,7 +10,6 @@ import { limits } from "../../config.js";
 import type { Known, Provider, Question, KeptObject } from "../../providers/provider.js";
 import type { Environment, RawEventMeta } from "../../schemas/records/records.js";
 import type { NormalizingService, Opened } from "../normalize/outcome.js";
-import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
 
 type Importance = Question["importance"];
 
@@ -28,7 +27,7 @@ export interface Answered {
  * @throws when kept objects that the answers name cannot be read
  */
 export async function askAll(
-  { apis, postgres }: Pick<NormalizingService, "apis" | "postgres">,
+  { apis, objects }: Pick<NormalizingService, "apis" | "objects">,
   asker: Asker,
   opened: Opened,
   importance: Importance,
@@ -41,7 +40,7 @@ export async function askAll(
   let refusal: string | null = null;
   for (let round = 0; round < limits.enrichmentRoundsMax; round += 1) {
     const parsed = parsedAnswers(answers);
-    const named = await withNamed({ postgres }, opened, parsed);
+    const named = await withNamed({ objects }, opened, parsed);
     const open = questionsOf(named, parsed, importance).filter(
       ({ path }) => !answers.has(path) && !closed.has(path),
     );
@@ -136,7 +135,7 @@ function questionsOf(
  * Objects that an event, or an answer of its provider's API, names without their content, because
  * other events reported them whole (`providers/provider.ts`, KeptObject).
  */
-type KeepingService = Pick<NormalizingService, "postgres" | "keptNews" | "recentlyKept">;
+type KeepingService = Pick<NormalizingService, "objects" | "keptNews">;
 
 /** Reads them from what earlier events reported. */
 export async function keptFor(
@@ -147,12 +146,12 @@ export async function keptFor(
 ): Promise<ReadonlyMap<string, unknown>> {
   await keep(service, event, provider?.keeps?.(body) ?? []);
   const needed = provider?.needs?.(body) ?? [];
-  return needed.length === 0 ? new Map() : recallObjects(service.postgres, event, needed);
+  return needed.length === 0 ? new Map() : service.objects.recall(event, needed);
 }
 
 /** Adds the kept objects that only the answers name. */
 export async function withNamed(
-  { postgres }: Pick<KeepingService, "postgres">,
+  { objects }: Pick<KeepingService, "objects">,
   opened: Opened,
   answers: ReadonlyMap<string, unknown>,
 ): Promise<Opened> {
@@ -160,7 +159,7 @@ export async function withNamed(
   if (answers.size === 0 || provider?.needs === undefined) return opened;
   const ids = provider.needs(body, { ...known, answers }).filter((id) => !known.kept.has(id));
   if (ids.length === 0) return opened;
-  const more = await recallObjects(postgres, event, ids);
+  const more = await objects.recall(event, ids);
   return { ...opened, known: { ...known, kept: new Map([...known.kept, ...more]) } };
 }
 
@@ -175,16 +174,14 @@ export async function keepAnswered(
 
 /** After a failure some may be kept without notice, so news of them is reported anyway. */
 async function keep(
-  { postgres, keptNews, recentlyKept }: KeepingService,
+  { objects, keptNews }: KeepingService,
   event: RawEventMeta,
   reported: readonly KeptObject[],
 ): Promise<void> {
-  const unkept = reported.filter((object) => !recentlyKept.has(event, object));
-  if (unkept.length === 0) return;
+  if (reported.length === 0) return;
   let isNews = true;
   try {
-    isNews = await keepObjects(postgres, event, unkept);
-    for (const object of unkept) recentlyKept.add(event, object);
+    isNews = await objects.keep(event, reported);
   } finally {
     if (isNews) keptNews(event.workspace);
   }

@@ -4,8 +4,9 @@ import type { ProviderApis } from "../../providers/api/provider-api.js";
 import type { Service } from "../../service.js";
 import type { Watermark } from "../../stores/watermark/watermark.js";
 import type { Provider, Known } from "../../providers/provider.js";
+import type { HadIntegration } from "../../workspaces/integrations.js";
 import type { HashAccount } from "../../stores/vault/account-hash.js";
-import type { RecentlyKept } from "../../providers/api/stored-objects.js";
+import type { StoredObjects } from "../../providers/api/stored-objects.js";
 import type { RecentlyPublished } from "../enrich/recently-published.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Fact, RawEventMeta } from "../../schemas/records/records.js";
@@ -16,7 +17,7 @@ import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 
 export type NormalizingService = Pick<
   Service,
-  "clickhouse" | "integrations" | "log" | "logger" | "postgres" | "rates" | "vault"
+  "clickhouse" | "integrations" | "log" | "logger" | "rates" | "vault"
 > & {
   readonly watermark: Pick<Watermark, "callsInFlight" | "hurry">;
   readonly providers: ReadonlyMap<string, Provider>;
@@ -27,7 +28,8 @@ export type NormalizingService = Pick<
   readonly answersKept: (workspace: string) => Promise<boolean>;
   /** Answers that need not be asked for again. */
   readonly reported: RecentlyPublished;
-  readonly recentlyKept: RecentlyKept;
+  readonly objects: StoredObjects;
+  readonly hadIntegration: HadIntegration;
   /** For the journal, which follows behind. */
   readonly recent: RecentOutcomes;
   /** Something arrived that earlier events of the workspace may have lacked. */

@@ -5,6 +5,7 @@
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { limits } from "../../config.js";
+import { AskedTogether } from "../../runtime/batch-loader.js";
 import type { KeptObject } from "../provider.js";
 import type { Environment } from "../../schemas/records/records.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
@@ -23,27 +24,61 @@ const depthMax = 3;
 /** An index of Postgres holds no text of thousands of bytes; no provider's ids are that long. */
 const idLengthMax = 500;
 
-/**
- * An object with a longer id is left out, and an event that names it is rejected.
- * @returns true if something new was stored that a rejected event may be waiting for
- */
-export async function keepObjects(
-  postgres: Postgres,
-  scope: KeptScope,
-  objects: readonly KeptObject[],
-): Promise<boolean> {
-  let news = false;
-  for (const { id: reported, ownId, reportedAt, refers, object, merges, corrects } of objects) {
-    const id = ownId ? ownName(scope, reported) : reported;
-    if (id.length > idLengthMax) continue;
-    const row = [...values(scope), id, reportedAt, refers, JSON.stringify(object)];
-    const [changed] = await postgres.transaction((sql) =>
-      sql.query(merges ? mergeSql : replaceSql, row),
-    );
-    news ||= changed !== undefined && !corrects;
-  }
-  return news;
+export type StoredObjects = ReturnType<typeof openStoredObjects>;
+
+/** Events that are read side by side share the statements that recall objects. */
+export function openStoredObjects(postgres: Postgres) {
+  const recentlyKept = new LRUCache<string, true>({ max: recentMax });
+  const recalled = new AskedTogether(objectsAtOnce, (named: readonly Named[]) =>
+    recall(postgres, named),
+  );
+  return {
+    /**
+     * An object with a longer id is left out, and an event that names it is rejected. So is one
+     * that was kept as it is, because many events report one price or customer again.
+     * @returns true if something new was stored that a rejected event may be waiting for
+     */
+    async keep(scope: KeptScope, objects: readonly KeptObject[]): Promise<boolean> {
+      let news = false;
+      for (const reported of objects) {
+        const { reportedAt, refers, object, merges, corrects } = reported;
+        const id = reported.ownId ? ownName(scope, reported.id) : reported.id;
+        const digest = digestOf(scope, reported);
+        if (id.length > idLengthMax || recentlyKept.has(digest)) continue;
+        const row = [...values(scope), id, reportedAt, refers, JSON.stringify(object)];
+        const [changed] = await postgres.transaction((sql) =>
+          sql.query(merges ? mergeSql : replaceSql, row),
+        );
+        recentlyKept.set(digest, true);
+        news ||= changed !== undefined && !corrects;
+      }
+      return news;
+    },
+    /**
+     * What is known of these ids and of what they refer to, by id: what the integration was
+     * reported its own beats what is known to all.
+     */
+    async recall(scope: KeptScope, ids: readonly string[]): Promise<Map<string, unknown>> {
+      const known = new Map<string, unknown>();
+      let wanted = [...new Set(ids)];
+      for (let depth = 0; depth < depthMax && wanted.length > 0; depth += 1) {
+        const rows = await Promise.all(
+          wanted.map((id) => recalled.ask([...values(scope), ownName(scope, id), id])),
+        );
+        for (const [index, id] of wanted.entries()) {
+          const row = rows[index];
+          if (row) known.set(id, row.object);
+        }
+        const refers = rows.flatMap((row) => row?.refers ?? []);
+        wanted = [...new Set(refers)].filter((id) => !known.has(id));
+      }
+      return known;
+    },
+  };
 }
+
+const objectsAtOnce = 50;
+const recentMax = 10_000;
 
 const insertSql = `INSERT INTO kept_objects AS k
     (workspace, environment, provider, id, reported_at, refers, object)
@@ -62,31 +97,31 @@ const mergeSql = `${insertSql}
     AND (SELECT count(*) FROM jsonb_object_keys(k.object)) < ${limits.mergedFieldsMax}
   RETURNING id`;
 
-/**
- * What is known of these ids and of what they refer to, by id: what the integration was reported
- * its own beats what is known to all.
- */
-export async function recallObjects(
+/** Workspace, environment, provider, the integration's own name for an id, the id. */
+type Named = readonly string[];
+
+interface Row {
+  readonly refers: readonly string[];
+  readonly object: unknown;
+}
+
+async function recall(
   postgres: Postgres,
-  scope: KeptScope,
-  ids: readonly string[],
-): Promise<Map<string, unknown>> {
-  const known = new Map<string, unknown>();
-  let wanted = [...new Set(ids)];
-  for (let depth = 0; depth < depthMax && wanted.length > 0; depth += 1) {
-    const rows = await postgres.query<{ id: string; refers: string[]; object: unknown }>(
-      `SELECT id, refers, object FROM kept_objects
-       WHERE workspace = $1 AND environment = $2 AND provider = $3 AND id = ANY($4::text[])`,
-      [...values(scope), wanted.flatMap((id) => [id, ownName(scope, id)])],
-    );
-    const found = new Map(rows.map(({ id, object }) => [id, object]));
-    for (const id of wanted) {
-      const object = found.get(ownName(scope, id)) ?? found.get(id);
-      if (object !== undefined) known.set(id, object);
-    }
-    wanted = [...new Set(rows.flatMap(({ refers }) => refers))].filter((id) => !known.has(id));
-  }
-  return known;
+  named: readonly Named[],
+): Promise<(one: Named, at: number) => Row | null> {
+  const rows = await postgres.query<Row & { at: number }>(
+    `SELECT asked.at::int AS at, kept.* FROM
+       unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+       WITH ORDINALITY AS asked (workspace, environment, provider, own, id, at)
+     CROSS JOIN LATERAL (
+       SELECT refers, object FROM kept_objects AS kept
+       WHERE kept.workspace = asked.workspace AND kept.environment = asked.environment
+         AND kept.provider = asked.provider AND kept.id IN (asked.own, asked.id)
+       ORDER BY kept.id = asked.own DESC LIMIT 1) AS kept`,
+    Array.from({ length: 5 }, (_, column) => named.map((values) => values[column])),
+  );
+  const found = new Map(rows.map((row) => [row.at - 1, row]));
+  return (_one, at) => found.get(at) ?? null;
 }
 
 /** Accounts of one provider in one workspace may each have a `SUMMER`. */
@@ -97,24 +132,6 @@ function ownName({ integration }: KeptScope, id: string): string {
 function values({ workspace, environment, provider }: KeptScope): string[] {
   return [workspace, environment, provider];
 }
-
-/**
- * Objects that were kept as they are: many events report one price or customer again, and to keep
- * the same report twice changes nothing.
- */
-export class RecentlyKept {
-  readonly #kept = new LRUCache<string, true>({ max: recentMax });
-
-  has(scope: KeptScope, object: KeptObject): boolean {
-    return this.#kept.has(digestOf(scope, object));
-  }
-
-  add(scope: KeptScope, object: KeptObject): void {
-    this.#kept.set(digestOf(scope, object), true);
-  }
-}
-
-const recentMax = 10_000;
 
 function digestOf(scope: KeptScope, object: KeptObject): string {
   return hash("sha256", JSON.stringify([...values(scope), scope.integration, object]), "base64");

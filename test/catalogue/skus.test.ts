@@ -7,7 +7,7 @@ import {
   type ProductRecord,
 } from "../../workspaces/catalogue/edits.js";
 import { openCatalogueView } from "../../workspaces/catalogue/view.js";
-import { keepObjects, recallObjects } from "../../providers/api/stored-objects.js";
+import { openStoredObjects } from "../../providers/api/stored-objects.js";
 import type { Postgres, Sql } from "../../stores/postgres/postgres.js";
 import { type SkuName, type Skus, openSkus } from "../../workspaces/catalogue/skus.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
@@ -176,11 +176,9 @@ describe("Names of SKUs", () => {
     const object = { id: long, reportedAt: 0, refers: [], object: {} };
     const place = { workspace, environment: "live", provider: "stripe" } as const;
     const scope = { ...place, integration: null };
-    const kept = await keepObjects(postgres, scope, [object, { ...object, id: "short" }]);
-    expect(kept).to.equal(true);
-    expect([...(await recallObjects(postgres, scope, [long, "short"])).keys()]).to.deep.equal([
-      "short",
-    ]);
+    const objects = openStoredObjects(postgres);
+    expect(await objects.keep(scope, [object, { ...object, id: "short" }])).to.equal(true);
+    expect([...(await objects.recall(scope, [long, "short"])).keys()]).to.deep.equal(["short"]);
   });
 
   it("should go by the newest news, reported in one batch, in several or again", async () => {

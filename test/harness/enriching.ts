@@ -1,11 +1,12 @@
 /** What normalizes and asks for more, over the service of a test. */
 import { credentialsSeenMs } from "../../workspaces/rejects/credential-replays.js";
 import { openCustomers } from "../../workspaces/customers/customers.js";
+import { hadIntegration } from "../../workspaces/integrations.js";
 import { findWorkspace } from "../../workspaces/workspaces.js";
 import { accountHasher } from "../../stores/vault/account-hash.js";
 import { openProviderApis } from "../../providers/api/provider-api.js";
 import { answersOf, openStoredAnswers } from "../../providers/api/stored-answers.js";
-import { RecentlyKept } from "../../providers/api/stored-objects.js";
+import { openStoredObjects } from "../../providers/api/stored-objects.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import { sealRawEvent } from "../../stores/vault/vault.js";
 import type { Service } from "../../service.js";
@@ -34,7 +35,8 @@ export async function enrichingOver(
     providers: createProviders(service.config),
     recent: new RecentOutcomes(),
     reported: new RecentlyPublished(),
-    recentlyKept: new RecentlyKept(),
+    objects: openStoredObjects(postgres),
+    hadIntegration: hadIntegration(postgres),
     storedAnswers: openStoredAnswers(postgres, vault),
     baseCurrencyOf: async (workspace) =>
       (await findWorkspace(service.postgres, workspace))?.base_currency ?? null,

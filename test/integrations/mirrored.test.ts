@@ -134,7 +134,7 @@ describe("RevenueCat's copy of what a store sold", () => {
     ];
     for (const [moment, environments, expected] of moments) {
       const of = { workspace: shop.workspace, environments, provider: "stripe" };
-      const had = await hadIntegration(endpoints.service.postgres, of, moment);
+      const had = await hadIntegration(endpoints.service.postgres)(of, moment);
       expect(had, JSON.stringify([moment - from, environments])).to.equal(expected);
     }
   });

@@ -2,12 +2,7 @@
  * Objects later events only name: a discount reported by its own event completes a subscription.
  */
 import { expect } from "chai";
-import {
-  keepObjects,
-  type KeptScope,
-  recallObjects,
-  RecentlyKept,
-} from "../../providers/api/stored-objects.js";
+import { type KeptScope, openStoredObjects } from "../../providers/api/stored-objects.js";
 import { type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { listRejects } from "../../workspaces/rejects/rejects.js";
 import { Releases } from "../../runtime/releases.js";
@@ -181,23 +176,24 @@ describe("What Stripe reports once and later only names", () => {
 
     it("should report news also when the word that it is kept was lost", async () => {
       const { postgres } = endpoints.service;
+      let isLosing = true;
       const losing: Postgres = {
         ...postgres,
         transaction: async (run) => {
-          await postgres.transaction(run);
-          throw new PostgresUnavailable("its answer was lost");
+          const answer = await postgres.transaction(run);
+          if (isLosing) throw new PostgresUnavailable("its answer was lost");
+          return answer;
         },
       };
       const news: string[] = [];
       const keptNews = (workspace: string) => void news.push(workspace);
       const event = metaOf({ workspace: endpoints.workspace, provider: "stripe" });
       const body = reported("evt", "customer.discount.created", { ...half, id: "di_lost" });
-      const recentlyKept = new RecentlyKept();
-      const [lost] = await Promise.allSettled([
-        keptFor({ postgres: losing, keptNews, recentlyKept }, stripe, event, body),
-      ]);
+      const service = { objects: openStoredObjects(losing), keptNews };
+      const [lost] = await Promise.allSettled([keptFor(service, stripe, event, body)]);
       expect(lost.status).to.equal("rejected");
-      await keptFor({ postgres, keptNews, recentlyKept }, stripe, event, body);
+      isLosing = false;
+      await keptFor(service, stripe, event, body);
       expect(news).to.deep.equal([endpoints.workspace]);
     });
 
@@ -211,8 +207,7 @@ describe("What Stripe reports once and later only names", () => {
           return postgres.transaction(run);
         },
       };
-      const recentlyKept = new RecentlyKept();
-      const service = { postgres: counting, keptNews: () => {}, recentlyKept };
+      const service = { objects: openStoredObjects(counting), keptNews: () => {} };
       const report = async (workspace: string, percent: number): Promise<number> => {
         const event = metaOf({ workspace, provider: "stripe" });
         const discount = { ...half, id: "di_again", percent_off: percent };
@@ -267,11 +262,10 @@ describe("What Stripe reports once and later only names", () => {
     it("should gather what several events report one thing, once, in any order", async () => {
       const { postgres } = endpoints.service;
       const scope = { ...scopeOf(endpoints), provider: "x" };
+      const objects = openStoredObjects(postgres);
       const gather = (object: object) =>
-        keepObjects(postgres, scope, [
-          { id: "one", reportedAt: 0, refers: [], object, merges: true },
-        ]);
-      const kept = async () => (await recallObjects(postgres, scope, ["one"])).get("one");
+        objects.keep(scope, [{ id: "one", reportedAt: 0, refers: [], object, merges: true }]);
+      const kept = async () => (await objects.recall(scope, ["one"])).get("one");
       expect(await gather({ b: 2 })).to.equal(true);
       expect(await gather({ a: 1 })).to.equal(true);
       expect(await gather({ b: 3 }), "what was reported first stays").to.equal(false);
@@ -293,7 +287,8 @@ describe("What Stripe reports once and later only names", () => {
     /** What a processor does first when it reads the discount. */
     async function keep(name: string): Promise<void> {
       const given = reported("evt", "customer.discount.created", { ...half, id: `di_${name}` });
-      await keepObjects(endpoints.service.postgres, scopeOf(endpoints), keeps(given));
+      const objects = openStoredObjects(endpoints.service.postgres);
+      await objects.keep(scopeOf(endpoints), keeps(given));
     }
 
     function scopeOf({ workspace }: Endpoints): KeptScope {

@@ -13,7 +13,7 @@ import {
 } from "./backfills.js";
 import { readExport } from "./export-file.js";
 import { type ExportLine, keepLines, ExportRefused } from "./export-lines.js";
-import { type Integration, mirrorsAt } from "../integrations.js";
+import { hadIntegration, type Integration, mirrorsAt } from "../integrations.js";
 
 interface Stores {
   readonly postgres: Postgres;
@@ -40,9 +40,10 @@ export async function takeExport(
   stores: Stores,
   { integration, provider, files, from }: Export,
 ): Promise<TakenExport> {
-  const { postgres } = stores;
+  const { postgres, providers } = stores;
   const { environment, workspace } = integration;
-  const isMirrored = mirrorsAt(stores, { workspace, environment }, Date.now());
+  const looking = { hadIntegration: hadIntegration(postgres), providers };
+  const isMirrored = mirrorsAt(looking, { workspace, environment }, Date.now());
   const given = { provider, environment, isMirrored };
   const list = provider.historyExport?.name ?? "";
   if (from === null) {
