@@ -19,7 +19,7 @@ import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
 import { lmdbTopics } from "./log/log-topics.js";
 import { poison } from "./poison-fuzz.js";
-import { cases, nothingSeen, prove } from "./pipeline/proof.js";
+import { casesUntil, end, nothingSeen, prove } from "./pipeline/proof.js";
 
 const portfoliosPerFolder = 100;
 /** Shrinking a failure goes on for this long after the time is over. */
@@ -107,7 +107,7 @@ async function work(): Promise<void> {
   process.on("disconnect", () => (isAbandoned = true));
   const endpoint = { base: url, adminToken: service.adminToken };
   let hasFailed = false;
-  const property = fc.asyncProperty(cases, async (drawn) => {
+  const property = fc.asyncProperty(casesUntil(end), async (drawn) => {
     if (isAbandoned || (isOver && !hasFailed)) return;
     try {
       await prove({ service, endpoint, log, seen }, drawn);

@@ -38,6 +38,9 @@ export function figuresOf(
   const named = names ?? namesIn(facts);
   return {
     mrr: (at: number) => mrrAt(timelines, base, at),
+    /** All of them, whenever they happened. */
+    entries: money.entries,
+    movements: series.movementsOf(timelines),
     cohorts: (at: number) => cohortsAt(timelines, base, at),
     products: (period: Period, at: number) => productsAt(money, timelines, named, base, period, at),
     transactions: (at: number) => transactionsAt(money, base, at),

@@ -76,6 +76,16 @@ function accountsOf(timelines: readonly Timeline[], cell: Cell): Movement[][] {
   });
 }
 
+/** Of every account, each with its provider. */
+export function movementsOf(timelines: readonly Timeline[]) {
+  const providers = new Set(timelines.map(({ provider }) => provider));
+  return [...providers].flatMap((provider) =>
+    accountsOf(timelines, { provider })
+      .flat()
+      .map((movement) => ({ ...movement, provider })),
+  );
+}
+
 /** Of these kinds, or of all, from a moment on and before another. */
 function movedIn(
   movements: readonly Movement[],

@@ -3,10 +3,13 @@ import { AssertionError } from "chai";
 import { fromClickhouseTime } from "../../stores/clickhouse/rows.js";
 import type { Log, LogRecord } from "../../stores/log/log.js";
 import type { Service } from "../../service.js";
+import { mrrOf, plainMrr } from "../../schemas/money/monthly.js";
 import {
   movementCodec,
+  type MovementRecord,
   topics,
   transactionCodec,
+  type TransactionRecord,
   type Topic,
 } from "../../schemas/records/records.js";
 
@@ -15,7 +18,9 @@ const recordsPerRead = 1_000;
 /** Where each topic ended before; by partition. */
 export type Places = ReadonlyMap<Topic, readonly bigint[]>;
 
-export async function placesOf(log: Log): Promise<Places> {
+type Reading = Pick<Log, "ends" | "read">;
+
+export async function placesOf(log: Reading): Promise<Places> {
   const ends = new Map<Topic, readonly bigint[]>();
   for (const topic of [topics.movements, topics.transactions]) {
     ends.set(topic, await log.ends(topic));
@@ -23,10 +28,26 @@ export async function placesOf(log: Log): Promise<Places> {
   return ends;
 }
 
+type Row = Readonly<Record<string, unknown>>;
+
+/** What the public topics got. */
+export interface Messages {
+  readonly movements: readonly MovementRecord[];
+  readonly transactions: readonly (TransactionRecord & { readonly place: string })[];
+}
+
+export async function messagesSince(log: Reading, since: Places): Promise<Messages> {
+  const movements = await recordsSince(log, topics.movements, since);
+  const transactions = await recordsSince(log, topics.transactions, since);
+  return {
+    movements: movements.map(({ value }) => movementCodec.decode(value)),
+    transactions: transactions.map(({ value, partition, offset }) => {
+      return { ...transactionCodec.decode(value), place: `${partition}:${offset}` };
+    }),
+  };
+}
+
 /**
- * Every movement recorded is reported and every movement reported is recorded; of every transaction
- * the version that counts is reported. Messages with one id are one movement.
- *
  * @throws AssertionError naming the first that is missing, made up or reported in two ways
  */
 export async function expectPublished(
@@ -35,9 +56,32 @@ export async function expectPublished(
   since: Places,
   workspace: string,
 ): Promise<void> {
-  const movements = (await recordsSince(log, topics.movements, since))
-    .map(({ value }) => movementCodec.decode(value))
-    .filter((movement) => movement.workspace === workspace);
+  const { movements, transactions } = await messagesSince(log, since);
+  const recorded = await clickhouse.rows<Row>(
+    `SELECT account, event_id, external_id, kind, mrr, at FROM mrr_movements
+     WHERE workspace = {workspace:String} AND mrr != 0`,
+    { workspace },
+  );
+  const newest = await clickhouse.rows<Row>(
+    `SELECT id, version, status FROM transactions WHERE workspace = {workspace:String}
+     ORDER BY id, recorded_at DESC, fact_id DESC, version DESC LIMIT 1 BY id`,
+    { workspace },
+  );
+  const own = movements.filter((movement) => movement.workspace === workspace);
+  expectMessages({ movements: own, transactions }, recorded, newest);
+}
+
+/**
+ * Every movement recorded is reported and every movement reported is recorded; of every transaction
+ * the version that counts is reported. Messages with one id are one movement.
+ * @param recorded movements that changed MRR, as ClickHouse writes them
+ * @param newest the version of each transaction that counts
+ */
+export function expectMessages(
+  { movements, transactions }: Messages,
+  recorded: readonly Row[],
+  newest: readonly Row[],
+): void {
   const contents = new Map<string, string>();
   for (const movement of movements) {
     const content = JSON.stringify(movement);
@@ -50,46 +94,35 @@ export async function expectPublished(
       JSON.stringify([account, event_id, external_id, kind, mrr, at]),
     ),
   );
-  const rows = await clickhouse.rows<Record<string, string>>(
-    `SELECT account, event_id, external_id, kind, mrr, at FROM mrr_movements
-     WHERE workspace = {workspace:String} AND mrr != 0`,
-    { workspace },
+  const rows = new Set(
+    recorded.map(({ account, event_id, external_id, kind, mrr, at }) => {
+      const time = fromClickhouseTime(String(at));
+      return JSON.stringify([
+        account,
+        event_id,
+        external_id,
+        kind,
+        plainMrr(mrrOf(String(mrr))),
+        time,
+      ]);
+    }),
   );
-  const recorded = new Set(
-    rows.map(({ account, event_id, external_id, kind, mrr, at = "" }) =>
-      JSON.stringify([account, event_id, external_id, kind, mrr, fromClickhouseTime(at)]),
-    ),
-  );
-  for (const row of recorded) if (!reported.has(row)) fail(`recorded and not reported: ${row}`);
-  for (const row of reported) if (!recorded.has(row)) fail(`reported and not recorded: ${row}`);
+  for (const row of rows) if (!reported.has(row)) fail(`recorded and not reported: ${row}`);
+  for (const row of reported) if (!rows.has(row)) fail(`reported and not recorded: ${row}`);
 
-  const messages = (await recordsSince(log, topics.transactions, since)).map((record) => {
-    const { id, version, status, first, event_id: event } = transactionCodec.decode(record.value);
-    const place = `${record.partition}:${record.offset}`;
-    return { id, version, status, first, event, place };
-  });
-  const versions = new Set(messages.map(({ id, version, status }) => `${id} ${version} ${status}`));
-  const newest = await clickhouse.rows<{ id: string; version: number; status: string }>(
-    `SELECT id, version, status FROM transactions WHERE workspace = {workspace:String}
-     ORDER BY id, recorded_at DESC, fact_id DESC, version DESC LIMIT 1 BY id`,
-    { workspace },
+  const versions = new Set(
+    transactions.map(({ id, version, status }) => `${id} ${version} ${status}`),
   );
   for (const { id, version, status } of newest) {
-    if (versions.has(`${id} ${version} ${status}`)) continue;
-    const known = {
-      messages: messages.filter((message) => message.id === id),
-      rows: await clickhouse.rows(
-        `SELECT version, status, fact_id, recorded_at, booked_at FROM transactions
-         WHERE workspace = {workspace:String} AND id = {id:String} ORDER BY booked_at`,
-        { workspace, id },
-      ),
-      ends: (await log.ends(topics.transactions)).map(String),
-    };
-    fail(`not reported: version ${version}, ${status}, of ${id}: ${JSON.stringify(known)}`);
+    if (versions.has(`${String(id)} ${String(version)} ${String(status)}`)) continue;
+    const others = transactions.filter((message) => message.id === id);
+    const known = others.map((message) => [message.version, message.status, message.place]);
+    const missing = `version ${String(version)}, ${String(status)}, of ${String(id)}`;
+    fail(`not reported: ${missing}: ${JSON.stringify(known)}`);
   }
 }
 
-async function recordsSince(log: Log, topic: Topic, since: Places): Promise<LogRecord[]> {
+async function recordsSince(log: Reading, topic: Topic, since: Places): Promise<LogRecord[]> {
   const records: LogRecord[] = [];
   for (const [partition, from] of (since.get(topic) ?? []).entries()) {
     for (let next = from; ;) {

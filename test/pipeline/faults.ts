@@ -1,4 +1,4 @@
-/** Ports that fail: calls that never happen, answers that never come, consumers that stall. */
+/** Ports that fail: calls that never happen, answers that never come, processes that stall. */
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import type { Log } from "../../stores/log/log.js";
 import type { State } from "../../stores/state/state.js";
@@ -12,16 +12,16 @@ export const faultKinds = [
   /** The world fails: the same process tries again. */
   "failure before",
   "failure after",
-  /** The consumer stops in the middle; another takes over; it wakes and goes on. */
+  /** The process stands still; another takes over; it wakes and goes on. */
   "stall",
 ] as const;
 type FaultKind = (typeof faultKinds)[number];
 
 export interface FaultPlan {
   readonly kind: FaultKind;
-  /** Which call of the handler, from 0. */
+  /** Which call, from 0. */
   readonly call: number;
-  /** A stalled consumer wakes after the next batch, or when all others are done. */
+  /** A stalled process wakes after the next batch, or when all others are done. */
   readonly wakes: "soon" | "late";
 }
 
@@ -29,28 +29,22 @@ export class Injected extends Error {
   override readonly name = "Injected";
 }
 
-/** One handler's run; counts the calls it makes of any port. */
+/** What a fault does to the process that it strikes. */
+export interface Struck {
+  readonly die: () => void;
+  /** Resolves when it goes on. */
+  readonly standStill: () => Promise<void>;
+}
+
+/** Strikes one of the calls of any port that a process makes while it has the fault. */
 export class Fault {
-  /** Resolves when the consumer stands still. */
-  readonly held: Promise<void>;
   hasFired = false;
   #call = -1;
-  #hold: () => void = () => {};
-  readonly #woken: Promise<void>;
-  #wake: () => void = () => {};
 
-  /** @param onCrash called before the process is seen to have died */
   constructor(
     readonly plan: FaultPlan | null,
-    private readonly onCrash: () => void = () => {},
-  ) {
-    this.held = new Promise((resolve) => (this.#hold = resolve));
-    this.#woken = new Promise((resolve) => (this.#wake = resolve));
-  }
-
-  wake(): void {
-    this.#wake();
-  }
+    private readonly struck: Struck = { die: () => {}, standStill: async () => {} },
+  ) {}
 
   async around<T>(work: () => Promise<T>): Promise<T> {
     this.#call += 1;
@@ -58,15 +52,14 @@ export class Fault {
     this.hasFired = true;
     const { kind } = this.plan;
     if (kind === "stall") {
-      this.#hold();
-      await this.#woken;
+      await this.struck.standStill();
       return work();
     }
     if (kind.endsWith("after")) await work();
     const what = `${kind} call ${this.#call}`;
     // To the service it is a store in trouble: another error would be held against its message.
     if (kind.startsWith("failure")) throw new Injected(what, { cause: new TryLater(what) });
-    this.onCrash();
+    this.struck.die();
     throw new Injected(what);
   }
 }
@@ -92,18 +85,20 @@ export function faultyLog(log: Log, around: Around): Log {
   return { ...log, append: (topic, records) => around(() => log.append(topic, records)) };
 }
 
-export function faultyState(state: State, around: Around): State {
+export function faultyState(state: State, around: Around, behind: Around): State {
   return {
     take: async (partition) => {
       const owned = await around(() => state.take(partition));
       return {
         ...owned,
+        unpublished: () => around(() => owned.unpublished()),
+        isHeld: () => behind(() => owned.isHeld()),
         read: (keys) => around(() => owned.read(keys)),
         commit: (commit) => around(() => owned.commit(commit)),
       };
     },
-    seal: (lane, bytesMax) => state.seal(lane, bytesMax),
-    remove: (batch) => state.remove(batch),
+    seal: (lane, bytesMax) => behind(() => state.seal(lane, bytesMax)),
+    remove: (batch) => behind(() => state.remove(batch)),
     queuedBytes: () => state.queuedBytes(),
     values: (partition) => state.values(partition),
     clear: () => state.clear(),

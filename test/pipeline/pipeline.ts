@@ -2,12 +2,11 @@
  * The processors' own steps over a real log and the real stores, driven by hand: which process
  * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
  */
-import type { LmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import type { Log } from "../../stores/log/log.js";
-import { Fenced, type State } from "../../stores/state/state.js";
+import { Fenced } from "../../stores/state/state.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { Fault, type FaultPlan, Injected } from "./faults.js";
-import { type Group, groupNames, type PipelineService, Process } from "./process.js";
+import { type Group, groupNames, type Handled, type Opened, Process } from "./process.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
   normalize: topics.raw,
@@ -21,6 +20,8 @@ export const faultPlaces = [...groupNames, "behind"] as const;
 export interface Plan {
   /** More than one share the log; one is its sole writer. */
   readonly processes: 1 | 2 | 3;
+  /** After so many batches a partition of a group goes to another process. */
+  readonly stay: number;
   /** All partitions and groups at once, or one batch after the other. */
   readonly isParallel: boolean;
   /** Sizes, again and again. */
@@ -41,6 +42,9 @@ class Lane {
   /** Not finished yet, oldest first. */
   readonly #unfinished: { readonly end: bigint; readonly finished: Promise<boolean> }[] = [];
   next: bigint;
+  /** Who handled the last batch. */
+  process: Process | null = null;
+  batches = 0;
   /** What was left to be finished has failed: nothing more may be handled before it comes again. */
   hasFailed = false;
 
@@ -65,16 +69,21 @@ class Lane {
     this.#unfinished.push({ end, finished: result });
   }
 
-  /** Moves the offset over what is finished; what failed comes again, with all that follows. */
+  /**
+   * Moves the offset over what is finished; what failed comes again, with all that follows. So does
+   * what waits for a process that stands still.
+   */
   async settle(): Promise<{ readonly hasFailed: boolean }> {
-    const results = await Promise.all(this.#unfinished.map(({ finished }) => finished));
-    const failed = results.indexOf(false);
-    const last = this.#unfinished[failed < 0 ? results.length - 1 : failed - 1];
-    this.#unfinished.length = 0;
+    const unfinished = this.#unfinished.splice(0);
+    const stands = (this.process?.standsStill ?? never).then(() => null);
+    const all = Promise.all(unfinished.map(({ finished }) => finished));
+    const results = await Promise.race([all, stands]);
+    const failed = results === null ? 0 : results.indexOf(false);
+    const last = unfinished[failed < 0 ? unfinished.length - 1 : failed - 1];
     if (last !== undefined) this.committed = last.end;
     if (failed >= 0) this.next = this.committed;
     this.hasFailed = false;
-    return { hasFailed: failed >= 0 };
+    return { hasFailed: results !== null && failed >= 0 };
   }
 
   get isOpen(): boolean {
@@ -87,24 +96,33 @@ class Lane {
   }
 }
 
+const never = new Promise<never>(() => {});
+
+/** A batch whose process stands still, or has woken and goes on with it. */
 interface Stalled {
   readonly lane: Lane;
   readonly process: Process;
-  readonly fault: Fault;
-  readonly run: Promise<unknown>;
+  /** Resolves when nothing of it is left to do. */
+  readonly ended: Promise<unknown>;
+}
+
+export interface Stores {
+  readonly log: Pick<Log, "ends" | "read">;
+  /** As a process has them that has just started. */
+  open(): Promise<Opened>;
 }
 
 export class Pipeline {
   readonly #waiting: FaultPlans;
   readonly #lanes: Lane[] = [];
-  readonly #stalled: Stalled[] = [];
+  readonly #stalled = new Set<Stalled>();
+  /** Processes that stand still and wake after the next batch. */
+  readonly #wakesSoon = new Set<Process>();
   readonly #processes: Process[] = [];
   #turn = 0;
 
   private constructor(
-    private readonly service: PipelineService,
-    private readonly log: Log,
-    private readonly state: State,
+    private readonly stores: Stores,
     private readonly plan: Plan,
     private readonly tally: Tally,
   ) {
@@ -114,21 +132,15 @@ export class Pipeline {
   }
 
   /** What is on the log already belongs to others. */
-  static async open(
-    service: PipelineService,
-    log: LmdbLog,
-    plan: Plan,
-    tally: Tally,
-  ): Promise<Pipeline> {
-    const shared = { ...log, shared: plan.processes > 1 };
-    const pipeline = new Pipeline(service, shared, log.state, plan, tally);
+  static async open(stores: Stores, plan: Plan, tally: Tally): Promise<Pipeline> {
+    const pipeline = new Pipeline(stores, plan, tally);
     for (const group of groupNames) {
-      for (const [partition, end] of (await log.ends(topicOf[group])).entries()) {
+      for (const [partition, end] of (await stores.log.ends(topicOf[group])).entries()) {
         pipeline.#lanes.push(new Lane(group, partition, end));
       }
     }
     for (let index = 0; index < plan.processes; index += 1) {
-      pipeline.#processes.push(await pipeline.#start());
+      pipeline.#processes.push(pipeline.#start(await stores.open()));
     }
     return pipeline;
   }
@@ -143,19 +155,20 @@ export class Pipeline {
     for (const [index, lane] of this.#lanes.entries()) {
       if (some.includes(lane.group)) lane.goTo(places[index] ?? 0n);
     }
-    for (const index of this.#processes.keys()) this.#processes[index] = await this.#start();
+    for (const index of this.#processes.keys())
+      this.#processes[index] = this.#start(await this.stores.open());
   }
 
   /** Until nothing waits in any group, and nobody stands still. */
   async drain(): Promise<void> {
     for (;;) {
       const waiting = await this.#lanesWaiting();
-      const open = this.#lanes.filter((lane) => lane.isOpen);
+      const open = this.#lanes.filter((lane) => lane.isOpen && lane.process?.isStanding !== true);
       if (waiting.length > 0) {
         if (this.plan.isParallel) await Promise.all(waiting.map((lane) => this.#step(lane)));
         else for (const lane of waiting) await this.#step(lane);
       } else if (open.length > 0) await this.#settle(...open);
-      else if (this.#stalled.length > 0) await this.#wake(() => true);
+      else if (this.#processes.some(({ isStanding }) => isStanding)) await this.#wakeAll();
       else return;
       if (this.#processes.some(({ isDead }) => isDead)) await this.#bury();
     }
@@ -163,7 +176,7 @@ export class Pipeline {
 
   async #lanesWaiting(): Promise<Lane[]> {
     const ends = new Map<Group, readonly bigint[]>();
-    for (const group of groupNames) ends.set(group, await this.log.ends(topicOf[group]));
+    for (const group of groupNames) ends.set(group, await this.stores.log.ends(topicOf[group]));
     return this.#lanes.filter((lane) => lane.next < (ends.get(lane.group)?.[lane.partition] ?? 0n));
   }
 
@@ -172,38 +185,57 @@ export class Pipeline {
     const turn = (this.#turn += 1);
     const size = this.plan.batches[turn % this.plan.batches.length] ?? 1;
     const { group, partition } = lane;
-    const records = await this.log.read(topicOf[group], partition, lane.next, size);
+    const process = this.#processFor(lane);
+    if (process === undefined) return this.#wakeAll();
+    if (process !== lane.process) {
+      // Who gives a partition up finishes what it began, unless it stands still.
+      await this.#settle(lane);
+      lane.process = process;
+    }
+    lane.batches += 1;
+    const records = await this.stores.log.read(topicOf[group], partition, lane.next, size);
     const last = records.at(-1);
-    const process = this.#processFor(lane, turn);
-    if (process === undefined) return this.#wake((stalled) => stalled.lane === lane);
     if (last === undefined || process.isDead) return;
-    const fault = new Fault(this.#faultFor(group), () => process.die());
+    const fault = this.#faultOf(group, process);
     const run = process.handle(group, records, fault).catch((error: unknown) => {
       if (isExpected(error)) return "injected" as const;
       throw error;
     });
-    const outcome = await Promise.race([run, fault.held.then(() => "held" as const)]);
+    const outcome = await Promise.race([run, process.standsStill.then(() => "stands" as const)]);
     this.tally.batches += 1;
-    if (outcome === "held") {
+    if (outcome === "stands") {
       this.tally.stalls += 1;
-      this.#stalled.push({ lane, process, fault, run });
+      this.#stall(lane, process, run);
+      if (fault.plan?.wakes === "soon") this.#wakesSoon.add(process);
     } else if (outcome !== "injected") {
       lane.handled(last.offset + 1n, outcome.finished);
       await this.#wakeSoon();
     } else if (!process.isDead) {
       this.tally.failures += 1;
-      await lane.settle();
+      await this.#settle(lane);
     }
   }
 
-  /** Each in turn, but not one that stands still in this lane: another takes that over. */
-  #processFor(lane: Lane, turn: number): Process | undefined {
+  #stall(lane: Lane, process: Process, run: Promise<Handled | "injected">): void {
+    const ended = run
+      .then((outcome) => (outcome === "injected" ? undefined : outcome.finished))
+      .catch(() => undefined)
+      .finally(() => this.#stalled.delete(stalled));
+    const stalled = { lane, process, ended };
+    this.#stalled.add(stalled);
+  }
+
+  /** Each in turn, but none that stands still, or still has a batch of this partition in hand. */
+  #processFor(lane: Lane): Process | undefined {
+    const turn = Math.floor(lane.batches / this.plan.stay) + lane.partition;
     const inTurn = this.#processes.map(
       (_process, index) => this.#processes[(turn + index) % this.#processes.length],
     );
-    const stands = (process: Process | undefined): boolean =>
-      this.#stalled.some((stalled) => stalled.lane === lane && stalled.process === process);
-    return inTurn.find((process) => !stands(process));
+    const busy = [...this.#stalled].filter((stalled) => stalled.lane === lane);
+    return inTurn.find(
+      (process) =>
+        process?.isStanding === false && !busy.some((stalled) => stalled.process === process),
+    );
   }
 
   async #settle(...lanes: readonly Lane[]): Promise<void> {
@@ -218,48 +250,45 @@ export class Pipeline {
     for (const [index, process] of this.#processes.entries()) {
       if (!process.isDead) continue;
       this.tally.crashes += 1;
-      // A stalled consumer dies with its process, and wakes for nothing else.
-      await this.#wake(({ process: its }) => its === process);
+      await this.#woken(process);
       await process.buried();
-      this.#processes[index] = await this.#start();
+      this.#processes[index] = this.#start(await this.stores.open());
     }
-    for (const lane of this.#lanes) {
-      await lane.settle();
-      lane.goTo(lane.committed);
-    }
+    await this.#settle(...this.#lanes);
+    for (const lane of this.#lanes) lane.goTo(lane.committed);
   }
 
-  #faultFor(place: (typeof faultPlaces)[number]): FaultPlan | null {
+  #faultOf(place: (typeof faultPlaces)[number], process: Process): Fault {
+    return new Fault(this.#planOf(place), process.struck);
+  }
+
+  #planOf(place: (typeof faultPlaces)[number]): FaultPlan | null {
     const plan = this.#waiting.get(place)?.shift() ?? null;
-    const isAlone = this.plan.processes === 1 || place === "behind";
     // A process that is alone with its log has nobody who would take over.
+    const isAlone = this.plan.processes === 1;
     return plan?.kind === "stall" && isAlone ? { ...plan, kind: "crash after" } : plan;
   }
 
-  /** A stalled member's own acknowledgement comes too late to count. */
   async #wakeSoon(): Promise<void> {
-    const soon = this.#stalled.findIndex(({ fault }) => fault.plan?.wakes === "soon");
-    const [stalled] = soon < 0 ? [] : this.#stalled.splice(soon, 1);
-    stalled?.fault.wake();
-    await stalled?.run;
+    const [process] = this.#wakesSoon;
+    if (process !== undefined) await this.#woken(process);
   }
 
-  async #wake(isMeant: (stalled: Stalled) => boolean): Promise<void> {
-    const woken = this.#stalled.filter(isMeant);
-    const others = this.#stalled.filter((stalled) => !isMeant(stalled));
-    this.#stalled.splice(0, this.#stalled.length, ...others);
-    for (const { fault } of woken) fault.wake();
-    await Promise.all(woken.map(({ run }) => run));
+  async #wakeAll(): Promise<void> {
+    for (const process of this.#processes) await this.#woken(process);
   }
 
-  async #start(): Promise<Process> {
-    let started: Process | null = null;
-    const behind = () =>
-      new Fault(this.#faultFor("behind"), () => {
-        started?.die();
-      });
-    started = await Process.start(this.service, this.log, this.state, behind);
-    return started;
+  /** What it had in hand ends now; its own acknowledgement comes too late to count. */
+  async #woken(process: Process): Promise<void> {
+    this.#wakesSoon.delete(process);
+    process.wake();
+    const own = [...this.#stalled].filter((stalled) => stalled.process === process);
+    const all = Promise.all(own.map(({ ended }) => ended));
+    await Promise.race([all, process.standsStill]);
+  }
+
+  #start(opened: Opened): Process {
+    return new Process(opened, (struck) => new Fault(this.#planOf("behind"), struck));
   }
 }
 

@@ -1,17 +1,10 @@
 /** One process of the processors: what it keeps in memory, and its end. */
-import { AsyncLocalStorage } from "node:async_hooks";
 import { AssertionError } from "chai";
-import type { Log, LogRecord } from "../../stores/log/log.js";
-import type { State } from "../../stores/state/state.js";
-import type { Service } from "../../service.js";
-import { openSkus } from "../../workspaces/catalogue/skus.js";
+import type { LogRecord } from "../../stores/log/log.js";
 import type { Message } from "../../processors/book/booked.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { normalize } from "../../processors/normalize/normalize.js";
-import { createProviders } from "../../providers/index.js";
-import { enrichingOver } from "../harness/enriching.js";
-import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import {
   type Around,
   type Fault,
@@ -20,15 +13,19 @@ import {
   faultySkus,
   faultyState,
   Injected,
+  type Struck,
 } from "./faults.js";
 
 export const groupNames = ["normalize", "complete", "book"] as const;
 export type Group = (typeof groupNames)[number];
 
-export type PipelineService = Pick<
-  Service,
-  "clickhouse" | "config" | "integrations" | "logger" | "postgres" | "rates" | "vault" | "watermark"
->;
+/** What one process has of its own, and the stores it shares with the others. */
+export interface Opened {
+  readonly normalizing: EnrichingService;
+  readonly booking: BookingService;
+  /** Around each call of a store; left out: nothing. */
+  readonly call?: Around;
+}
 
 export interface Handled {
   /** What has still to be finished before the offset may move. */
@@ -41,68 +38,77 @@ export class Process {
   readonly #death: Promise<never>;
   #end: () => void = () => {};
   readonly #inFlight = new Set<Promise<unknown>>();
-  /** Of the handler that a call comes from. */
-  readonly #handlers = new AsyncLocalStorage<Fault>();
-  readonly #normalizing: EnrichingService;
+  /** Of the handlers that are running. */
+  readonly #faults: Readonly<Record<Group, Set<Fault>>>;
+  readonly #services: Readonly<Record<"normalize" | "complete", EnrichingService>>;
   readonly #bookkeeper: Bookkeeper;
+  readonly #call: Around;
+  #standing: { readonly woken: Promise<void>; readonly wake: () => void } | null = null;
+  #stoodStill: () => void = () => {};
+  /** Resolves when it stands still. */
+  standsStill: Promise<void>;
 
-  private constructor(
-    normalizing: EnrichingService,
-    booking: BookingService,
+  constructor(
+    { normalizing, booking, call = (work) => work() }: Opened,
     /** The fault of what is written when no handler waits for it. */
-    private readonly behind: () => Fault,
+    private readonly behind: (struck: Struck) => Fault,
   ) {
+    this.#call = call;
     this.#death = new Promise((_, reject) => {
       this.#end = () => reject(new Injected("the process is dead"));
     });
     this.#death.catch(() => undefined);
-    const ports = {
-      clickhouse: faultyClickHouse(normalizing.clickhouse, this.#around, this.#aroundBehind),
-      log: faultyLog(normalizing.log, this.#around),
+    this.standsStill = new Promise((resolve) => (this.#stoodStill = resolve));
+    this.#faults = { normalize: new Set(), complete: new Set(), book: new Set() };
+    const portsOf = (group: Group) => ({
+      clickhouse: faultyClickHouse(normalizing.clickhouse, this.#around(group), this.#aroundBehind),
+      log: faultyLog(normalizing.log, this.#around(group)),
+    });
+    this.#services = {
+      normalize: { ...normalizing, ...portsOf("normalize") },
+      complete: { ...normalizing, ...portsOf("complete") },
     };
-    this.#normalizing = { ...normalizing, ...ports };
-    const skus = faultySkus(booking.skus, this.#around);
-    const state = faultyState(booking.state, this.#around);
+    const skus = faultySkus(booking.skus, this.#around("book"));
+    const state = faultyState(booking.state, this.#around("book"), this.#aroundBehind);
     const unpublished = async ({ topic, key }: Message, error: unknown): Promise<void> => {
       if (this.isDead) throw error;
       // No message of the proof is at fault.
       throw new AssertionError(`${topic}: a message of ${key} was given up: ${String(error)}`);
     };
-    this.#bookkeeper = new Bookkeeper({ ...booking, ...ports, skus, state, unpublished });
+    this.#bookkeeper = new Bookkeeper({ ...booking, ...portsOf("book"), skus, state, unpublished });
     this.#bookkeeper.hasten();
-  }
-
-  /** @param behind the fault of what is written when no handler waits for it */
-  static async start(
-    service: PipelineService,
-    log: Log,
-    state: State,
-    behind: () => Fault,
-  ): Promise<Process> {
-    // Without credentials the APIs answer nothing, and events are booked as they stand.
-    const providers = withAnswersInBodies(createProviders(service.config));
-    const normalizing = await enrichingOver({ ...service, log }, { providers });
-    const booking = { ...service, log, skus: openSkus(service.postgres), state };
-    return new Process(normalizing, booking, behind);
   }
 
   /** @throws Injected */
   handle(group: Group, records: readonly LogRecord[], fault: Fault): Promise<Handled> {
-    const handled = this.#handlers.run(fault, async () => {
-      if (group === "normalize") await normalize(this.#normalizing, records);
-      if (group === "complete") await completeEvents(this.#normalizing, records);
-      const left = group === "book" ? await this.#bookkeeper.handle(records) : undefined;
-      const finished = Promise.race([left?.finished, this.#death]);
-      // Who waits for it is told; until then a failure must not count as unhandled.
-      finished.catch(() => undefined);
-      return { finished };
-    });
+    this.#faults[group].add(fault);
+    const handled = this.#handle(group, records).finally(() => this.#faults[group].delete(fault));
     return Promise.race([handled, this.#death]);
   }
 
-  die(): void {
-    this.isDead = true;
-    this.#end();
+  async #handle(group: Group, records: readonly LogRecord[]): Promise<Handled> {
+    if (group === "normalize") await normalize(this.#services.normalize, records);
+    if (group === "complete") await completeEvents(this.#services.complete, records);
+    const left = group === "book" ? await this.#bookkeeper.handle(records) : undefined;
+    const finished = Promise.race([left?.finished, this.#death]);
+    // Who waits for it is told; until then a failure must not count as unhandled.
+    finished.catch(() => undefined);
+    return { finished };
+  }
+
+  /** What a fault does to it. */
+  get struck(): Struck {
+    return { die: () => this.#die(), standStill: () => this.#standStill() };
+  }
+
+  get isStanding(): boolean {
+    return this.#standing !== null;
+  }
+
+  wake(): void {
+    this.#standing?.wake();
+    this.#standing = null;
+    this.standsStill = new Promise((resolve) => (this.#stoodStill = resolve));
   }
 
   /** Resolves when nothing it began is running any more. */
@@ -111,22 +117,46 @@ export class Process {
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
-  readonly #around: Around = (work) => {
-    const fault = this.#handlers.getStore();
-    return this.#alive(fault === undefined ? work : () => fault.around(work));
-  };
+  #die(): void {
+    this.isDead = true;
+    this.wake();
+    this.#end();
+  }
 
-  readonly #aroundBehind: Around = (work) => this.#alive(() => this.#behindNow().around(work));
+  #standStill(): Promise<void> {
+    if (this.#standing === null) {
+      let wake = (): void => {};
+      const woken = new Promise<void>((resolve) => (wake = resolve));
+      this.#standing = { woken, wake };
+      this.#stoodStill();
+    }
+    return this.#standing.woken;
+  }
+
+  #around(group: Group): Around {
+    return (work) =>
+      this.#alive(() => {
+        const called = () => this.#call(work);
+        const fault = [...this.#faults[group]].find(({ hasFired }) => !hasFired);
+        return fault === undefined ? called() : fault.around(called);
+      });
+  }
+
+  readonly #aroundBehind: Around = (work) =>
+    this.#alive(() => this.#behindNow().around(() => this.#call(work)));
 
   #behindFault: Fault | null = null;
 
   #behindNow(): Fault {
-    if (this.#behindFault === null || this.#behindFault.hasFired) this.#behindFault = this.behind();
+    if (this.#behindFault === null || this.#behindFault.hasFired) {
+      this.#behindFault = this.behind(this.struck);
+    }
     return this.#behindFault;
   }
 
-  /** The dead call nobody. */
+  /** The dead call nobody, and who stands still calls when it wakes. */
   async #alive<T>(work: () => Promise<T>): Promise<T> {
+    await this.#standing?.woken;
     if (this.isDead) throw new Injected("the process is dead");
     const running = work();
     this.#inFlight.add(running);

@@ -10,8 +10,11 @@ import type { Service } from "../../service.js";
 import { createProviders } from "../../providers/index.js";
 import { audit } from "../../processors/audit/audit.js";
 import { topics } from "../../schemas/records/records.js";
+import { openSkus } from "../../workspaces/catalogue/skus.js";
+import { enrichingOver } from "../harness/enriching.js";
 import { expectChanges } from "../model/compare/compare-explanations.js";
 import { expectFigures } from "../model/compare/compare.js";
+import { withAnswersInBodies } from "../model/compare/google-answers.js";
 import type { ModelEvent } from "../model/facts.js";
 import { figuresOf } from "../model/figures.js";
 import { number } from "../model/readers/json.js";
@@ -19,7 +22,7 @@ import { type Endpoint, openMerchant } from "../model/merchant.js";
 import { type Portfolio, portfolios } from "../model/stories/portfolio.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
 import { faultKinds } from "./faults.js";
-import { faultPlaces, Pipeline, type Plan, type Tally } from "./pipeline.js";
+import { faultPlaces, Pipeline, type Plan, type Stores, type Tally } from "./pipeline.js";
 import { expectPublished, placesOf } from "./expect-published.js";
 import { takeAtEndpoint } from "./raw-records.js";
 
@@ -53,20 +56,24 @@ const faults = fc.record({
 
 const plans = fc.record({
   processes: fc.constantFrom(1 as const, 1 as const, 2 as const, 3 as const),
+  stay: fc.constantFrom(1, 1, 2, 10, 1_000),
   isParallel: fc.boolean(),
   batches: fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 }),
   faults: fc.array(faults, { maxLength: 12 }),
 });
 
-/** Nothing is dated later: the last second of yesterday. */
+/** Of the cases that are proved: the last second of yesterday. */
 export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
-export const cases: fc.Arbitrary<Case> = fc.record({
-  portfolio: portfolios(end),
-  plan: plans,
-  jitters: fc.array(fc.nat(40), { minLength: 1, maxLength: 8 }),
-  replay: fc.constantFrom("none" as const, "raw" as const, "facts" as const),
-});
+/** @param end ms since 1970: nothing is dated later */
+export function casesUntil(end: number): fc.Arbitrary<Case> {
+  return fc.record({
+    portfolio: portfolios(end),
+    plan: plans,
+    jitters: fc.array(fc.nat(40), { minLength: 1, maxLength: 8 }),
+    replay: fc.constantFrom("none" as const, "raw" as const, "facts" as const),
+  });
+}
 
 export interface Bench {
   readonly service: Service;
@@ -86,7 +93,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   if (!looked.ok) throw new Error(looked.code);
   const { access } = looked;
   const publishedBefore = await placesOf(log);
-  const pipeline = await Pipeline.open(service, log, plan, seen);
+  const pipeline = await Pipeline.open(storesOf(service, log, plan), plan, seen);
   const places = pipeline.places();
   const atEndpoint = { service, providers: createProviders(service.config), access };
   // In the past, so that the answers are complete up to them; each half lasts longer than jitters.
@@ -145,6 +152,19 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   }
   seen.portfolios += 1;
   seen.events += all.length;
+}
+
+function storesOf(service: Service, log: LmdbLog, { processes }: Plan): Stores {
+  const shared = { ...log, shared: processes > 1 };
+  // Without credentials the APIs answer nothing, and events are booked as they stand.
+  const providers = withAnswersInBodies(createProviders(service.config));
+  return {
+    log: shared,
+    open: async () => ({
+      normalizing: await enrichingOver({ ...service, log: shared }, { providers }),
+      booking: { ...service, log: shared, skus: openSkus(service.postgres), state: log.state },
+    }),
+  };
 }
 
 async function expectClean(service: Service, workspace: string): Promise<void> {

@@ -16,6 +16,7 @@ import { rejection, until } from "../harness/promises.js";
 import { needTime } from "../harness/real-servers.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 import { openOwnPostgres } from "./own-postgres.js";
+import { type Book, MemoryState } from "../simulation/memory-state.js";
 import { commitOf, describeStateContract, type StateInstallation } from "./state-contract.js";
 
 describeStateContract("LMDB", async () => {
@@ -24,6 +25,16 @@ describeStateContract("LMDB", async () => {
     open: async () => openLmdbLog({ path, topics: lmdbTopics(), logger: testLogger }),
     beside: (state) => state,
     remove: () => rm(path, { recursive: true }),
+  };
+});
+
+describeStateContract("memory", async () => {
+  const books = new Map<number, Book>();
+  const open = () => new MemoryState(books);
+  return {
+    open: async () => ({ state: open(), close: async () => undefined }),
+    beside: open,
+    remove: async () => undefined,
   };
 });
 

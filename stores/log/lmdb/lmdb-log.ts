@@ -310,7 +310,7 @@ class StoredOffset implements GroupOffset {
 }
 
 /** FNV-1a over UTF-16 units: never to change, since a key must stay in its partition. */
-function spread(key: string, partitions: number): number {
+export function spread(key: string, partitions: number): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < key.length; index += 1) {
     hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
