@@ -12,6 +12,7 @@ import type { Log, LogRecord } from "../../stores/log/log.js";
 import type { Logger } from "../../runtime/logger.js";
 import { type Fact, topics } from "../../schemas/records/records.js";
 import {
+  Fenced,
   type Lane,
   type OwnedPartition,
   type RowLane,
@@ -71,11 +72,19 @@ export class Bookkeeper {
     const known = this.#books.get(partition);
     const opening = known ?? PartitionBooks.open(this.service, this.#writer, this.#kept, partition);
     if (known === undefined) this.#books.set(partition, opening);
+    const forget = (): void => {
+      if (this.#books.get(partition) === opening) this.#books.delete(partition);
+    };
     try {
-      return await (await opening).book(records);
+      const left = await (await opening).book(records);
+      // Another process has taken the partition. If it comes back here, it is taken again.
+      left.finished.catch((error: unknown) => {
+        if (error instanceof Fenced) forget();
+      });
+      return left;
     } catch (error) {
       // What is in memory may differ from what is stored.
-      this.#books.delete(partition);
+      forget();
       throw error;
     }
   }

@@ -8,7 +8,6 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ClickHouse } from "../../stores/clickhouse/clickhouse.js";
 import { limits } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
-import { grouped } from "../../runtime/lists.js";
 import { rejectNews } from "../../workspaces/rejects/rejects.js";
 import { Pace, type PaceOptions } from "../../runtime/pace.js";
 import type { Log } from "../../stores/log/log.js";
@@ -105,7 +104,7 @@ export async function writeQueued(stores: Stores): Promise<void> {
 }
 
 interface Stores {
-  readonly clickhouse: ClickHouse;
+  readonly clickhouse: Pick<ClickHouse, "append">;
   readonly log: Pick<Log, "ends" | "shared">;
   readonly logger: Logger;
   readonly state: Pick<State, "remove" | "seal" | "take">;
@@ -213,10 +212,12 @@ class LaneWriter {
 
   /** Partitions that another process has taken are written there. */
   async #refuseLost(waiting: Iterable<Waiter>): Promise<void> {
-    for (const [owned, waiters] of grouped(waiting, (waiter) => waiter.owned)) {
+    for (const owned of new Set(Array.from(waiting, (waiter) => waiter.owned))) {
       if (await owned.isHeld()) continue;
-      for (const { reject } of waiters) reject(new Fenced(owned.partition));
+      // Others may have joined since the look.
+      const lost = this.#waiting.filter((waiter) => waiter.owned === owned);
       this.#waiting = this.#waiting.filter((waiter) => waiter.owned !== owned);
+      for (const { reject } of lost) reject(new Fenced(owned.partition));
     }
   }
 
@@ -227,7 +228,7 @@ class LaneWriter {
   }
 }
 
-async function appendBatch(clickhouse: ClickHouse, batch: SealedBatch): Promise<void> {
+async function appendBatch(clickhouse: Stores["clickhouse"], batch: SealedBatch): Promise<void> {
   const texts = batch.entries.map(({ value }) => readRows(value));
   for (const table of bookedTableNames) {
     const rows = texts.map((text) => text[table] ?? "").join("");
