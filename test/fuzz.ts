@@ -19,7 +19,8 @@ import { countOf, readWords } from "../ops/command-line.js";
 import { roleNames, start } from "../start.js";
 import { lmdbTopics } from "./log/log-topics.js";
 import { poison } from "./poison-fuzz.js";
-import { casesUntil, end, nothingSeen, prove } from "./pipeline/proof.js";
+import { runSimulated } from "./simulation/run.js";
+import { casesUntil, endOfYesterday, nothingSeen, prove } from "./pipeline/proof.js";
 
 const portfoliosPerFolder = 100;
 /** Shrinking a failure goes on for this long after the time is over. */
@@ -30,6 +31,7 @@ const usage = `npm run fuzz -- [options]
   --seed <n>      of a run that is to be repeated
   --path <path>   of the one case to be repeated, as a failure reports it
   --poison        odd values in any field through the endpoints instead (poison-fuzz.ts)
+  --simulated <n> so many portfolios over stores in memory instead (simulation/simulation.ts)
 `;
 const { values } = readWords(usage, {
   options: {
@@ -38,13 +40,22 @@ const { values } = readWords(usage, {
     path: { type: "string" },
     worker: { type: "boolean", default: false },
     poison: { type: "boolean", default: false },
+    simulated: { type: "string" },
   },
 });
 const seedMax = 1_000_000_000;
+const portfoliosMax = 10_000_000;
 const seed = countOf(usage, "seed", values.seed, seedMax);
 const minutes = countOf(usage, "minutes", values.minutes, 7 * 24 * 60);
 if (values.worker) await work();
-else process.exitCode = await (values.poison ? poison(minutes, seed) : lead());
+else process.exitCode = await other();
+
+/** @returns the exit code */
+function other(): Promise<number> {
+  const { simulated, path } = values;
+  if (simulated === undefined) return values.poison ? poison(minutes, seed) : lead();
+  return runSimulated(countOf(usage, "simulated", simulated, portfoliosMax), seed, path);
+}
 
 /** @returns the exit code */
 async function lead(): Promise<number> {
@@ -107,7 +118,7 @@ async function work(): Promise<void> {
   process.on("disconnect", () => (isAbandoned = true));
   const endpoint = { base: url, adminToken: service.adminToken };
   let hasFailed = false;
-  const property = fc.asyncProperty(casesUntil(end), async (drawn) => {
+  const property = fc.asyncProperty(casesUntil(endOfYesterday), async (drawn) => {
     if (isAbandoned || (isOver && !hasFailed)) return;
     try {
       await prove({ service, endpoint, log, seen }, drawn);

@@ -118,7 +118,7 @@ async function recall(
        WHERE kept.workspace = asked.workspace AND kept.environment = asked.environment
          AND kept.provider = asked.provider AND kept.id IN (asked.own, asked.id)
        ORDER BY kept.id = asked.own DESC LIMIT 1) AS kept`,
-    Array.from({ length: 5 }, (_, column) => named.map((values) => values[column])),
+    Array.from({ length: 5 }, (_, column) => named.map((one) => one[column])),
   );
   const found = new Map(rows.map((row) => [row.at - 1, row]));
   return (_one, at) => found.get(at) ?? null;

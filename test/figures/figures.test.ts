@@ -14,7 +14,7 @@ import { figuresOf } from "../model/figures.js";
 import { openMerchant, sendAll, sentByWebhook, whenBooked } from "../model/merchant.js";
 import { type Portfolio, portfolios } from "../model/stories/portfolio.js";
 import { secondMs } from "../model/stories/story.js";
-import { type Bench, casesUntil, end, nothingSeen, prove } from "../pipeline/proof.js";
+import { type Bench, casesUntil, endOfYesterday, nothingSeen, prove } from "../pipeline/proof.js";
 import { openTestService, type TestService } from "../harness/service.js";
 import { testFolder, testLogger, testReleases } from "../harness/stores.js";
 
@@ -37,7 +37,7 @@ describe("figures", () => {
   it("should be the reference model's, whatever crashes, fails, stalls or repeats", async () => {
     const bench = await openBench(opened);
     const property = fc.asyncProperty(
-      casesUntil(end),
+      casesUntil(endOfYesterday),
       inTime((drawn) => prove(bench, drawn)),
     );
     await fc.assert(property, {
@@ -50,7 +50,7 @@ describe("figures", () => {
 
   it("should be the reference model's when sent through the endpoints", async () => {
     const property = fc.asyncProperty(
-      portfolios(end),
+      portfolios(endOfYesterday),
       inTime((drawn) => proveAtTheEndpoints(opened, drawn)),
     );
     await fc.assert(property, {
@@ -108,7 +108,7 @@ async function proveAtTheEndpoints(endpoint: TestService, drawn: Portfolio): Pro
   await whenBooked(merchant);
   const now = figuresOf([...early, ...late], base);
   const then = figuresOf(early, base, now.names);
-  await expectFigures(merchant, now, end + secondMs);
-  await expectFigures(merchant, then, end + secondMs, knownAt, ["lifetime"]);
-  await expectChanges(merchant, then, now, end + secondMs, knownAt);
+  await expectFigures(merchant, now, endOfYesterday + secondMs);
+  await expectFigures(merchant, then, endOfYesterday + secondMs, knownAt, ["lifetime"]);
+  await expectChanges(merchant, then, now, endOfYesterday + secondMs, knownAt);
 }

@@ -9,7 +9,6 @@ const programs: readonly (readonly [name: string, path: string, wrong: readonly 
   ["demo", "../../ops/demo.js", ["--stale"]],
   ["fuzz", "../fuzz.js", ["--seed"]],
   ["import", "../../ops/import.js", ["--from-line", "x"]],
-  ["simulate", "../simulate.js", ["--portfolios", "none"]],
 ];
 
 describe("The command line", () => {

@@ -63,7 +63,7 @@ const plans = fc.record({
 });
 
 /** Of the cases that are proved: the last second of yesterday. */
-export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
+export const endOfYesterday = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 /** @param end ms since 1970: nothing is dated later */
 export function casesUntil(end: number): fc.Arbitrary<Case> {
@@ -126,9 +126,9 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
   const then = figuresOf(early, base, now.names);
   const known = new Date(knownAt).toISOString();
   const check = async () => {
-    await expectFigures(merchant, now, end + secondMs);
-    await expectFigures(merchant, then, end + secondMs, known, ["lifetime"]);
-    await expectChanges(merchant, then, now, end + secondMs, known);
+    await expectFigures(merchant, now, endOfYesterday + secondMs);
+    await expectFigures(merchant, then, endOfYesterday + secondMs, known, ["lifetime"]);
+    await expectChanges(merchant, then, now, endOfYesterday + secondMs, known);
     await expectClean(service, access.workspace);
   };
   await check();
@@ -142,7 +142,7 @@ export async function prove(bench: Bench, drawn: Case): Promise<void> {
     const until = all.filter(({ receivedAt }) => receivedAt <= receipt);
     const figures = figuresOf(until, base, now.names);
     const reading = new Date(receipt).toISOString();
-    await expectFigures(merchant, figures, end + secondMs, reading, ["30d"]);
+    await expectFigures(merchant, figures, endOfYesterday + secondMs, reading, ["30d"]);
   }
   if (replay !== "none") {
     await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["book"]);
@@ -187,7 +187,7 @@ function momentsOf(events: readonly ModelEvent[]): number[] {
     .flatMap(({ body }) => number(body, "created") ?? [])
     .map((time) => time * secondMs)
     .sort((a, b) => a - b);
-  const middle = times[Math.floor(times.length / 2)] ?? end;
-  const date = new Date(times[Math.floor(times.length * 0.9)] ?? end);
+  const middle = times[Math.floor(times.length / 2)] ?? endOfYesterday;
+  const date = new Date(times[Math.floor(times.length * 0.9)] ?? endOfYesterday);
   return [middle, Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - 1];
 }

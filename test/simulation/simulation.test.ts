@@ -1,13 +1,13 @@
-/** `npm run simulate`, for a few seconds. */
+/** `npm run fuzz -- --simulated`, for a few seconds. */
 import { expect } from "chai";
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const program = fileURLToPath(new URL("../simulate.js", import.meta.url));
+const program = fileURLToPath(new URL("../fuzz.js", import.meta.url));
 
 async function simulate(portfolios: number, seed: number): Promise<string[]> {
-  const options = ["--portfolios", String(portfolios), "--seed", String(seed)];
+  const options = ["--simulated", String(portfolios), "--seed", String(seed)];
   const { stdout } = await promisify(execFile)(process.execPath, [program, ...options]);
   return stdout.trim().split("\n");
 }
