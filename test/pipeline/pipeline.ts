@@ -1,11 +1,20 @@
 /**
- * The processors' own steps over a real log and the real stores, driven by hand: which process
- * takes which batch, how large it is, and what goes wrong in the middle, is the test's decision.
+ * The processors' own steps, consumed as on every log: which process has which partition, how large
+ * batches are, and what goes wrong in the middle, is the test's decision.
  */
-import type { Log } from "../../stores/log/log.js";
-import { Fenced } from "../../stores/state/state.js";
+import { Arrivals } from "../../stores/log/subscriptions.js";
+import type { Log, LogRecord, Subscription } from "../../stores/log/log.js";
+import {
+  consumePartition,
+  type GroupOffset,
+  PartitionLost,
+  type Source,
+  within,
+} from "../../stores/log/partition-consumer.js";
+import { isStoreAway } from "../../stores/store-away.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
-import { Fault, type FaultPlan, Injected } from "./faults.js";
+import { latch } from "../harness/promises.js";
+import { Fault, type FaultPlan } from "./faults.js";
 import { type Group, groupNames, type Handled, type Opened, Process } from "./process.js";
 
 const topicOf: Readonly<Record<Group, Topic>> = {
@@ -13,6 +22,7 @@ const topicOf: Readonly<Record<Group, Topic>> = {
   complete: topics.incomplete,
   book: topics.facts,
 };
+const recordsPerRead = 1_000;
 
 /** Where a fault strikes: in a group's handler, or in what is written behind it. */
 export const faultPlaces = [...groupNames, "behind"] as const;
@@ -22,8 +32,6 @@ export interface Plan {
   readonly processes: 1 | 2 | 3;
   /** After so many batches a partition of a group goes to another process. */
   readonly stay: number;
-  /** All partitions and groups at once, or one batch after the other. */
-  readonly isParallel: boolean;
   /** Sizes, again and again. */
   readonly batches: readonly number[];
   readonly faults: readonly (FaultPlan & { readonly place: (typeof faultPlaces)[number] })[];
@@ -37,73 +45,131 @@ export interface Tally {
   stalls: number;
 }
 
+type Handle = (lane: Lane, process: Process, records: readonly LogRecord[]) => Promise<Handled>;
+
 /** A group's way along one partition. */
 class Lane {
-  /** Not finished yet, oldest first. */
-  readonly #unfinished: { readonly end: bigint; readonly finished: Promise<boolean> }[] = [];
-  next: bigint;
-  /** Who handled the last batch. */
+  /** Who has it; null: nobody just now. */
   process: Process | null = null;
   batches = 0;
-  /** What was left to be finished has failed: nothing more may be handled before it comes again. */
-  hasFailed = false;
+  #batchesOfOwner = 0;
+  /** Processes that had it and have not ended their work on it. */
+  readonly #leaving = new Set<Process>();
+  readonly #arrivals = new Arrivals();
+  /** From `#first` on. */
+  #records: LogRecord[] = [];
+  #first: bigint;
+  #consumer: Subscription | null = null;
+  #isGivenUp = false;
 
   constructor(
     readonly group: Group,
     readonly partition: number,
     public committed: bigint,
+    private readonly news: () => void,
   ) {
-    this.next = committed;
+    this.#first = committed;
   }
 
-  handled(end: bigint, finished: Promise<void>): void {
-    this.next = end;
-    const result = finished.then(
-      () => true,
-      (error: unknown) => {
-        if (!isExpected(error)) throw error;
-        this.hasFailed = true;
-        return false;
+  get #end(): bigint {
+    return this.#first + BigInt(this.#records.length);
+  }
+
+  async fill(log: Pick<Log, "read">, end: bigint): Promise<void> {
+    while (this.#end < end) {
+      const topic = topicOf[this.group];
+      this.#records.push(...(await log.read(topic, this.partition, this.#end, recordsPerRead)));
+      this.#arrivals.announce();
+    }
+  }
+
+  canGoTo(process: Process): boolean {
+    return !process.isDead && !process.isStanding && !this.#leaving.has(process);
+  }
+
+  /** @param sizeOf of a batch, by its number */
+  start(process: Process, sizeOf: (batch: number) => number, handle: Handle): void {
+    this.process = process;
+    this.#batchesOfOwner = 0;
+    this.#isGivenUp = false;
+    const { group, partition } = this;
+    const topic = topicOf[group];
+    const endOf = (): number => Number(this.#end);
+    const source: Source = {
+      topic,
+      number: partition,
+      get end() {
+        return endOf();
       },
-    );
-    this.#unfinished.push({ end, finished: result });
+      read: (offset, recordsMax, bytesMax) => {
+        const from = offset - Number(this.#first);
+        return within(this.#records.slice(from, from + recordsMax), bytesMax);
+      },
+    };
+    const place: GroupOffset = {
+      handled: Number(this.committed),
+      offset: () => Number(this.committed),
+      move: async (offset) => {
+        if (this.process !== process) throw new PartitionLost("another process has it");
+        this.committed = BigInt(offset);
+        this.news();
+      },
+      alone: (work) => work(),
+    };
+    const sizeNow = (): number => sizeOf(this.batches);
+    const options = {
+      topic,
+      group,
+      get batchRecordsMax() {
+        return sizeNow();
+      },
+      handle: async (records: readonly LogRecord[]) => {
+        this.batches += 1;
+        this.#batchesOfOwner += 1;
+        return handle(this, process, records);
+      },
+    };
+    this.#consumer = consumePartition(source, place, this.#arrivals, options, process.logger);
   }
 
-  /**
-   * Moves the offset over what is finished; what failed comes again, with all that follows. So does
-   * what waits for a process that stands still.
-   */
-  async settle(): Promise<{ readonly hasFailed: boolean }> {
-    const unfinished = this.#unfinished.splice(0);
-    const stands = (this.process?.standsStill ?? never).then(() => null);
-    const all = Promise.all(unfinished.map(({ finished }) => finished));
-    const results = await Promise.race([all, stands]);
-    const failed = results === null ? 0 : results.indexOf(false);
-    const last = unfinished[failed < 0 ? unfinished.length - 1 : failed - 1];
-    if (last !== undefined) this.committed = last.end;
-    if (failed >= 0) this.next = this.committed;
-    this.hasFailed = false;
-    return { hasFailed: results !== null && failed >= 0 };
+  /** The process ends what it began, and then another may have it. */
+  giveUpAfter(batches: number): void {
+    if (this.#batchesOfOwner < batches || this.#isGivenUp) return;
+    this.#isGivenUp = true;
+    const { process } = this;
+    const given = this.#consumer?.close();
+    void given?.then(() => {
+      if (this.process === process) this.process = null;
+      this.news();
+    });
   }
 
-  get isOpen(): boolean {
-    return this.#unfinished.length > 0;
+  /** Another may have it at once, whatever the process has in hand. */
+  takeAway(): void {
+    const { process } = this;
+    if (process === null) return;
+    this.process = null;
+    this.#leaving.add(process);
+    void this.#consumer?.close().then(() => {
+      this.#leaving.delete(process);
+      this.news();
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#consumer?.close();
+    this.process = null;
+  }
+
+  get isLeft(): boolean {
+    return this.#leaving.size === 0;
   }
 
   goTo(offset: bigint): void {
     this.committed = offset;
-    this.next = offset;
+    this.#records = [];
+    this.#first = offset;
   }
-}
-
-const never = new Promise<never>(() => {});
-
-/** A batch whose process stands still, or has woken and goes on with it. */
-interface Stalled {
-  readonly lane: Lane;
-  readonly process: Process;
-  /** Resolves when nothing of it is left to do. */
-  readonly ended: Promise<unknown>;
 }
 
 export interface Stores {
@@ -115,11 +181,11 @@ export interface Stores {
 export class Pipeline {
   readonly #waiting: FaultPlans;
   readonly #lanes: Lane[] = [];
-  readonly #stalled = new Set<Stalled>();
   /** Processes that stand still and wake after the next batch. */
   readonly #wakesSoon = new Set<Process>();
   readonly #processes: Process[] = [];
-  #turn = 0;
+  #failure: unknown = null;
+  #announce: () => void = () => {};
 
   private constructor(
     private readonly stores: Stores,
@@ -134,9 +200,10 @@ export class Pipeline {
   /** What is on the log already belongs to others. */
   static async open(stores: Stores, plan: Plan, tally: Tally): Promise<Pipeline> {
     const pipeline = new Pipeline(stores, plan, tally);
+    const news = (): void => pipeline.#announce();
     for (const group of groupNames) {
       for (const [partition, end] of (await stores.log.ends(topicOf[group])).entries()) {
-        pipeline.#lanes.push(new Lane(group, partition, end));
+        pipeline.#lanes.push(new Lane(group, partition, end, news));
       }
     }
     for (let index = 0; index < plan.processes; index += 1) {
@@ -155,74 +222,48 @@ export class Pipeline {
     for (const [index, lane] of this.#lanes.entries()) {
       if (some.includes(lane.group)) lane.goTo(places[index] ?? 0n);
     }
-    for (const index of this.#processes.keys())
+    for (const [index, process] of this.#processes.entries()) {
+      await process.ended();
       this.#processes[index] = this.#start(await this.stores.open());
+    }
   }
 
   /** Until nothing waits in any group, and nobody stands still. */
   async drain(): Promise<void> {
     for (;;) {
-      const waiting = await this.#lanesWaiting();
-      const open = this.#lanes.filter((lane) => lane.isOpen && lane.process?.isStanding !== true);
-      if (waiting.length > 0) {
-        if (this.plan.isParallel) await Promise.all(waiting.map((lane) => this.#step(lane)));
-        else for (const lane of waiting) await this.#step(lane);
-      } else if (open.length > 0) await this.#settle(...open);
-      else if (this.#processes.some(({ isStanding }) => isStanding)) await this.#wakeAll();
-      else return;
-      if (this.#processes.some(({ isDead }) => isDead)) await this.#bury();
+      const [isNews, announce] = latch();
+      this.#announce = announce;
+      const committed = this.places();
+      const ends = new Map<Group, readonly bigint[]>();
+      for (const group of groupNames) ends.set(group, await this.stores.log.ends(topicOf[group]));
+      const endOf = ({ group, partition }: Lane): bigint => ends.get(group)?.[partition] ?? 0n;
+      for (const lane of this.#lanes) await lane.fill(this.stores.log, endOf(lane));
+      if (this.#failure !== null) throw this.#failure;
+      await this.#bury();
+      const waiting = this.#lanes.filter((lane, index) => (committed[index] ?? 0n) < endOf(lane));
+      this.#assign(waiting);
+      const standing = this.#processes.filter(({ isStanding }) => isStanding);
+      const isHeldUp = waiting.every(({ process }) => process === null);
+      if (isHeldUp) for (const process of standing) this.#wake(process);
+      const isOver = waiting.length === 0 && standing.length === 0;
+      if (isOver && this.#lanes.every(({ isLeft }) => isLeft)) break;
+      await isNews;
     }
+    await Promise.all(this.#lanes.map((lane) => lane.stop()));
   }
 
-  async #lanesWaiting(): Promise<Lane[]> {
-    const ends = new Map<Group, readonly bigint[]>();
-    for (const group of groupNames) ends.set(group, await this.stores.log.ends(topicOf[group]));
-    return this.#lanes.filter((lane) => lane.next < (ends.get(lane.group)?.[lane.partition] ?? 0n));
-  }
-
-  async #step(lane: Lane): Promise<void> {
-    if (lane.hasFailed) return this.#settle(lane);
-    const turn = (this.#turn += 1);
-    const size = this.plan.batches[turn % this.plan.batches.length] ?? 1;
-    const { group, partition } = lane;
-    const process = this.#processFor(lane);
-    if (process === undefined) return this.#wakeAll();
-    if (process !== lane.process) {
-      // Who gives a partition up finishes what it began, unless it stands still.
-      await this.#settle(lane);
-      lane.process = process;
+  #assign(waiting: readonly Lane[]): void {
+    for (const lane of this.#lanes) {
+      if (lane.process?.isDead === true || lane.process?.isStanding === true) lane.takeAway();
+      else if (this.plan.processes > 1) lane.giveUpAfter(this.plan.stay);
     }
-    lane.batches += 1;
-    const records = await this.stores.log.read(topicOf[group], partition, lane.next, size);
-    const last = records.at(-1);
-    if (last === undefined || process.isDead) return;
-    const fault = this.#faultOf(group, process);
-    const run = process.handle(group, records, fault).catch((error: unknown) => {
-      if (isExpected(error)) return "injected" as const;
-      throw error;
-    });
-    const outcome = await Promise.race([run, process.standsStill.then(() => "stands" as const)]);
-    this.tally.batches += 1;
-    if (outcome === "stands") {
-      this.tally.stalls += 1;
-      this.#stall(lane, process, run);
-      if (fault.plan?.wakes === "soon") this.#wakesSoon.add(process);
-    } else if (outcome !== "injected") {
-      lane.handled(last.offset + 1n, outcome.finished);
-      await this.#wakeSoon();
-    } else if (!process.isDead) {
-      this.tally.failures += 1;
-      await this.#settle(lane);
+    const sizeOf = (batch: number): number =>
+      this.plan.batches[batch % this.plan.batches.length] ?? 1;
+    for (const lane of waiting) {
+      if (lane.process !== null) continue;
+      const process = this.#processFor(lane);
+      if (process !== undefined) lane.start(process, sizeOf, this.#handle);
     }
-  }
-
-  #stall(lane: Lane, process: Process, run: Promise<Handled | "injected">): void {
-    const ended = run
-      .then((outcome) => (outcome === "injected" ? undefined : outcome.finished))
-      .catch(() => undefined)
-      .finally(() => this.#stalled.delete(stalled));
-    const stalled = { lane, process, ended };
-    this.#stalled.add(stalled);
   }
 
   /** Each in turn, but none that stands still, or still has a batch of this partition in hand. */
@@ -231,18 +272,32 @@ export class Pipeline {
     const inTurn = this.#processes.map(
       (_process, index) => this.#processes[(turn + index) % this.#processes.length],
     );
-    const busy = [...this.#stalled].filter((stalled) => stalled.lane === lane);
-    return inTurn.find(
-      (process) =>
-        process?.isStanding === false && !busy.some((stalled) => stalled.process === process),
-    );
+    return inTurn.find((process) => process !== undefined && lane.canGoTo(process));
   }
 
-  async #settle(...lanes: readonly Lane[]): Promise<void> {
-    for (const lane of lanes) {
-      const { hasFailed } = await lane.settle();
-      if (hasFailed && this.#processes.every(({ isDead }) => !isDead)) this.tally.failures += 1;
+  readonly #handle: Handle = async ({ group }, process, records) => {
+    const fault = this.#faultOf(group, process);
+    this.tally.batches += 1;
+    try {
+      const handled = await process.handle(group, records, fault);
+      handled.finished.catch((error: unknown) => this.#failed(process, error));
+      for (const woken of this.#wakesSoon) this.#wake(woken);
+      return handled;
+    } catch (error) {
+      this.#failed(process, error);
+      throw error;
+    } finally {
+      this.#announce();
     }
+  };
+
+  /** What no fault explains fails the proof. */
+  #failed(process: Process, error: unknown): void {
+    if (process.isDead) return;
+    this.tally.failures += 1;
+    if (isStoreAway(error)) return;
+    this.#failure = error;
+    this.#announce();
   }
 
   /** What died is replaced; what it had not finished is given again. */
@@ -250,51 +305,42 @@ export class Pipeline {
     for (const [index, process] of this.#processes.entries()) {
       if (!process.isDead) continue;
       this.tally.crashes += 1;
-      await this.#woken(process);
-      await process.buried();
+      for (const lane of this.#lanes) if (lane.process === process) lane.takeAway();
+      await process.ended();
       this.#processes[index] = this.#start(await this.stores.open());
     }
-    await this.#settle(...this.#lanes);
-    for (const lane of this.#lanes) lane.goTo(lane.committed);
   }
 
   #faultOf(place: (typeof faultPlaces)[number], process: Process): Fault {
-    return new Fault(this.#planOf(place), process.struck);
-  }
-
-  #planOf(place: (typeof faultPlaces)[number]): FaultPlan | null {
     const plan = this.#waiting.get(place)?.shift() ?? null;
     // A process that is alone with its log has nobody who would take over.
     const isAlone = this.plan.processes === 1;
-    return plan?.kind === "stall" && isAlone ? { ...plan, kind: "crash after" } : plan;
-  }
-
-  async #wakeSoon(): Promise<void> {
-    const [process] = this.#wakesSoon;
-    if (process !== undefined) await this.#woken(process);
-  }
-
-  async #wakeAll(): Promise<void> {
-    for (const process of this.#processes) await this.#woken(process);
+    const given =
+      plan?.kind === "stall" && isAlone ? ({ ...plan, kind: "crash after" } as const) : plan;
+    return new Fault(given, {
+      die: () => {
+        process.die();
+        this.#announce();
+      },
+      standStill: () => {
+        this.tally.stalls += 1;
+        if (given?.wakes === "soon") this.#wakesSoon.add(process);
+        this.#announce();
+        return process.standStill();
+      },
+    });
   }
 
   /** What it had in hand ends now; its own acknowledgement comes too late to count. */
-  async #woken(process: Process): Promise<void> {
+  #wake(process: Process): void {
     this.#wakesSoon.delete(process);
     process.wake();
-    const own = [...this.#stalled].filter((stalled) => stalled.process === process);
-    const all = Promise.all(own.map(({ ended }) => ended));
-    await Promise.race([all, process.standsStill]);
   }
 
   #start(opened: Opened): Process {
-    return new Process(opened, (struck) => new Fault(this.#planOf("behind"), struck));
+    const process: Process = new Process(opened, () => this.#faultOf("behind", process));
+    return process;
   }
-}
-
-/** A fault, or what follows from one for other batches. */
-function isExpected(error: unknown): boolean {
-  return error instanceof Injected || error instanceof Fenced;
 }
 
 type FaultPlans = ReadonlyMap<(typeof faultPlaces)[number], FaultPlan[]>;

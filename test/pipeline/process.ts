@@ -1,10 +1,12 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import { AssertionError } from "chai";
+import type { Logger } from "../../runtime/logger.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Message } from "../../processors/book/booked.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
 import { completeEvents, type EnrichingService } from "../../processors/enrich/enrich-required.js";
 import { normalize } from "../../processors/normalize/normalize.js";
+import { latch } from "../harness/promises.js";
 import {
   type Around,
   type Fault,
@@ -13,7 +15,6 @@ import {
   faultySkus,
   faultyState,
   Injected,
-  type Struck,
 } from "./faults.js";
 
 export const groupNames = ["normalize", "complete", "book"] as const;
@@ -44,21 +45,19 @@ export class Process {
   readonly #bookkeeper: Bookkeeper;
   readonly #call: Around;
   #standing: { readonly woken: Promise<void>; readonly wake: () => void } | null = null;
-  #stoodStill: () => void = () => {};
-  /** Resolves when it stands still. */
-  standsStill: Promise<void>;
+  readonly logger: Logger;
 
   constructor(
     { normalizing, booking, call = (work) => work() }: Opened,
     /** The fault of what is written when no handler waits for it. */
-    private readonly behind: (struck: Struck) => Fault,
+    private readonly behind: () => Fault,
   ) {
     this.#call = call;
+    this.logger = normalizing.logger;
     this.#death = new Promise((_, reject) => {
       this.#end = () => reject(new Injected("the process is dead"));
     });
     this.#death.catch(() => undefined);
-    this.standsStill = new Promise((resolve) => (this.#stoodStill = resolve));
     this.#faults = { normalize: new Set(), complete: new Set(), book: new Set() };
     const portsOf = (group: Group) => ({
       clickhouse: faultyClickHouse(normalizing.clickhouse, this.#around(group), this.#aroundBehind),
@@ -96,9 +95,19 @@ export class Process {
     return { finished };
   }
 
-  /** What a fault does to it. */
-  get struck(): Struck {
-    return { die: () => this.#die(), standStill: () => this.#standStill() };
+  die(): void {
+    this.isDead = true;
+    this.wake();
+    this.#end();
+  }
+
+  /** Resolves when it wakes. */
+  standStill(): Promise<void> {
+    if (this.#standing === null) {
+      const [woken, wake] = latch();
+      this.#standing = { woken, wake };
+    }
+    return this.#standing.woken;
   }
 
   get isStanding(): boolean {
@@ -108,29 +117,12 @@ export class Process {
   wake(): void {
     this.#standing?.wake();
     this.#standing = null;
-    this.standsStill = new Promise((resolve) => (this.#stoodStill = resolve));
   }
 
   /** Resolves when nothing it began is running any more. */
-  async buried(): Promise<void> {
+  async ended(): Promise<void> {
     await this.#bookkeeper.close();
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
-  }
-
-  #die(): void {
-    this.isDead = true;
-    this.wake();
-    this.#end();
-  }
-
-  #standStill(): Promise<void> {
-    if (this.#standing === null) {
-      let wake = (): void => {};
-      const woken = new Promise<void>((resolve) => (wake = resolve));
-      this.#standing = { woken, wake };
-      this.#stoodStill();
-    }
-    return this.#standing.woken;
   }
 
   #around(group: Group): Around {
@@ -149,7 +141,7 @@ export class Process {
 
   #behindNow(): Fault {
     if (this.#behindFault === null || this.#behindFault.hasFired) {
-      this.#behindFault = this.behind(this.struck);
+      this.#behindFault = this.behind();
     }
     return this.#behindFault;
   }
