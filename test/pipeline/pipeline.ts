@@ -2,6 +2,7 @@
  * The processors' own steps, consumed as on every log: which process has which partition, how large
  * batches are, and what goes wrong in the middle, is the test's decision.
  */
+import { createLogger } from "../../runtime/logger.js";
 import { Arrivals } from "../../stores/log/subscriptions.js";
 import type { Log, LogRecord, Subscription } from "../../stores/log/log.js";
 import {
@@ -23,6 +24,8 @@ const topicOf: Readonly<Record<Group, Topic>> = {
   book: topics.facts,
 };
 const recordsPerRead = 1_000;
+/** That batches fail is the plan. */
+const logger = createLogger("silent");
 
 /** Where a fault strikes: in a group's handler, or in what is written behind it. */
 export const faultPlaces = [...groupNames, "behind"] as const;
@@ -32,6 +35,8 @@ export interface Plan {
   readonly processes: 1 | 2 | 3;
   /** After so many batches a partition of a group goes to another process. */
   readonly stay: number;
+  /** So often it loses the partition with batches in hand; otherwise it ends them first. */
+  readonly losses: number;
   /** Sizes, again and again. */
   readonly batches: readonly number[];
   readonly faults: readonly (FaultPlan & { readonly place: (typeof faultPlaces)[number] })[];
@@ -129,18 +134,20 @@ class Lane {
         return handle(this, process, records);
       },
     };
-    this.#consumer = consumePartition(source, place, this.#arrivals, options, process.logger);
+    this.#consumer = consumePartition(source, place, this.#arrivals, options, logger);
+  }
+
+  hadItFor(batches: number): boolean {
+    return this.process !== null && this.#batchesOfOwner >= batches;
   }
 
   /** The process ends what it began, and then another may have it. */
-  giveUpAfter(batches: number): void {
-    if (this.#batchesOfOwner < batches || this.#isGivenUp) return;
+  giveUp(): void {
+    if (this.#isGivenUp) return;
     this.#isGivenUp = true;
     const { process } = this;
-    const given = this.#consumer?.close();
-    void given?.then(() => {
+    void this.#close(() => {
       if (this.process === process) this.process = null;
-      this.news();
     });
   }
 
@@ -150,10 +157,13 @@ class Lane {
     if (process === null) return;
     this.process = null;
     this.#leaving.add(process);
-    void this.#consumer?.close().then(() => {
-      this.#leaving.delete(process);
-      this.news();
-    });
+    void this.#close(() => this.#leaving.delete(process));
+  }
+
+  async #close(ended: () => void): Promise<void> {
+    await this.#consumer?.close();
+    ended();
+    this.news();
   }
 
   async stop(): Promise<void> {
@@ -184,6 +194,7 @@ export class Pipeline {
   /** Processes that stand still and wake after the next batch. */
   readonly #wakesSoon = new Set<Process>();
   readonly #processes: Process[] = [];
+  #losses = 0;
   #failure: unknown = null;
   #announce: () => void = () => {};
 
@@ -255,7 +266,7 @@ export class Pipeline {
   #assign(waiting: readonly Lane[]): void {
     for (const lane of this.#lanes) {
       if (lane.process?.isDead === true || lane.process?.isStanding === true) lane.takeAway();
-      else if (this.plan.processes > 1) lane.giveUpAfter(this.plan.stay);
+      else if (this.plan.processes > 1 && lane.hadItFor(this.plan.stay)) this.#move(lane);
     }
     const sizeOf = (batch: number): number =>
       this.plan.batches[batch % this.plan.batches.length] ?? 1;
@@ -264,6 +275,12 @@ export class Pipeline {
       const process = this.#processFor(lane);
       if (process !== undefined) lane.start(process, sizeOf, this.#handle);
     }
+  }
+
+  #move(lane: Lane): void {
+    this.#losses += 1;
+    if (this.#losses > this.plan.losses) lane.giveUp();
+    else lane.takeAway();
   }
 
   /** Each in turn, but none that stands still, or still has a batch of this partition in hand. */

@@ -1,6 +1,5 @@
 /** One process of the processors: what it keeps in memory, and its end. */
 import { AssertionError } from "chai";
-import type { Logger } from "../../runtime/logger.js";
 import type { LogRecord } from "../../stores/log/log.js";
 import type { Message } from "../../processors/book/booked.js";
 import { Bookkeeper, type BookingService } from "../../processors/book/bookkeeper.js";
@@ -45,7 +44,6 @@ export class Process {
   readonly #bookkeeper: Bookkeeper;
   readonly #call: Around;
   #standing: { readonly woken: Promise<void>; readonly wake: () => void } | null = null;
-  readonly logger: Logger;
 
   constructor(
     { normalizing, booking, call = (work) => work() }: Opened,
@@ -53,7 +51,6 @@ export class Process {
     private readonly behind: () => Fault,
   ) {
     this.#call = call;
-    this.logger = normalizing.logger;
     this.#death = new Promise((_, reject) => {
       this.#end = () => reject(new Injected("the process is dead"));
     });

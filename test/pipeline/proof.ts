@@ -57,6 +57,7 @@ const faults = fc.record({
 const plans = fc.record({
   processes: fc.constantFrom(1 as const, 1 as const, 2 as const, 3 as const),
   stay: fc.constantFrom(1, 1, 2, 10, 1_000),
+  losses: fc.nat(20),
   batches: fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 6 }),
   faults: fc.array(faults, { maxLength: 12 }),
 });
