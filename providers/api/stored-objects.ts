@@ -34,8 +34,8 @@ export function openStoredObjects(postgres: Postgres) {
   );
   return {
     /**
-     * An object with a longer id is left out, and an event that names it is rejected. So is one
-     * that was kept as it is, because many events report one price or customer again.
+     * Leaves out objects with a longer id (an event that names one is rejected), and what was kept
+     * before as it is, because many events report one price or customer again.
      * @returns true if something new was stored that a rejected event may be waiting for
      */
     async keep(scope: KeptScope, objects: readonly KeptObject[]): Promise<boolean> {
