@@ -8,10 +8,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { openPostgres } from "../../stores/postgres/open.js";
-import { type Servers, settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
+import { settingsOf, startServers, stopServers } from "../../ops/servers/all.js";
 import { onCluster } from "../harness/backends.js";
 import { placeDatabase } from "../harness/empty-database.js";
-import { clusterName, type ClusterServers, startCluster } from "../clickhouse/cluster-servers.js";
+import { clusterName, startCluster } from "../clickhouse/cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
 import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
@@ -20,12 +20,7 @@ import { list } from "../model/readers/json.js";
 import { largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
 import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
-import {
-  type ServerFolder,
-  needServers,
-  needTime,
-  openServerFolder,
-} from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { freePort, runCommand, SuiteService } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
 
@@ -35,9 +30,7 @@ type Settings = Readonly<Record<string, string>>;
 describe("Moving", function suite() {
   this.timeout(600_000);
   const service = new SuiteService();
-  let folder: ServerFolder;
-  let servers: Servers | undefined;
-  let cluster: ClusterServers | undefined;
+  const own = suiteOnServers("move", ["kafka", "clickhouse", "postgres"]);
   let merchant: Merchant;
   let reported: ModelEvent[];
   let later: readonly Sent[];
@@ -48,16 +41,14 @@ describe("Moving", function suite() {
     VAULT_ENCRYPTION_KEY: randomBytes(32).toString("hex"),
     ADMIN_TOKEN: randomBytes(32).toString("hex"),
   };
-  const path = (name: string): string => join(folder.path, name);
+  const path = (name: string): string => join(own.folder, name);
 
   before(async function begin() {
-    needTime(this);
-    await needServers(this, "kafka", "clickhouse", "postgres");
-    folder = await openServerFolder("move");
-    if (onCluster) cluster = await startCluster(path("clickhouse"), 2);
+    const cluster = onCluster ? own.keep(await startCluster(path("clickhouse"), 2)) : undefined;
     const first = cluster?.server(0);
     const clickhouse = first && { clickhouse: () => Promise.resolve(first) };
-    servers = await startServers({ folder: folder.path, freePort, ...clickhouse });
+    const servers = await startServers({ folder: own.folder, freePort, ...clickhouse });
+    own.keep({ stop: () => stopServers(servers) });
     await placeDatabase(path("first"));
     onServers = {
       ...embedded,
@@ -83,12 +74,6 @@ describe("Moving", function suite() {
     clocks = [moment, { ...moment, known_at: knownAt }];
     answers = await answersOf(merchant, clocks);
     await service.stop();
-  });
-
-  after(async () => {
-    if (servers !== undefined) await stopServers(servers);
-    await cluster?.stop();
-    await folder?.remove();
   });
 
   it("should refuse another vault key before anything is written", async () => {

@@ -20,7 +20,7 @@ import {
   roleTargets,
   type ServerTarget,
 } from "./plan.js";
-import { Proxy } from "./proxy.js";
+import { Proxy } from "../harness/proxy.js";
 import { RoleUnit } from "./role-unit.js";
 import { ServerUnit, signalTree } from "./server-unit.js";
 

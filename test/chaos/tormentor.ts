@@ -10,7 +10,7 @@ import {
   roleTargets,
 } from "./plan.js";
 import type { Probe } from "./probe.js";
-import { fairWeather, type Proxy } from "./proxy.js";
+import { fairWeather, type Proxy } from "../harness/proxy.js";
 import type { RoleUnit } from "./role-unit.js";
 import type { ServerUnit } from "./server-unit.js";
 import type { Workspace } from "./workspaces.js";

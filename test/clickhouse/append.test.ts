@@ -14,7 +14,7 @@ import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import { tabSeparated } from "../../stores/clickhouse/rows.js";
 import { migrateClickHouse } from "../../stores/migrations.js";
 import { clusterOrigin, engineLimits } from "../harness/backends.js";
-import { needServers, needTime, openServerFolder } from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { openTestClickHouse, testFolder, testLogger, testServers } from "../harness/stores.js";
 import { type ClusterServers, clusterName, startCluster } from "./cluster-servers.js";
 import { numberedBatch, numberedRows, rowsOfNumbered } from "./numbered-batches.js";
@@ -303,19 +303,11 @@ describe("Batches of rows appended to ClickHouse", () => {
   });
 
   describe("on servers that are killed", () => {
+    const own = suiteOnServers("clickhouse-appends", ["clickhouse"]);
     let servers: ClusterServers;
-    let remove = async (): Promise<void> => {};
     before(async function () {
       this.timeout(120_000);
-      needTime(this);
-      await needServers(this, "clickhouse");
-      const folder = await openServerFolder("clickhouse-appends");
-      remove = () => folder.remove();
-      servers = await startCluster(folder.path, 2);
-    });
-    after(async () => {
-      await servers?.stop();
-      await remove();
+      servers = own.keep(await startCluster(own.folder, 2));
     });
 
     const origins: [where: string, database: string, more: () => object][] = [

@@ -1,5 +1,4 @@
 /** Two ClickHouse servers on this machine as one cluster, while they are killed and stopped. */
-import { readdirSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,19 +9,14 @@ import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { eachShard, shardKeys } from "../../stores/clickhouse/cluster/shard-statements.js";
 import { literal } from "../../stores/clickhouse/sql-text.js";
 import { type ClickHouse, StoreUnavailable } from "../../stores/clickhouse/clickhouse.js";
-import { projectFile } from "../../runtime/project-root.js";
 import { migrateClickHouse } from "../../stores/migrations.js";
 import { ConfigError } from "../../config.js";
 import { clusterName, type ClusterServers, startCluster } from "./cluster-servers.js";
 import { rejection } from "../harness/promises.js";
 import { grantsOf } from "./manual-grants.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
+import { expectMigrated, pauseServer, untilDone, writeAmid } from "./torments.js";
 
 /** Of the cluster and the database too, as docs/operating.md has them. */
 const user = "revenue";
@@ -30,16 +24,12 @@ const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
 
 describe("A ClickHouse cluster", function suite() {
   this.timeout(240_000);
-  let folder: ServerFolder;
+  const own = suiteOnServers("cluster", ["clickhouse"]);
   let servers: ClusterServers;
   let clickhouse: ClickHouse;
-  const opened: ClickHouse[] = [];
 
   before(async function begin() {
-    needTime(this);
-    await needServers(this, "clickhouse");
-    folder = await openServerFolder("cluster");
-    servers = await startCluster(folder.path, 2, {
+    const options = {
       clusters: { turned: [[1], [0]], half: [[0]], replicated: [[0, 1]] },
       user: {
         name: user,
@@ -47,18 +37,13 @@ describe("A ClickHouse cluster", function suite() {
         grants: grantsOf("A ClickHouse cluster", user).needed,
       },
       profile: { skip_unavailable_shards: "1", distributed_product_mode: "local" },
-    });
+    };
+    servers = own.keep(await startCluster(own.folder, 2, options));
     // Its user may not make databases.
     await open(user);
     const urls = servers.urls.map((url) => url.replace("//", `//${user}:secret@`));
     clickhouse = await open(user, user, urls);
     await migrateClickHouse(clickhouse, testLogger);
-  });
-
-  after(async () => {
-    for (const one of opened) await one.close();
-    await servers?.stop();
-    await folder?.remove();
   });
 
   async function open(
@@ -68,22 +53,7 @@ describe("A ClickHouse cluster", function suite() {
   ): Promise<ClickHouse> {
     const named = cluster === null ? {} : { cluster, shardUrls };
     const url = `${shardUrls[0]}/${database}`;
-    const one = await openClickHouse({ url, ...named, ...limits });
-    opened.push(one);
-    return one;
-  }
-
-  /** Repeats a write until it is done. */
-  async function written(sql: string): Promise<void> {
-    for (;;) {
-      try {
-        await clickhouse.write(sql, {}, "subscriptions");
-        return;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailable)) throw error;
-        await pause(20);
-      }
-    }
+    return own.keep(await openClickHouse({ url, ...named, ...limits }));
   }
 
   for (const [table, key] of Object.entries(shardKeys)) {
@@ -152,13 +122,8 @@ describe("A ClickHouse cluster", function suite() {
      WHERE fact_id NOT IN (SELECT fact_id FROM unidentified_sides) AND sleepEachRow(0.0005) = 0`;
 
   it("should lose and double nothing while its servers are killed and stopped", async () => {
-    const stopped = async (index: number, meanwhile = async () => {}): Promise<void> => {
-      const { process } = servers.server(index);
-      process.kill("SIGSTOP");
-      await meanwhile();
-      await pause(300);
-      process.kill("SIGCONT");
-    };
+    const stopped = (index: number, meanwhile?: () => Promise<void>) =>
+      pauseServer(servers.server(index), meanwhile);
     const restarted = async (index: number): Promise<void> => {
       await servers.kill(index);
       await servers.start(index);
@@ -171,22 +136,14 @@ describe("A ClickHouse cluster", function suite() {
       // The first is there again before the second has done what it was reported.
       [20, () => stopped(1, () => restarted(0))],
     ]);
-    const begun: Promise<void>[] = [];
-    for (let batch = 0; batch < 24; batch += 1) {
-      setTimeout(() => begun.push(torments.get(batch)?.() ?? Promise.resolve()), 10);
-      await written(insertOnce(batch));
-      await pause(10);
-    }
-    await Promise.all(begun);
+    const write = (batch: number) => clickhouse.write(insertOnce(batch), {}, "subscriptions");
+    await writeAmid(
+      torments,
+      Array.from({ length: 24 }, (_, batch) => () => write(batch)),
+    );
     const sql = "SELECT count() AS total, uniqExact(fact_id) AS different FROM unidentified_sides";
-    for (;;) {
-      const read = await clickhouse.rows(sql).catch((error: unknown) => {
-        if (!(error instanceof StoreUnavailable)) throw error;
-      });
-      if (read === undefined) continue;
-      expect(read).to.eql([{ total: "2400", different: "2400" }]);
-      return;
-    }
+    const read = await untilDone(() => clickhouse.rows(sql));
+    expect(read).to.eql([{ total: "2400", different: "2400" }]);
   });
 
   it("should answer nothing rather than less while a shard is away, and name it", async () => {
@@ -215,7 +172,7 @@ describe("A ClickHouse cluster", function suite() {
       `CLICKHOUSE_SHARD_URLS: no ClickHouse answers at ${servers.urls[1]}`,
     );
     await servers.start(1);
-    await written(insertOnce(99));
+    await untilDone(() => clickhouse.write(insertOnce(99), {}, "subscriptions"));
     await clickhouse.cluster?.check();
     const [after] = await clickhouse.rows<{ n: string }>(sums);
     expect(Number(after?.n)).to.equal(Number(before?.n) + 100);
@@ -276,16 +233,7 @@ describe("A ClickHouse cluster", function suite() {
     const three = await Promise.all([open("made_here"), open("made_here"), open("made_here")]);
     // As if another had ended there.
     await three[0].cluster?.claimShardIdentities();
-    await Promise.all(three.map((one) => migrateClickHouse(one, testLogger)));
-    for (const node of three[0].nodes) {
-      const [row] = await node.rows<{ applied: string; files: string }>(
-        "SELECT count() AS applied, uniqExact(number) AS files FROM migrations",
-      );
-      expect(Number(row?.files)).to.equal(
-        readdirSync(projectFile("migrations", "clickhouse")).length,
-      );
-      expect(row?.applied).to.equal(row?.files);
-    }
+    await expectMigrated(three);
   });
 
   const opens: [title: string, open: () => Promise<ClickHouse>, sentence: RegExp][] = [

@@ -1,7 +1,4 @@
-import { readdirSync } from "node:fs";
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
-import { type AddressInfo, createServer, connect, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { readRows, writeRows } from "../../stores/backup/clickhouse-part.js";
@@ -9,7 +6,6 @@ import { jsonRows } from "../../stores/clickhouse/sql-text.js";
 import { openClickHouse } from "../../stores/clickhouse/open.js";
 import { appending, serverClient } from "../../stores/clickhouse/server/server.js";
 import { type ClickHouse, StoreUnavailable } from "../../stores/clickhouse/clickhouse.js";
-import { projectFile } from "../../runtime/project-root.js";
 import { MigrationRefused, migrateClickHouse } from "../../stores/migrations.js";
 import { ConfigError } from "../../config.js";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
@@ -17,87 +13,54 @@ import type { LocalServer } from "../../ops/servers/server.js";
 import { rejection } from "../harness/promises.js";
 import { grantsOf } from "./manual-grants.js";
 import { serveHttp } from "../harness/loopback.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../harness/real-servers.js";
-import { freePort } from "../harness/service-process.js";
+import { Proxy } from "../harness/proxy.js";
+import { suiteOnServers } from "../harness/real-servers.js";
+import { freePort, kill } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
+import { granted, withUsers, xml } from "./server-config.js";
+import { expectMigrated, pauseServer, writeAmid } from "./torments.js";
 
 const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
 
 describe("A ClickHouse server", () => {
-  let folder: ServerFolder;
+  const own = suiteOnServers("clickhouse", ["clickhouse"]);
   let server: LocalServer;
   let httpPort: number;
   let tcpPort: number;
   let webPage: string;
-  const opened: ClickHouse[] = [];
-  const open = async (url: string): Promise<ClickHouse> => {
-    const clickhouse = await openClickHouse({ url, ...limits });
-    opened.push(clickhouse);
-    return clickhouse;
-  };
+  const open = async (url: string): Promise<ClickHouse> =>
+    own.keep(await openClickHouse({ url, ...limits }));
   /** Beside the usual user one that may read only, and some with few rights. */
   const usersXml = (): string => {
-    const usual = "<networks><ip>::/0</ip></networks><quota>default</quota>";
-    const user = (name: string, more: string) =>
-      `<${name}><password>secret</password>${usual}${more}</${name}>`;
-    const granted = (name: string, ...grants: readonly string[]) => {
-      const queries = grants.map((grant) => `<query>${grant}</query>`).join("");
-      return user(name, `<profile>default</profile><grants>${queries}</grants>`);
-    };
+    const password = "secret";
     const { needed, goodToHave } = grantsOf("ClickHouse", "revenue");
-    return (
-      `<user_directories><users_xml><path>${folder.path}/config.xml</path></users_xml>` +
-      "</user_directories><quotas><default/></quotas>" +
-      "<profiles><default/><reading><readonly>1</readonly></reading></profiles>" +
-      `<users><default><password/><profile>default</profile>${usual}</default>` +
-      user("reader", "<profile>reading</profile>") +
-      granted("guest", "GRANT SELECT ON default.*") +
-      granted("maker", "GRANT SELECT, INSERT, CREATE TABLE ON half_made.*") +
-      granted("revenue", ...needed, ...goodToHave) +
-      "</users>"
-    );
+    const users = {
+      reader: { password, profile: "reading" },
+      guest: { password, ...granted(["GRANT SELECT ON default.*"]) },
+      maker: { password, ...granted(["GRANT SELECT, INSERT, CREATE TABLE ON half_made.*"]) },
+      revenue: { password, ...granted([...needed, ...goodToHave]) },
+    };
+    return xml(withUsers(own.folder, users, { reading: { readonly: "1" } }));
   };
   const start = async (): Promise<void> => {
-    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort, config: usersXml() });
+    const given = { folder: own.folder, httpPort, tcpPort, config: usersXml() };
+    server = own.keep(await startClickHouse(given));
   };
   const killServer = async (): Promise<void> => {
-    const exited = once(server.process, "exit");
-    server.process.kill("SIGKILL");
-    await exited;
+    await kill(server.process);
     await start();
   };
   before(async function () {
     this.timeout(120_000);
-    needTime(this);
-    await needServers(this, "clickhouse");
-    folder = await openServerFolder("clickhouse");
     httpPort = await freePort();
     tcpPort = await freePort();
     webPage = await serveHttp("a web page", (_request, response) => response.end("<html>"));
     await start();
   });
-  after(async () => {
-    for (const clickhouse of opened) await clickhouse.close();
-    await server?.stop();
-    await folder?.remove();
-  });
 
   it("should make its database, and migrate it from several processes at once", async () => {
     const url = `${server.url}/made_here`;
-    const [first, ...others] = await Promise.all([open(url), open(url), open(url)]);
-    await Promise.all([first, ...others].map((one) => migrateClickHouse(one, testLogger)));
-    const [row] = await first.rows<{ applied: string; files: string }>(
-      "SELECT count() AS applied, uniqExact(number) AS files FROM migrations",
-    );
-    expect(Number(row?.files)).to.equal(
-      readdirSync(projectFile("migrations", "clickhouse")).length,
-    );
-    expect(row?.applied).to.equal(row?.files);
+    await expectMigrated(await Promise.all([open(url), open(url), open(url)]));
   });
 
   /** *What is not there yet*; slow, so that another can begin before it ends. */
@@ -113,50 +76,44 @@ describe("A ClickHouse server", () => {
   });
 
   it("should not count twice what it writes again because the answer was lost", async () => {
-    const proxy = await openProxy(server.url);
-    const clickhouse = await open(proxy.url);
+    const { proxy, url } = await proxyOf(server);
+    const clickhouse = await open(url);
     await clickhouse.write("CREATE TABLE lost (n UInt64) ENGINE = MergeTree ORDER BY n");
     const write = (): Promise<void> => clickhouse.write(insertOnce("lost"), {}, "money");
     const cut = rejection(write());
     await whenRunning(clickhouse, "INSERT INTO lost");
-    proxy.cut();
+    proxy.cut(1);
     expect(await cut).to.be.instanceOf(StoreUnavailable);
     await write();
     await write();
     expect(await clickhouse.rows("SELECT count() AS n FROM lost")).to.eql([{ n: "3" }]);
-    proxy.close();
+    await proxy.close();
     expect(await rejection(clickhouse.rows("SELECT 1"))).to.be.instanceOf(StoreUnavailable);
   });
 
   it("should lose and double nothing while the server is killed and cut off", async function () {
     this.timeout(120_000);
-    const proxy = await openProxy(server.url);
-    const clickhouse = await open(proxy.url);
+    const { proxy, url } = await proxyOf(server);
+    const clickhouse = await open(url);
     await clickhouse.write("CREATE TABLE torn (n UInt64) ENGINE = MergeTree ORDER BY n");
-    const batches = Array.from({ length: 60 }, (_, index) => index);
     const torments = new Map<number, () => Promise<void> | void>([
-      [10, () => proxy.cut()],
-      [20, () => pauseServer(server, 300)],
+      [10, () => proxy.cut(1)],
+      [20, () => pauseServer(server)],
       [30, () => killServer()],
-      [40, () => proxy.cut()],
-      [50, () => pauseServer(server, 300)],
+      [40, () => proxy.cut(1)],
+      [50, () => pauseServer(server)],
     ]);
-    const begun: Promise<void>[] = [];
-    for (const batch of batches) {
-      // In the midst of a statement: each takes longer than this.
-      setTimeout(() => {
-        begun.push(Promise.resolve(torments.get(batch)?.()));
-      }, 5);
+    const writes = Array.from({ length: 60 }, (_, batch) => () => {
       const sql = `INSERT INTO torn SELECT 100 * ${batch} + number AS n FROM numbers(100)
         WHERE n NOT IN (SELECT n FROM torn) AND sleepEachRow(0.0002) = 0`;
-      while (!(await isWritten(clickhouse, sql))) await pause(20);
-    }
-    await Promise.all(begun);
+      return clickhouse.write(sql, {}, "money");
+    });
+    await writeAmid(torments, writes);
     const [row] = await clickhouse.rows(
       "SELECT count() AS total, uniqExact(n) AS different FROM torn",
     );
     expect(row).to.eql({ total: "6000", different: "6000" });
-    proxy.close();
+    await proxy.close();
   });
 
   it("should take an append for lost when its connection fell silent", async () => {
@@ -240,7 +197,7 @@ describe("A ClickHouse server", () => {
     await (await open(`${server.url}/revenue`)).rows("SELECT 1");
     const clickhouse = await open(urlOf("revenue", "revenue"));
     await migrateClickHouse(clickhouse, testLogger);
-    const files = `${folder.path}/backup`;
+    const files = `${own.folder}/backup`;
     await mkdir(`${files}/clickhouse`, { recursive: true });
     await writeRows(clickhouse, files);
     await readRows(clickhouse, files);
@@ -270,40 +227,9 @@ describe("A ClickHouse server", () => {
   }
 });
 
-/** Passes bytes on until it is asked to cut all connections. */
-async function openProxy(target: string): Promise<{ url: string; cut(): void; close(): void }> {
-  const { hostname, port } = new URL(target);
-  const open = new Set<Socket>();
-  const proxy: Server = createServer((client) => {
-    const upstream = connect(Number(port), hostname);
-    for (const [from, to] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const) {
-      open.add(from);
-      from.pipe(to);
-      from.on("error", () => to.destroy());
-      from.on("close", () => {
-        open.delete(from);
-        to.destroy();
-      });
-    }
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  const address = proxy.address();
-  const cut = (): void => open.forEach((socket) => socket.destroy());
-  return {
-    url: `http://127.0.0.1:${isAddress(address) ? address.port : 0}`,
-    cut,
-    close: () => {
-      proxy.close();
-      cut();
-    },
-  };
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === "object" && address !== null;
+async function proxyOf(server: LocalServer): Promise<{ proxy: Proxy; url: string }> {
+  const proxy = await Proxy.open(0, Number(new URL(server.url).port));
+  return { proxy, url: `http://127.0.0.1:${proxy.port}` };
 }
 
 async function whenRunning(clickhouse: ClickHouse, beginning: string): Promise<void> {
@@ -315,20 +241,4 @@ async function whenRunning(clickhouse: ClickHouse, beginning: string): Promise<v
     if (running.length > 0) return;
     await pause(10);
   }
-}
-
-async function isWritten(clickhouse: ClickHouse, sql: string): Promise<boolean> {
-  try {
-    await clickhouse.write(sql, {}, "money");
-    return true;
-  } catch (error) {
-    if (error instanceof StoreUnavailable) return false;
-    throw error;
-  }
-}
-
-async function pauseServer(server: LocalServer, ms: number): Promise<void> {
-  server.process.kill("SIGSTOP");
-  await pause(ms);
-  server.process.kill("SIGCONT");
 }

@@ -1,8 +1,8 @@
 /** Real ClickHouse servers on this machine that know each other as the shards of one cluster. */
-import { once } from "node:events";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import type { LocalServer } from "../../ops/servers/server.js";
-import { freePort } from "../harness/service-process.js";
+import { freePort, kill } from "../harness/service-process.js";
+import { granted, withUsers, type Xml, xml } from "./server-config.js";
 
 export const clusterName = "pair";
 
@@ -38,28 +38,31 @@ export async function startCluster(
   const whole = ports.map((_, index) => [index]);
   const own = user === undefined ? {} : { [user.name]: whole };
   const named = Object.entries({ [clusterName]: whole, ...own, ...clusters }).map(
-    ([name, lists]) => {
-      const by = name === user?.name ? xml({ user: name, password: user.password }) : "";
-      const each = lists.map((replicas) => {
-        const addresses = replicas.map((index) => {
-          const port = String(ports[index]?.tcpPort);
-          return `<replica>${xml({ host: "127.0.0.1", port })}${by}</replica>`;
-        });
-        return `<shard>${addresses.join("")}</shard>`;
-      });
-      return `<${name}>${each.join("")}</${name}>`;
+    ([name, lists]): [string, Xml] => {
+      const by = name === user?.name ? { user: name, password: user.password } : {};
+      const addressOf = (index: number): Xml => {
+        return { host: "127.0.0.1", port: String(ports[index]?.tcpPort), ...by };
+      };
+      return [name, { shard: lists.map((replicas) => ({ replica: replicas.map(addressOf) })) }];
     },
   );
-  const config = `<remote_servers>${named.join("")}</remote_servers>${usersXml(user, profile)}`;
+  const users =
+    user === undefined ? {} : { [user.name]: { password: user.password, ...granted(user.grants) } };
   const running = new Map<number, LocalServer>();
   const start = async (index: number): Promise<void> => {
     const place = ports[index];
     if (place === undefined) throw new Error(`there is no shard at ${index}`);
     const path = `${folder}/shard-${index + 1}`;
-    // Where its users stand: in the same file.
-    const directories = `<users_xml><path>${path}/config.xml</path></users_xml>`;
-    const all = `${config}<user_directories>${directories}</user_directories>`;
-    running.set(index, await startClickHouse({ folder: path, ...place, config: all }));
+    const config = {
+      remote_servers: Object.fromEntries(named),
+      // Rights are asked for as by a server as it is delivered.
+      access_control_improvements: {
+        select_from_system_db_requires_grant: "true",
+        table_engines_require_grant: "false",
+      },
+      ...withUsers(path, users, { default: profile }),
+    };
+    running.set(index, await startClickHouse({ folder: path, ...place, config: xml(config) }));
   };
   const server = (index: number): LocalServer => {
     const found = running.get(index);
@@ -80,38 +83,6 @@ export async function startCluster(
     server,
     start,
     stop,
-    async kill(index) {
-      const { process } = server(index);
-      const exited = once(process, "exit");
-      process.kill("SIGKILL");
-      await exited;
-    },
+    kill: (index) => kill(server(index).process),
   };
-}
-
-/** Rights are asked for as by a server as it is delivered. */
-function usersXml(user: ClusterOptions["user"], profile: Readonly<Record<string, string>>): string {
-  const access = xml({
-    select_from_system_db_requires_grant: "true",
-    table_engines_require_grant: "false",
-  });
-  const anywhere = "<networks><ip>::/0</ip></networks>";
-  const usual = `${xml({ profile: "default", quota: "default" })}${anywhere}`;
-  const grants = user?.grants.map((grant) => `<query>${grant}</query>`).join("");
-  const more =
-    user === undefined
-      ? ""
-      : `<${user.name}>${xml({ password: user.password })}${usual}<grants>${grants}</grants>` +
-        `</${user.name}>`;
-  return (
-    `<access_control_improvements>${access}</access_control_improvements>` +
-    `<profiles><default>${xml(profile)}</default></profiles><quotas><default/></quotas>` +
-    `<users><default><password/>${usual}</default>${more}</users>`
-  );
-}
-
-function xml(values: Readonly<Record<string, string>>): string {
-  return Object.entries(values)
-    .map(([name, value]) => `<${name}>${value}</${name}>`)
-    .join("");
 }

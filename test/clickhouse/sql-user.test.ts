@@ -7,46 +7,30 @@ import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import { userStatements, viewStatements } from "../../ops/sql-user.js";
 import { migrateClickHouse } from "../../stores/migrations.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { freePort } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
+import { granted, withUsers, type Xml, xml } from "./server-config.js";
 
 const workspaces = ["ws_a", "ws_b"] as const;
 const database = "revenue";
 const password = "secret";
 
 describe("A user of the SQL views", () => {
-  let folder: ServerFolder;
+  const own = suiteOnServers("sql-user", ["clickhouse"]);
   let server: LocalServer;
   let clickhouse: ClickHouse;
   before(async function () {
     this.timeout(120_000);
-    needTime(this);
-    await needServers(this, "clickhouse");
-    folder = await openServerFolder("sql-user");
     const [httpPort, tcpPort] = [await freePort(), await freePort()];
-    const config = usersXml(`${folder.path}/config.xml`);
-    server = await startClickHouse({ folder: folder.path, httpPort, tcpPort, config });
+    const config = usersXml(own.folder);
+    server = own.keep(await startClickHouse({ folder: own.folder, httpPort, tcpPort, config }));
     const url = `${server.url}/${database}`;
-    clickhouse = await openClickHouse({
-      url,
-      memoryBytes: 1_000_000_000,
-      threads: 2,
-      patienceMs: 0,
-    });
+    const limits = { memoryBytes: 1_000_000_000, threads: 2, patienceMs: 0 };
+    clickhouse = own.keep(await openClickHouse({ url, ...limits }));
     await migrateClickHouse(clickhouse, testLogger);
     for (const statement of viewStatements()) await clickhouse.write(statement);
     for (const statement of rowStatements()) await clickhouse.write(statement);
-  });
-  after(async () => {
-    await clickhouse?.close();
-    await server?.stop();
-    await folder?.remove();
   });
 
   async function ask(sql: string, workspace: string = workspaces[0]): Promise<string> {
@@ -119,38 +103,25 @@ function statementsOf(workspace: string): string[] {
 }
 
 /** The server of the tests keeps users in a file, so the same is said there in its words. */
-function usersXml(path: string): string {
-  const usual = "<networks><ip>::/0</ip></networks><quota>default</quota>";
-  const users = workspaces.map((workspace) => {
+function usersXml(folder: string): string {
+  const users = workspaces.map((workspace): [string, Xml] => {
     const statements = statementsOf(workspace);
-    const grants = statements
-      .flatMap((statement) => /^(GRANT .*) TO `/.exec(statement)?.[1] ?? [])
-      .map((grant) => `<query>${grant}</query>`);
-    return (
-      `<sql_${workspace}><password>${password}</password><profile>reading</profile>${usual}` +
-      `<grants>${grants.join("")}</grants><databases><${database}>` +
-      `${filters(statements, `sql_${workspace}`)}</${database}></databases></sql_${workspace}>`
-    );
+    const grants = statements.flatMap((one) => /^(GRANT .*) TO `/.exec(one)?.[1] ?? []);
+    const access = { password, profile: "reading", ...granted(grants) };
+    return [`sql_${workspace}`, { ...access, ...filters(statements, `sql_${workspace}`) }];
   });
-  return (
-    `<user_directories><users_xml><path>${path}</path></users_xml></user_directories>` +
-    "<quotas><default/></quotas>" +
-    "<profiles><default/><reading><readonly>2</readonly></reading></profiles>" +
-    `<users><default><password/><profile>default</profile>${usual}` +
-    `<databases><${database}>${filters(statementsOf("ws_a"), "default")}</${database}>` +
-    `</databases></default>${users.join("")}</users>`
-  );
+  const all = { default: filters(statementsOf("ws_a"), "default"), ...Object.fromEntries(users) };
+  return xml(withUsers(folder, all, { reading: { readonly: "2" } }));
 }
 
 /** The row policies of one user. */
-function filters(statements: readonly string[], user: string): string {
-  return statements
-    .flatMap((statement) => {
-      const [, table, condition, to] =
-        /^CREATE ROW POLICY .* ON `\w+`\.(\w+) USING (.*) TO `(\w+)`$/.exec(statement) ?? [];
-      return to === user ? [`<${table}><filter>${condition}</filter></${table}>`] : [];
-    })
-    .join("");
+function filters(statements: readonly string[], user: string): Xml {
+  const tables = statements.flatMap((statement): [string, Xml][] => {
+    const [, table = "", filter = "", to] =
+      /^CREATE ROW POLICY .* ON `\w+`\.(\w+) USING (.*) TO `(\w+)`$/.exec(statement) ?? [];
+    return to === user ? [[table, { filter }]] : [];
+  });
+  return { databases: { [database]: Object.fromEntries(tables) } };
 }
 
 /** Rows of both workspaces lie in one part, side by side. */

@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { clickhouseMissing } from "../../ops/servers/clickhouse.js";
 import { findPostgres, postgresMissing } from "../../ops/servers/postgres.js";
+import { Releases } from "../../runtime/releases.js";
+import { testLogger } from "./stores.js";
 
 const missingOf = {
   postgres: async () => ((await findPostgres()) === null ? postgresMissing : null),
@@ -57,4 +59,42 @@ export async function openServerFolder(name: string): Promise<ServerFolder> {
   // Postgres may run as another user, who has to pass.
   await chmod(path, 0o755);
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** What a suite on real servers of its own has until its end. */
+export interface SuiteServers {
+  /** There when the suite's own hooks run. */
+  readonly folder: string;
+  /** Ends it after the suite, before those that were there when it came. */
+  keep<One extends Endable>(one: One): One;
+}
+
+type Endable = { stop(): Promise<void> } | { close(): Promise<void> };
+
+/** To be called first in a `describe`. @param names the servers it is left out without */
+export function suiteOnServers(
+  suite: string,
+  names: readonly (keyof typeof missingOf)[],
+  { takesTime = true } = {},
+): SuiteServers {
+  const releases = new Releases(testLogger);
+  let folder: ServerFolder | undefined;
+  before(async function () {
+    if (takesTime) needTime(this);
+    await needServers(this, ...names);
+    folder = await openServerFolder(suite);
+  });
+  after(async () => {
+    await releases.release();
+    await folder?.remove();
+  });
+  return {
+    get folder() {
+      return folder?.path ?? "";
+    },
+    keep(one) {
+      releases.push(suite, () => ("stop" in one ? one.stop() : one.close()));
+      return one;
+    },
+  };
 }

@@ -1,9 +1,10 @@
 /** What a fault run is made of: the schedule of its faults, and the proxy that fails on demand. */
 import { once } from "node:events";
-import { connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { expect } from "chai";
 import { faultKinds, planOf, singlePlanOf } from "../chaos/plan.js";
-import { Proxy } from "../chaos/proxy.js";
+import { type Listening, listen } from "../harness/loopback.js";
+import { Proxy } from "../harness/proxy.js";
 
 describe("A fault run's schedule", () => {
   const hourMs = 60 * 60_000;
@@ -40,19 +41,16 @@ describe("A fault run's schedule", () => {
 });
 
 describe("The proxy of a fault run", () => {
-  let echo: Server;
+  let echo: Listening;
   let proxy: Proxy;
   before(async () => {
-    echo = createServer((socket) => socket.on("error", () => undefined).pipe(socket));
-    echo.listen(0, "127.0.0.1");
-    await once(echo, "listening");
-    const address = echo.address();
-    if (address === null || typeof address === "string") throw new Error("no port");
-    proxy = await Proxy.open(0, address.port);
+    const repeat = (socket: Socket) => socket.on("error", () => undefined).pipe(socket);
+    echo = await listen(createServer(repeat));
+    proxy = await Proxy.open(0, echo.port);
   });
   after(async () => {
     await proxy.close();
-    echo.close();
+    await echo.close();
   });
 
   const open = async (): Promise<Socket> => {

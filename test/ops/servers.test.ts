@@ -10,28 +10,17 @@ import { type Config, readConfig } from "../../config.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { startServer } from "../../ops/servers/server.js";
 import { rejection } from "../harness/promises.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
 
 const entry = fileURLToPath(new URL("../../main.js", import.meta.url));
 
 describe("Servers for development", function suite() {
   this.timeout(120_000);
-  let folder: ServerFolder;
-  before(async function () {
-    needTime(this);
-    await needServers(this, "postgres");
-    folder = await openServerFolder("development");
-  });
-  after(() => folder?.remove());
+  const own = suiteOnServers("development", ["postgres"]);
 
   const wordsOf = (words: readonly string[]): string[] =>
-    [entry, "ops", "servers", ...words].concat("--folder", folder.path);
+    [entry, "ops", "servers", ...words].concat("--folder", own.folder);
 
   /** Of the environment it writes; `use` has the server, which is then told to end. */
   async function withServer(use: (settings: Config) => Promise<void>): Promise<void> {
@@ -46,7 +35,7 @@ describe("Servers for development", function suite() {
         const isOver = await Promise.race([ended, once(child.stdout, "data").then(() => null)]);
         expect(isOver, said).to.equal(null);
       }
-      const file = join(folder.path, "env");
+      const file = join(own.folder, "env");
       expect(statSync(file).mode & 0o777).to.equal(0o600);
       await use(readConfig(exportsOf(readFileSync(file, "utf8"))));
     } finally {
@@ -78,7 +67,7 @@ describe("Servers for development", function suite() {
       name: "Echo",
       url: "",
       command: ["bash", "-c", "seq 30; echo no disk >&2; exit 1"],
-      logFile: join(folder.path, "echo.log"),
+      logFile: join(own.folder, "echo.log"),
       isReady: () => Promise.resolve(false),
     });
     const reported = String(await rejection(starting));

@@ -1,26 +1,25 @@
 /** The metadata store on a server of this test's own: how it is let in, and what a break does. */
 import { execFile } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { pino } from "pino";
 import { postgresTables, readTables, writeTables } from "../../stores/backup/postgres-part.js";
 import { MigrationRefused, migratePostgres } from "../../stores/migrations.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { shareOf, type Postgres, PostgresUnavailable } from "../../stores/postgres/postgres.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { ConfigError } from "../../config.js";
-
 import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import { makeCertificate } from "../harness/certificate.js";
+import { keptLog } from "../harness/kept-log.js";
+import { listen } from "../harness/loopback.js";
 import { rejection, latch } from "../harness/promises.js";
 import { freePort } from "../harness/service-process.js";
-import { type ServerFolder, needServers, openServerFolder } from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { testLogger } from "../harness/stores.js";
 import { postgresConnectionsMax } from "../../stores/postgres/server.js";
 
@@ -28,33 +27,41 @@ const run = promisify(execFile);
 
 describe("A Postgres server", function () {
   this.timeout(120_000);
-  let folder: ServerFolder;
+  const own = suiteOnServers("postgres", ["postgres"], { takesTime: false });
   let port: number;
   let server: LocalServer;
   let postgres: Postgres;
 
-  before(async function () {
-    await needServers(this, "postgres");
-    folder = await openServerFolder("postgres");
+  before(async () => {
     port = await freePort();
-    const { key, certificate } = await makeCertificate(folder.path);
+    const { key, certificate } = await makeCertificate(own.folder);
     // The server's user may read it.
     if (process.getuid?.() === 0) await run("chown", ["postgres", key]);
-    server = await startPostgres({
-      folder: join(folder.path, "cluster"),
-      port,
-      settings: { ssl: "on", ssl_cert_file: certificate, ssl_key_file: key },
-    });
-    postgres = await openPostgres({ url: server.url }, testLogger);
+    await start({ ssl: "on", ssl_cert_file: certificate, ssl_key_file: key });
+    postgres = await open();
     await postgres.query("CREATE ROLE guest LOGIN PASSWORD 'pw'");
     await postgres.query("CREATE ROLE reader LOGIN PASSWORD 'pw'");
     await postgres.query("ALTER ROLE reader SET default_transaction_read_only = on");
   });
-  after(async () => {
-    await postgres?.close();
-    await server?.stop();
-    await folder?.remove();
-  });
+
+  async function start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const folder = join(own.folder, "cluster");
+    server = own.keep(await startPostgres({ folder, port, settings }));
+  }
+
+  /** @param change of the server's own URL */
+  async function open(change: (url: URL) => void = () => undefined): Promise<Postgres> {
+    const url = new URL(server.url);
+    change(url);
+    return own.keep(await openPostgres({ url: url.href }, testLogger));
+  }
+
+  /** Who logs in, and where. */
+  const as =
+    (user: string, database = "postgres") =>
+    (url: URL) => {
+      [url.username, url.password, url.pathname] = [user, "pw", `/${database}`];
+    };
 
   it("should be there for others while a crowd has its share", async () => {
     const share = shareOf(postgres, 3);
@@ -88,7 +95,7 @@ describe("A Postgres server", function () {
     ],
     [
       "a user who may not write",
-      (url) => ([url.username, url.password] = ["reader", "pw"]),
+      as("reader"),
       /takes no writes of the user "reader": name the primary/,
     ],
     ["nobody at the port", (url) => (url.port = "1"), /127\.0\.0\.1:1 cannot be reached/],
@@ -111,8 +118,7 @@ describe("A Postgres server", function () {
   }
 
   it("should say what it waits for", async () => {
-    const lines: string[] = [];
-    const logger = pino({}, { write: (line) => void lines.push(line) });
+    const { logger, lines } = keptLog("info");
     const nobody = "postgres://u:p@127.0.0.1:1/d";
     const error = await rejection(openPostgres({ url: nobody, patienceMs: 1_500 }, logger));
     expect(error).to.be.instanceOf(ConfigError);
@@ -120,11 +126,7 @@ describe("A Postgres server", function () {
   });
 
   it("should say in a sentence that a user may not make tables", async () => {
-    const url = new URL(server.url);
-    [url.username, url.password] = ["guest", "pw"];
-    const guest = await openPostgres({ url: url.href }, testLogger);
-    const error = await rejection(migratePostgres(guest, testLogger));
-    await guest.close();
+    const error = await rejection(migratePostgres(await open(as("guest")), testLogger));
     expect(error).to.be.instanceOf(MigrationRefused);
     expect(String(error)).to.match(/DATABASE_URL: this user may not make tables.*GRANT CREATE/);
   });
@@ -134,21 +136,16 @@ describe("A Postgres server", function () {
     const block = /```\n(CREATE USER revenue [^`]*)```/.exec(manual)?.[1] ?? "";
     const [outside = "", inside = ""] = block.replace("…", "pw").split("\\connect revenue\n");
     for (const statement of outside.trim().split("\n")) await postgres.query(statement);
-    const url = new URL(server.url);
-    url.pathname = "/revenue";
-    const owner = await openPostgres({ url: url.href }, testLogger);
+    const owner = await open((url) => (url.pathname = "/revenue"));
     await postgres.query("REVOKE ALL ON DATABASE revenue FROM PUBLIC");
     await owner.query("REVOKE ALL ON SCHEMA public FROM PUBLIC");
     await owner.query(inside.trim());
-    [url.username, url.password] = ["revenue", "pw"];
-    const least = await openPostgres({ url: url.href }, testLogger);
+    const least = await open(as("revenue", "revenue"));
     await migratePostgres(least, testLogger);
-    const files = join(folder.path, "tables");
+    const files = join(own.folder, "tables");
     await mkdir(join(files, "postgres"), { recursive: true });
     await writeTables(least, files, postgresTables);
     await least.transaction((sql) => readTables(sql, files));
-    await least.close();
-    await owner.close();
   });
 
   const answers: [what: string, state: string, text: string, sentence: RegExp][] = [
@@ -176,13 +173,11 @@ describe("A Postgres server", function () {
       const refusing = createServer((socket) => {
         socket.on("error", () => undefined);
         socket.once("data", () => socket.end(errorResponse(state, text)));
-      }).listen(0, "127.0.0.1");
-      await once(refusing, "listening");
-      const address = refusing.address();
-      if (address === null || typeof address === "string") throw new Error("it has no port");
-      const url = `postgres://u:p@127.0.0.1:${address.port}/d`;
+      });
+      const { port: at, close } = await listen(refusing);
+      const url = `postgres://u:p@127.0.0.1:${at}/d`;
       const error = await rejection(openPostgres({ url }, testLogger));
-      refusing.close();
+      await close();
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(sentence);
     });
@@ -195,20 +190,14 @@ describe("A Postgres server", function () {
   ];
   for (const [sslmode, more, expected] of encrypted) {
     it(`should read sslmode=${sslmode} as psql does`, async () => {
-      const url = new URL(server.url);
-      url.searchParams.set("sslmode", sslmode);
-      for (const [name, file] of Object.entries(more)) {
-        url.searchParams.set(name, join(folder.path, file));
-      }
-      const opened = await openPostgres({ url: url.href }, testLogger);
-      try {
-        const [row] = await opened.query(
-          "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()",
-        );
-        expect(row).to.eql({ ssl: expected });
-      } finally {
-        await opened.close();
-      }
+      const opened = await open((url) => {
+        url.searchParams.set("sslmode", sslmode);
+        for (const [name, file] of Object.entries(more)) {
+          url.searchParams.set(name, join(own.folder, file));
+        }
+      });
+      const [row] = await opened.query("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
+      expect(row).to.eql({ ssl: expected });
     });
   }
 
@@ -226,7 +215,7 @@ describe("A Postgres server", function () {
     expect(await rejection(postgres.transaction(async () => undefined))).to.be.instanceOf(
       PostgresUnavailable,
     );
-    server = await startPostgres({ folder: join(folder.path, "cluster"), port });
+    await start();
     expect(await postgres.query("SELECT * FROM kept")).to.eql([]);
     await postgres.transaction((sql) => sql.query("INSERT INTO kept VALUES (3)"));
     expect(await postgres.query("SELECT * FROM kept")).to.eql([{ n: 3 }]);
@@ -247,7 +236,7 @@ describe("A Postgres server", function () {
     const starters = await Promise.all(
       Array.from({ length: 2 }, () => openPostgres(impatient, testLogger)),
     );
-    const files = join(folder.path, "slow");
+    const files = join(own.folder, "slow");
     await mkdir(files);
     await writeFile(join(files, "0001_slow.sql"), "SELECT pg_sleep(1);\nCREATE TABLE slow ();\n");
     try {

@@ -8,7 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { limits } from "../../config.js";
-import { Proxy } from "../chaos/proxy.js";
+import { Proxy } from "../harness/proxy.js";
 import { rejection, until } from "../harness/promises.js";
 import { together } from "../harness/together.js";
 import { expectFigures } from "../model/compare/compare.js";

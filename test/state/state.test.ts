@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
-import { openPostgres } from "../../stores/postgres/open.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
-import { migratePostgres } from "../../stores/migrations.js";
 import { Readiness } from "../../runtime/readiness.js";
 import { Releases } from "../../runtime/releases.js";
 import { openStateOnServers } from "../../runtime/start/open-state.js";
@@ -48,14 +46,11 @@ describeStateContract("a Postgres server", async (context) => {
 });
 
 const spread = async (context: Mocha.Context, releases: Releases) => {
-  const { postgres, url } = await openOwnPostgres(context, releases);
-  await postgres.query("CREATE DATABASE second");
-  const second = withDatabase(url, "second");
-  const other = await openPostgres({ url: second }, testLogger);
-  releases.push("second", () => other.close());
-  await migratePostgres(other, testLogger);
-  const opened = () => new SpreadState([new PostgresState(postgres), new PostgresState(other)]);
-  return { postgres, urls: [url, second], opened };
+  const first = await openOwnPostgres(context, releases);
+  const second = await openOwnPostgres(context, releases);
+  const opened = () =>
+    new SpreadState([first, second].map(({ postgres }) => new PostgresState(postgres)));
+  return { postgres: first.postgres, urls: [first.url, second.url], opened };
 };
 
 describeStateContract(
@@ -75,14 +70,13 @@ describeStateContract(
 
 describe("The state in several databases", function () {
   this.timeout(60_000);
-  let releases: Releases;
+  const releases = new Releases(testLogger);
   let databases: Awaited<ReturnType<typeof spread>>;
   before(async function () {
     needTime(this);
-    releases = new Releases(testLogger);
     databases = await spread(this, releases);
   });
-  after(() => releases?.release());
+  after(() => releases.release());
 
   it("should seal in each by turns, and give a batch until it is removed", async () => {
     const state = databases.opened();
@@ -137,12 +131,6 @@ describe("The state in several databases", function () {
   });
 });
 
-function withDatabase(url: string, name: string): string {
-  const other = new URL(url);
-  other.pathname = name;
-  return other.href;
-}
-
 /** How many wait for the table. */
 const waitsSql = `
   SELECT count(*)::int4 AS waits FROM pg_locks
@@ -158,39 +146,36 @@ function installedIn(postgres: Postgres): StateInstallation {
 
 describe("The state of several processes", function () {
   this.timeout(60_000);
+  const releases = new Releases(testLogger);
+  after(() => releases.release());
 
   it("should let nothing that waits for clearing hold it up", async function () {
     needTime(this);
-    const releases = new Releases(testLogger);
-    try {
-      const { postgres } = await openOwnPostgres(this, releases);
-      const state = new PostgresState(postgres);
-      const owned = await state.take(0);
-      await owned.commit(commitOf(1, {}, { messages: "m", rest: "r", shown: "s" }));
-      const batch = await state.seal("rest", 100);
-      // What clearing does, slowly enough for all others to come while it is half done.
-      const ended = await postgres.transaction(async (sql) => {
-        await sql.query("LOCK TABLE book_partitions");
-        const others = [
-          owned.commit(commitOf(2, { a: "1" }, { messages: "m", rest: "r" }, 1n)),
-          owned.isHeld(),
-          state.seal("shown", 100),
-          state.remove({ lane: "rest", token: batch?.token ?? "" }),
-          new PostgresState(postgres).take(1),
-        ];
-        const outcomes = Promise.allSettled(others);
-        for (let waits = 0; waits < others.length;) {
-          const [row] = await sql.query<{ waits: number }>(waitsSql);
-          waits = row?.waits ?? 0;
-        }
-        await sql.query("TRUNCATE book_seals, book_outbox, book_values");
-        return { outcomes };
-      });
-      const failures = (await ended.outcomes).filter(({ status }) => status === "rejected");
-      expect(failures).to.eql([]);
-    } finally {
-      await releases.release();
-    }
+    const { postgres } = await openOwnPostgres(this, releases);
+    const state = new PostgresState(postgres);
+    const owned = await state.take(0);
+    await owned.commit(commitOf(1, {}, { messages: "m", rest: "r", shown: "s" }));
+    const batch = await state.seal("rest", 100);
+    // What clearing does, slowly enough for all others to come while it is half done.
+    const ended = await postgres.transaction(async (sql) => {
+      await sql.query("LOCK TABLE book_partitions");
+      const others = [
+        owned.commit(commitOf(2, { a: "1" }, { messages: "m", rest: "r" }, 1n)),
+        owned.isHeld(),
+        state.seal("shown", 100),
+        state.remove({ lane: "rest", token: batch?.token ?? "" }),
+        new PostgresState(postgres).take(1),
+      ];
+      const outcomes = Promise.allSettled(others);
+      for (let waits = 0; waits < others.length;) {
+        const [row] = await sql.query<{ waits: number }>(waitsSql);
+        waits = row?.waits ?? 0;
+      }
+      await sql.query("TRUNCATE book_seals, book_outbox, book_values");
+      return { outcomes };
+    });
+    const failures = (await ended.outcomes).filter(({ status }) => status === "rejected");
+    expect(failures).to.eql([]);
   });
 
   it("should ask the server as little as they can", async () => {

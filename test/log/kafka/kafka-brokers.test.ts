@@ -1,6 +1,5 @@
 /** The log on a Kafka of three brokers, each of which dies once: leaders and coordinators move. */
 import { randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
@@ -18,13 +17,8 @@ import { clusterProperties } from "./kafka-cluster.js";
 import { readAll, record } from "../log-contract.js";
 import { until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../../harness/real-servers.js";
-import { freePort } from "../../harness/service-process.js";
+import { suiteOnServers } from "../../harness/real-servers.js";
+import { freePort, kill } from "../../harness/service-process.js";
 import { testLogger } from "../../harness/stores.js";
 
 const topic = topics.raw;
@@ -40,18 +34,11 @@ const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 describe("Kafka with three brokers", function () {
   this.timeout(240_000);
-  let folder: ServerFolder;
+  const own = suiteOnServers("kafka-brokers", ["kafka"]);
   let cluster: Cluster;
 
-  before(async function () {
-    needTime(this);
-    await needServers(this, "kafka");
-    folder = await openServerFolder("kafka-brokers");
-    cluster = await Cluster.start(folder.path);
-  });
-  after(async () => {
-    await cluster?.stop();
-    await folder?.remove();
+  before(async () => {
+    cluster = own.keep(await Cluster.start(own.folder));
   });
 
   it("should lose nothing and keep its order while each broker dies once", async () => {
@@ -182,11 +169,8 @@ class Cluster {
     return this.servers.map(({ url }) => url);
   }
 
-  async kill(index: number): Promise<void> {
-    const { process } = this.#at(this.servers, index);
-    const exited = once(process, "exit");
-    process.kill("SIGKILL");
-    await exited;
+  kill(index: number): Promise<void> {
+    return kill(this.#at(this.servers, index).process);
   }
 
   async startAgain(index: number): Promise<void> {

@@ -3,9 +3,8 @@
  * members and a network can do to it. `TEST_KAFKA_BROKERS` runs the contract on another cluster.
  */
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer, type Server } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
@@ -43,14 +42,9 @@ import { rejection, until } from "../../harness/promises.js";
 import { together } from "../../harness/together.js";
 import { lmdbTopics } from "../log-topics.js";
 import { makeCertificate } from "../../harness/certificate.js";
-import { serveHttp } from "../../harness/loopback.js";
-import {
-  needServers,
-  needTime,
-  openServerFolder,
-  type ServerFolder,
-} from "../../harness/real-servers.js";
-import { freePort } from "../../harness/service-process.js";
+import { type Listening, listen, serveHttp } from "../../harness/loopback.js";
+import { suiteOnServers } from "../../harness/real-servers.js";
+import { freePort, kill } from "../../harness/service-process.js";
 import { keptLog } from "../../harness/kept-log.js";
 import { testLogger } from "../../harness/stores.js";
 
@@ -60,7 +54,7 @@ const appendMsMax = 2_000;
 
 describe("Kafka", function () {
   this.timeout(120_000);
-  let folder: ServerFolder;
+  const own = suiteOnServers("kafka", ["kafka"]);
   let port: number;
   let controllerPort: number;
   /** Where it answers, and names an address for itself that leads nowhere. */
@@ -68,28 +62,21 @@ describe("Kafka", function () {
   let server: LocalServer;
   let brokers: string;
 
-  before(async function () {
-    needTime(this);
-    await needServers(this, "kafka");
-    folder = await openServerFolder("kafka");
+  before(async () => {
     port = await freePort();
     controllerPort = await freePort();
     misleadingPort = await freePort();
-    server = await start();
+    await start();
     brokers = process.env.TEST_KAFKA_BROKERS ?? server.url;
   });
-  after(async () => {
-    await server?.stop();
-    await folder?.remove();
-  });
 
-  function start(): Promise<LocalServer> {
-    const own = `PLAINTEXT://127.0.0.1:${port}`;
+  async function start(): Promise<void> {
+    const plain = `PLAINTEXT://127.0.0.1:${port}`;
     const controller = `CONTROLLER://127.0.0.1:${controllerPort}`;
     const properties = {
       "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
-      listeners: `${own},MISLEADING://127.0.0.1:${misleadingPort},${controller}`,
-      "advertised.listeners": `${own},MISLEADING://kafka.invalid:9092`,
+      listeners: `${plain},MISLEADING://127.0.0.1:${misleadingPort},${controller}`,
+      "advertised.listeners": `${plain},MISLEADING://kafka.invalid:9092`,
       "listener.security.protocol.map":
         "PLAINTEXT:PLAINTEXT,MISLEADING:PLAINTEXT,CONTROLLER:PLAINTEXT",
       // Who is held back by a quota is so after two seconds of reading, not after ten.
@@ -98,7 +85,8 @@ describe("Kafka", function () {
       "broker.session.timeout.ms": "3000",
       "broker.heartbeat.interval.ms": "500",
     };
-    return startKafka({ folder: join(folder.path, "kafka"), port, properties });
+    const folder = join(own.folder, "kafka");
+    server = own.keep(await startKafka({ folder, port, properties }));
   }
 
   describeLogContract("Kafka", async () => installKafka(brokers));
@@ -290,7 +278,7 @@ describe("Kafka", function () {
         const backlog = new Backlog(slow, topic, "g", () => ({ receivedAt: 1 }));
         expect(await backlog.earliestWaiting()).to.equal(1);
       }
-      const files = await writeTopics(slow, cut, folder.path);
+      const files = await writeTopics(slow, cut, own.folder);
       const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
       expect(bytes).to.be.greaterThan(40 * valueBytes);
     });
@@ -505,13 +493,12 @@ describe("Kafka", function () {
         }
       });
       await until(() => acknowledged.length > 500);
-      server.process.kill("SIGKILL");
-      await once(server.process, "exit");
+      await kill(server.process);
       const before = acknowledged.length;
       const asked = rejection(log?.ends(topic) ?? fail());
       await until(() => refused > 0);
       expect(await asked).to.be.instanceOf(LogUnreadable);
-      server = await start();
+      await start();
       await until(() => acknowledged.length > before + 500);
       enough.abort();
       await Promise.all(writers);
@@ -530,7 +517,7 @@ describe("Kafka", function () {
     });
 
     it("should say what it does, for who looks for a fault", async () => {
-      const said = await readFile(join(folder.path, "kafka", "kafka.log"), "utf8");
+      const said = await readFile(join(own.folder, "kafka", "kafka.log"), "utf8");
       expect(said).to.match(/^\d{4}-.* INFO .* Kafka Server started$/m);
     });
 
@@ -579,22 +566,19 @@ describe("The partition of a key", () => {
 
 describe("Kafka with TLS and a login", function () {
   this.timeout(120_000);
-  let folder: ServerFolder;
+  const own = suiteOnServers("kafka-login", ["kafka"]);
   let server: LocalServer;
-  const file = (name: string): string => join(folder.path, name);
+  const file = (name: string): string => join(own.folder, name);
 
-  before(async function () {
-    needTime(this);
-    await needServers(this, "kafka");
-    folder = await openServerFolder("kafka-login");
-    const { key, certificate } = await makeCertificate(folder.path);
+  before(async () => {
+    const { key, certificate } = await makeCertificate(own.folder);
     // For the broker and for who calls it.
     const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
-    await writeFile(join(folder.path, "both.pem"), both.join(""));
+    await writeFile(file("both.pem"), both.join(""));
     const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
     const users = 'user_admin="secret" user_guest="guest"';
     const jaas = `${module} username="admin" password="secret" ${users};`;
-    server = await startKafka({
+    const broker = {
       folder: file("kafka"),
       port: await freePort(),
       properties: {
@@ -615,11 +599,8 @@ describe("Kafka with TLS and a login", function () {
         "default.replication.factor": "2",
       },
       scramUsers: { scrambled: "eggs" },
-    });
-  });
-  after(async () => {
-    await server?.stop();
-    await folder?.remove();
+    };
+    server = own.keep(await startKafka(broker));
   });
 
   /** As an operator writes them. */
@@ -917,10 +898,9 @@ function aclOf({ on, name, operation }: Right): AclEntry {
 
 describe("A Kafka that says nothing", function () {
   this.timeout(60_000);
-  let silent: Server;
+  let silent: Listening;
   before(async () => {
-    silent = createServer(() => undefined).listen(0, "127.0.0.1");
-    await once(silent, "listening");
+    silent = await listen(createServer(() => undefined));
   });
   after(() => silent.close());
   const itTogether = together();
@@ -943,9 +923,7 @@ describe("A Kafka that says nothing", function () {
     itTogether(
       `should be reported as a Kafka that hangs, or is not for KAFKA_TLS=${tls}`,
       async () => {
-        const address = silent.address();
-        if (address === null || typeof address === "string") throw new Error("it has no port");
-        const where = `127.0.0.1:${address.port}`;
+        const where = `127.0.0.1:${silent.port}`;
         expect(await reported(where, tls)).to.include(
           `KAFKA_BROKERS: Kafka at ${where} gives no answer: it does not work, or cannot be used ` +
             `with KAFKA_TLS=${tls}: `,
