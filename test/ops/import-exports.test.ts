@@ -1,11 +1,7 @@
 /** Exports of other tools: what is read of their files, what is left out, and what is sent. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
-import { importCommand } from "../../ops/import/command.js";
-import { suiteEndpoints } from "../harness/endpoints.js";
 import { until } from "../harness/promises.js";
+import { suiteImports } from "./imports.js";
 
 const invoices = [
   "Customer external ID,Invoice external ID,Invoiced date,Due date,Currency,Status",
@@ -48,28 +44,13 @@ const customers = [
 const plans = ["Name,Interval count,Interval unit,Plan ID", "Gold,1,month,gold"];
 
 describe("The import of other tools' exports", () => {
-  const endpoints = suiteEndpoints();
-  const folder = mkdtempSync(join(tmpdir(), "exports-"));
-  let files = 0;
-  after(() => rmSync(folder, { recursive: true }));
-
-  const fileOf = (content: readonly string[] | Buffer): string => {
-    const file = join(folder, `${(files += 1)}.csv`);
-    writeFileSync(file, Buffer.isBuffer(content) ? content : `${content.join("\n")}\n`);
-    return file;
-  };
-  const run = async (...words: string[]) => {
-    const reported: string[] = [];
-    const code = await importCommand(words, (line) => reported.push(line));
-    return { code, reported, text: reported.join("\n") };
-  };
+  const { endpoints, fileOf, run, apply } = suiteImports();
   const chartMogul = (...contents: (readonly string[])[]) => [
     "--export",
     "chartmogul",
-    ...contents.map(fileOf),
+    ...contents.map((content) => fileOf(content)),
   ];
   const whole = [invoices, items, transactions, cancellations, customers, plans];
-  const access = () => ["--key", endpoints.key, "--url", endpoints.base];
 
   it("should say what a ChartMogul export comes to, and what it leaves out", async () => {
     const { code, reported } = await run(...chartMogul(...whole));
@@ -100,10 +81,10 @@ describe("The import of other tools' exports", () => {
   });
 
   it("should book each payment once, and the MRR that is sure", async () => {
-    const words = [...chartMogul(...whole), "--apply", ...access()];
-    const first = await run(...words);
+    const words = chartMogul(...whole);
+    const first = await apply(words);
     expect(first.reported.at(-1)).to.equal("Taken: 6. Known already: 0. Refused: 0.");
-    expect((await run(...words)).reported.at(-1)).to.equal(
+    expect((await apply(words)).reported.at(-1)).to.equal(
       "Taken: 0. Known already: 6. Refused: 0.",
     );
     await endpoints.booked();
@@ -128,14 +109,8 @@ describe("The import of other tools' exports", () => {
   });
 
   it("should not send what may be booked already, unless told so", async () => {
-    const event = {
-      provider: "gumroad",
-      event_type: "transaction.sale",
-      amount: 3,
-      currency: "EUR",
-      occurred_at: "2024-06-05T00:00:00Z",
-    };
-    expect(await endpoints.ingest(event)).to.include({ status: 202 });
+    const event = { provider: "gumroad", event_type: "transaction.sale", amount: 3 };
+    await endpoints.record({ ...event, occurred_at: "2024-06-05T00:00:00Z" });
     await endpoints.booked();
     const charges = [
       "oid,status,created,amount,currency,customer.oid,original_amount",
@@ -144,9 +119,9 @@ describe("The import of other tools' exports", () => {
       "ch3,paid,1717200000,2500,USD,k1,2400",
       "ch4,paid,1722470400,100,USD,k2,",
     ];
-    const words = ["--export", "baremetrics", fileOf(charges), "--apply", ...access()];
+    const words = ["--export", "baremetrics", fileOf(charges)];
     const before = await endpoints.taken();
-    const covered = await run(...words);
+    const covered = await apply(words);
     expect(covered.code).to.equal(1);
     expect(covered.reported).to.include("  2024-06: 1 payments of gumroad");
     expect(covered.text).not.to.include("2024-08:");
@@ -154,7 +129,7 @@ describe("The import of other tools' exports", () => {
     expect(covered.text).to.match(/left out: 1 lines, the first is line 3: its status is not paid/);
     expect(covered.text).to.match(/line 4: amount and original_amount differ/);
     expect(await endpoints.taken()).to.equal(before);
-    const sent = await run(...words, "--beside");
+    const sent = await apply([...words, "--beside"]);
     expect(sent.reported.at(-1)).to.equal("Taken: 2. Known already: 0. Refused: 0.");
   });
 

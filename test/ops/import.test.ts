@@ -1,16 +1,15 @@
 /** The CSV import, against the real service: what is reported, what is sent, what is sent again. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { type IncomingMessage, request as forward } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text as textOf } from "node:stream/consumers";
 import { expect } from "chai";
 import { projectFile } from "../../runtime/project-root.js";
-import { importBatchLinesMax, importCommand } from "../../ops/import/command.js";
+import { importBatchLinesMax } from "../../ops/import/command.js";
 import { EventIds } from "../../ops/import/event-ids.js";
 import { columns } from "../../ops/import/rows.js";
-import { suiteEndpoints } from "../harness/endpoints.js";
 import { serveHttp } from "../harness/loopback.js";
+import { suiteImports } from "./imports.js";
 
 const head =
   "provider,event_type,amount,currency,occurred_at,customer_id,product_id,subscription_id";
@@ -18,27 +17,7 @@ const sale = (amount: string, customer: string, day = "01") =>
   `custom,transaction.sale,${amount},EUR,2026-03-${day}T10:00:00Z,${customer},poster,`;
 
 describe("The CSV import", () => {
-  const endpoints = suiteEndpoints();
-  let folder: string;
-  let files = 0;
-  before(async function openEndpointsOnce() {
-    this.timeout(60_000);
-    folder = mkdtempSync(join(tmpdir(), "import-"));
-  });
-  after(() => rmSync(folder, { recursive: true }));
-
-  const fileOf = (lines: readonly string[], more = "\n"): string => {
-    const file = join(folder, `${(files += 1)}.csv`);
-    writeFileSync(file, lines.join(more) + more);
-    return file;
-  };
-  const run = async (...words: string[]) => {
-    const reported: string[] = [];
-    const code = await importCommand(words, (line) => reported.push(line));
-    return { code, reported, text: reported.join("\n") };
-  };
-  const apply = (file: string, ...more: string[]) =>
-    run(file, "--apply", "--key", endpoints.key, "--url", endpoints.base, ...more);
+  const { endpoints, folder, fileOf, run, apply } = suiteImports();
 
   it("should say what a file amounts to, and send nothing without --apply", async () => {
     const file = fileOf([
@@ -78,12 +57,12 @@ describe("The CSV import", () => {
   it("should be taken once, however often it is sent, mended or in another order", async () => {
     const rows = [sale("12.34", "once"), sale("12.34", "twice"), sale("12.34", "twice")];
     const before = await endpoints.taken();
-    const first = await apply(fileOf([head, ...rows]));
+    const first = await apply([fileOf([head, ...rows])]);
     expect(first.text).to.include("1 rows without event_id are equal to an earlier one");
     expect(first.reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
     expect(first.code).to.equal(0);
     const mended = [head, sale("99.00", "new"), ...rows.toReversed()];
-    const again = await apply(fileOf(mended, "\r\n"));
+    const again = await apply([fileOf(mended, "\r\n")]);
     expect(again.reported.at(-1)).to.equal("Taken: 1. Known already: 3. Refused: 0.");
     expect((await endpoints.taken()) - before).to.equal(4n);
   });
@@ -91,19 +70,12 @@ describe("The CSV import", () => {
   it("should be booked to the cent", async () => {
     const amount = "98765432109.87";
     const file = fileOf([head, sale(amount, "rich", "07")]);
-    expect((await apply(file)).code).to.equal(0);
+    expect((await apply([file])).code).to.equal(0);
     const path = "/v1/transactions?from=2026-03-07T00:00:00Z&to=2026-03-08T00:00:00Z";
-    const until = Date.now() + 20_000;
-    for (;;) {
-      const headers = { authorization: `Bearer ${endpoints.key}` };
-      const { data } = (await endpoints.call(path, { headers })).json;
-      if (data.length > 0 || Date.now() > until) {
-        expect(data).to.have.lengthOf(1);
-        expect(data[0]).to.include({ gross_amount: 98765432109.87, product_name: "poster" });
-        break;
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await endpoints.booked();
+    const { data } = (await endpoints.get(path)).json;
+    expect(data).to.have.lengthOf(1);
+    expect(data[0]).to.include({ gross_amount: 98765432109.87, product_name: "poster" });
   });
 
   const wrong: [title: string, row: string, reported: RegExp][] = [
@@ -130,7 +102,7 @@ describe("The CSV import", () => {
   for (const [title, row, reported] of wrong) {
     it(`should report ${title} by its line, and send nothing`, async () => {
       const before = await endpoints.taken();
-      const { code, reported: lines } = await apply(fileOf([head, sale("1", "ok"), "", row]));
+      const { code, reported: lines } = await apply([fileOf([head, sale("1", "ok"), "", row])]);
       expect(code).to.equal(1);
       expect(lines[0])
         .to.match(/^line 4: /)
@@ -172,7 +144,7 @@ describe("The CSV import", () => {
     expect(dry.code).to.equal(1);
     expect(dry.reported[0]).to.match(/^line 4: line 2 has this event_id .*event_id_conflict/);
     expect(dry.reported).to.include("  transaction.sale 2 rows, 15.00 EUR");
-    expect((await apply(fileOf(rows))).reported.at(-1)).to.match(/^Nothing was sent/);
+    expect((await apply([fileOf(rows)])).reported.at(-1)).to.match(/^Nothing was sent/);
     expect(await endpoints.taken()).to.equal(before);
   });
 
@@ -185,7 +157,7 @@ describe("The CSV import", () => {
       `again,${sale("10", "a")}`,
       `again,${gumroad(sale("10", "a"))}`,
     ]);
-    const { code, reported } = await apply(file);
+    const { code, reported } = await apply([file]);
     expect(code).to.equal(0);
     expect(reported).to.include("  transaction.sale 2 rows, 20.00 EUR");
     expect(reported).to.include(
@@ -197,13 +169,13 @@ describe("The CSV import", () => {
 
   it("should say what only the service knows by the line of the file", async () => {
     const identified = [`event_id,${head}`, `import-a,${sale("1", "a")}`];
-    expect((await apply(fileOf(identified))).code).to.equal(0);
+    expect((await apply([fileOf(identified)])).code).to.equal(0);
     const changed = [
       identified[0] ?? "",
       `import-b,${sale("1", "b")}`,
       `import-a,${sale("2", "a")}`,
     ];
-    const { code, reported } = await apply(fileOf(changed));
+    const { code, reported } = await apply([fileOf(changed)]);
     expect(code).to.equal(1);
     expect(reported.find((line) => line.startsWith("line"))).to.match(
       /^line 3: .*event_id_conflict/,
@@ -264,10 +236,10 @@ describe("The CSV import", () => {
     expect(cut.text).to.match(
       /answered 403: This key is Read-only; .* \(scope_insufficient\)\nSend the file again when/,
     );
-    const rest = await apply(file, "--from-line", "4");
+    const rest = await apply([file, "--from-line", "4"]);
     expect(rest.reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     // The last line is the second of two equal ones, and is known as that.
-    const whole = await apply(file);
+    const whole = await apply([file]);
     expect(whole.reported.at(-1)).to.equal("Taken: 2. Known already: 1. Refused: 0.");
   });
 
@@ -281,7 +253,7 @@ describe("The CSV import", () => {
     const url = await serveHttp("page", (_request, response) => response.end(bodies[0]));
     const file = fileOf([head, sale("4", "p"), sale("4", "q")]);
     while (bodies.length > 0) {
-      const { code, text } = await run(file, "--apply", "--key", endpoints.key, "--url", url);
+      const { code, text } = await apply([file], url);
       expect(text).to.include(`${url} answered 200: ${bodies[0]}\nSend the file again when`);
       expect(code).to.equal(2);
       bodies.shift();
@@ -303,8 +275,7 @@ describe("The CSV import", () => {
       });
       request.pipe(onward);
     });
-    const more = ["--url", url, "--key", endpoints.key, "--apply"];
-    const { reported } = await run(fileOf([head, sale("4", "again", "12")]), ...more);
+    const { reported } = await apply([fileOf([head, sale("4", "again", "12")])], url);
     expect(reported.at(-1)).to.equal("Taken: 1. Known already: 0. Refused: 0.");
     expect(calls).to.equal(2);
   });
@@ -330,9 +301,8 @@ describe("The CSV import", () => {
         return null;
       });
     });
-    const more = ["--url", url, "--key", endpoints.key, "--apply"];
     const rows = ["15", "16", "17"].map((day) => sale("4", "late", day));
-    const { reported } = await run(fileOf([head, ...rows]), ...more);
+    const { reported } = await apply([fileOf([head, ...rows])], url);
     expect(reported.at(-1)).to.equal("Taken: 3. Known already: 0. Refused: 0.");
     expect(sent).to.deep.equal([3, 1]);
   });
@@ -340,7 +310,7 @@ describe("The CSV import", () => {
   it("should send more rows than one call takes, in several", async () => {
     const count = importBatchLinesMax + 2;
     const rows = Array.from({ length: count }, (_, row) => sale("0.01", `c${row}`, "13"));
-    const { reported } = await apply(fileOf([head, ...rows]));
+    const { reported } = await apply([fileOf([head, ...rows])]);
     expect(reported.at(-1)).to.equal(`Taken: ${count}. Known already: 0. Refused: 0.`);
   });
 
