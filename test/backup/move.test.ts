@@ -13,18 +13,15 @@ import { onCluster } from "../harness/backends.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { clusterName, startCluster } from "../clickhouse/cluster-servers.js";
 import { type Clocks, answersOf, expectSameAnswers } from "../model/compare/answers.js";
-import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
-import { figuresOf } from "../model/figures.js";
 import { list } from "../model/readers/json.js";
-import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { clocksOf, expectModel, largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, read, sendAll, whenBooked } from "../model/merchant.js";
-import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
+import type { Sent } from "../model/stories/story.js";
 import { suiteOnServers } from "../harness/real-servers.js";
 import { freePort, runCommand, SuiteService } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
 
-const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 type Settings = Readonly<Record<string, string>>;
 
 describe("Moving", function suite() {
@@ -63,15 +60,14 @@ describe("Moving", function suite() {
     };
     const { endpoint } = await service.start(path("first"), embedded);
     merchant = await openMerchant(endpoint, "EUR");
-    const events = largestPortfolio(end);
+    const events = largestPortfolio();
     const third = Math.floor(events.length / 3);
     reported = await sendAll(merchant, events.slice(0, third));
     const knownAt = await whenBooked(merchant);
     reported.push(...(await sendAll(merchant, events.slice(third, 2 * third))));
     later = events.slice(2 * third);
     await whenBooked(merchant);
-    const moment = { at: new Date(end).toISOString() };
-    clocks = [moment, { ...moment, known_at: knownAt }];
+    clocks = clocksOf(knownAt);
     answers = await answersOf(merchant, clocks);
     await service.stop();
   });
@@ -99,7 +95,7 @@ describe("Moving", function suite() {
     const moved = await move(path("unused"), onServers, "embedded.env");
     expect(moved.code, moved.reported).to.equal(0);
     await goOn(path("second"), embedded);
-    await expectFigures(merchant, figuresOf(reported, "EUR"), end + secondMs);
+    await expectModel(merchant, reported);
     // The names of products have no past, and events of this round may have reported them.
     const metrics = (asked: string): boolean => /^\/v1\/metrics\/.*known_at/.test(asked);
     for (const [asked, answer] of await answersOf(merchant, clocks)) {

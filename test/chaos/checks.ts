@@ -1,15 +1,13 @@
 /** What must hold when everything is healed and booked: nothing lost, nothing doubled. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Service } from "../../service.js";
-import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
-import { figuresOf } from "../model/figures.js";
 import { at, list, must, text } from "../model/readers/json.js";
 import type { Endpoint } from "../model/merchant.js";
-import { secondMs } from "../model/stories/story.js";
+import { expectModel } from "../model/stories/largest-portfolio.js";
 import { checkPublicTopics } from "./public-topics.js";
 import { receiptsOf } from "./raw-events.js";
-import { end, type Workspace } from "./workspaces.js";
+import type { Workspace } from "./workspaces.js";
 
 export interface Findings {
   readonly rawEvents: number;
@@ -162,9 +160,8 @@ async function compareAll(
       const [index, workspace] = next;
       const endpoint = must(endpoints[index % endpoints.length], "an interface");
       const merchant = { ...workspace.merchant, endpoint };
-      const figures = figuresOf(reportedOf(workspace, receipts), merchant.baseCurrency);
       try {
-        await expectFigures(merchant, figures, end + secondMs);
+        await expectModel(merchant, reportedOf(workspace, receipts));
       } catch (error) {
         wrong.push(`${workspace.name} (${merchant.key}): ${String(error)}`);
       }

@@ -1,9 +1,10 @@
 /** The workspaces of a run and the events they will be reported, drawn from the seed. */
 import * as fc from "fast-check";
 import { type Endpoint, type Merchant, openMerchant, sentByWebhook } from "../model/merchant.js";
+import { end } from "../model/stories/largest-portfolio.js";
 import { portfolios } from "../model/stories/portfolio.js";
 import { recordPlans, emitRecords } from "../model/stories/record-story.js";
-import { dayMs, Script, secondMs, type Sent } from "../model/stories/story.js";
+import { Script, type Sent } from "../model/stories/story.js";
 
 /** One workspace: what is sent to it, and what of that was acknowledged. */
 export interface Workspace {
@@ -13,9 +14,6 @@ export interface Workspace {
   /** The service's id of the event → what was sent under it. */
   readonly acknowledged: Map<string, Sent>;
 }
-
-/** Nothing is dated later: the last second of yesterday. */
-export const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 /** Customers of nearly every provider, some hundreds of events. */
 const reported = { minLength: 25, maxLength: 35 };

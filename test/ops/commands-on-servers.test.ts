@@ -8,16 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { onServers } from "../harness/backends.js";
-import { expectFigures } from "../model/compare/compare.js";
 import type { ModelEvent } from "../model/facts.js";
-import { figuresOf } from "../model/figures.js";
-import { largestPortfolio } from "../model/stories/largest-portfolio.js";
+import { expectModel, largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
-import { type Sent, dayMs, secondMs } from "../model/stories/story.js";
+import type { Sent } from "../model/stories/story.js";
 import { runCommand, SuiteService } from "../harness/service-process.js";
 import { prepareProcess } from "../harness/stores.js";
 
-const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 type Settings = Readonly<Record<string, string>>;
 
 describe("The commands over servers", function suite() {
@@ -39,7 +36,7 @@ describe("The commands over servers", function suite() {
     settings = await prepareProcess(unused);
     const { port, endpoint } = await service.start(unused, settings);
     merchant = await openMerchant(endpoint, "EUR");
-    events = largestPortfolio(end);
+    events = largestPortfolio();
     const half = Math.floor(events.length / 2);
     sent = await sendAll(merchant, events.slice(0, half));
     await whenBooked(merchant);
@@ -87,8 +84,7 @@ describe("The commands over servers", function suite() {
     merchant = { ...merchant, endpoint };
     await first();
     await whenBooked(merchant);
-    const model = figuresOf(sent, "EUR");
-    await expectFigures(merchant, model, end + secondMs);
+    await expectModel(merchant, sent);
     await service.stop();
     const audited = await runCommand(unused, ["audit"], given);
     expect(audited.reported).to.match(/^No differences \([1-9]/m);

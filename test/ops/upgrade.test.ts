@@ -12,16 +12,12 @@ import { z } from "zod";
 import { projectFile } from "../../runtime/project-root.js";
 import { needTime } from "../harness/real-servers.js";
 import { runCommand, SuiteService } from "../harness/service-process.js";
-import { type Clocks, answersOf } from "../model/compare/answers.js";
-import { expectFigures } from "../model/compare/compare.js";
-import { figuresOf } from "../model/figures.js";
+import { answersOf } from "../model/compare/answers.js";
 import { type Merchant, openMerchant, sendAll, whenBooked } from "../model/merchant.js";
-import { largestPortfolio } from "../model/stories/largest-portfolio.js";
-import { dayMs, secondMs } from "../model/stories/story.js";
+import { clocksOf, expectModel, largestPortfolio } from "../model/stories/largest-portfolio.js";
 
 /** The last 0.1.0 (docs/operating.md, Upgrades). */
 const untagged = "b5fee71e";
-const end = Math.floor(Date.now() / dayMs) * dayMs - secondMs;
 
 describe("An upgrade", function suite() {
   this.timeout(600_000);
@@ -42,12 +38,10 @@ describe("An upgrade", function suite() {
       const data = join(root, `data-${version}`);
       const earlier = await service.start(data, {}, buildOf(version));
       const opened = await openMerchant(earlier.endpoint, "EUR");
-      const events = largestPortfolio(end);
+      const events = largestPortfolio();
       const half = Math.floor(events.length / 2);
       await sendAll(opened, events.slice(0, half));
-      const known_at = await whenBooked(opened);
-      const at = new Date(end).toISOString();
-      const clocks: readonly Clocks[] = [{ at }, { at, known_at }];
+      const clocks = clocksOf(await whenBooked(opened));
       const before = await answersOf(opened, clocks);
       await service.stop();
 
@@ -59,7 +53,7 @@ describe("An upgrade", function suite() {
       // The first half comes again, and counts once.
       const sent = await sendAll(merchant, events);
       await whenBooked(merchant);
-      await expectFigures(merchant, figuresOf(sent, "EUR"), end + secondMs);
+      await expectModel(merchant, sent);
       await service.stop();
       const audited = await runCommand(data, ["audit"]);
       expect(audited.reported).to.match(/^No differences \([1-9]\d* rows compared\)/m);
