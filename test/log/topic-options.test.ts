@@ -8,9 +8,8 @@ import { topicOptions } from "../../stores/log/topic-options.js";
 import { groups } from "../../stores/watermark/watermark.js";
 import { ConfigError, readConfig } from "../../config.js";
 import { topics } from "../../schemas/records/records.js";
+import { dayMs } from "../harness/days.js";
 import { testLogger } from "../harness/stores.js";
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 describe("What is kept of the log", () => {
   const asked: [settings: Record<string, string>, topic: keyof typeof topics, kept: object][] = [

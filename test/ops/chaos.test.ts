@@ -3,12 +3,11 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { expect } from "chai";
 import { faultKinds, planOf, singlePlanOf } from "../chaos/plan.js";
+import { hourMs } from "../harness/days.js";
 import { type Listening, listen } from "../harness/loopback.js";
 import { Proxy } from "../harness/proxy.js";
 
 describe("A fault run's schedule", () => {
-  const hourMs = 60 * 60_000;
-
   it("should be the same for the same seed, and another for another", () => {
     expect(planOf(7, hourMs, 1)).to.deep.equal(planOf(7, hourMs, 1));
     expect(planOf(7, hourMs, 1)).to.not.deep.equal(planOf(8, hourMs, 1));

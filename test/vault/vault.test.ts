@@ -13,6 +13,8 @@ import { resealSecrets } from "../../workspaces/reseal.js";
 import { createWorkspace } from "../../workspaces/workspaces.js";
 import { limits } from "../../config.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
+import type { Postgres } from "../../stores/postgres/postgres.js";
+import { hourMs } from "../harness/days.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
@@ -20,22 +22,32 @@ const key = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 const otherKey = "ff".repeat(32);
 const about = Buffer.from("about");
 
+const account = ["ws_1", "live", "stripe", "cus_1"] as const;
+
+/** Without anything sealed under another key. */
+async function emptied(): Promise<Postgres> {
+  const postgres = await openTestPostgres();
+  await postgres.query("TRUNCATE users, invitations, integrations, sealed_secrets CASCADE");
+  return postgres;
+}
+
 describe("Vault", () => {
+  const vault = openVault(key);
+  const sealed = vault.seal(Buffer.from("body"), about);
+
   it("should open what it sealed, in this process and in the next", () => {
-    const sealed = openVault(key).seal(Buffer.from("body"), about);
+    expect(vault.open(sealed, about).toString()).to.equal("body");
     expect(openVault(key).open(sealed, about).toString()).to.equal("body");
     expect(sealed.includes("body")).to.equal(false);
   });
 
   it("should seal an empty body and one of a mebibyte", () => {
-    const vault = openVault(key);
     for (const plain of [Buffer.alloc(0), Buffer.alloc(1024 * 1024, 7)]) {
       expect(vault.open(vault.seal(plain, about), about).equals(plain)).to.equal(true);
     }
   });
 
   it("should never seal the same twice alike", () => {
-    const vault = openVault(key);
     const seals = Array.from({ length: 100 }, () =>
       vault.seal(Buffer.from("x"), about).toString("hex"),
     );
@@ -43,8 +55,6 @@ describe("Vault", () => {
   });
 
   it("should refuse when any single byte of the value was changed", () => {
-    const vault = openVault(key);
-    const sealed = vault.seal(Buffer.from("body"), about);
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
@@ -53,8 +63,6 @@ describe("Vault", () => {
   });
 
   it("should refuse what was cut short, and other associated data", () => {
-    const vault = openVault(key);
-    const sealed = vault.seal(Buffer.from("body"), about);
     for (let length = 0; length < sealed.length; length++) {
       expect(() => vault.open(sealed.subarray(0, length), about)).to.throw(SealBroken);
     }
@@ -62,7 +70,6 @@ describe("Vault", () => {
   });
 
   it("should open with the previous key after a rotation, and not without it", () => {
-    const sealed = openVault(key).seal(Buffer.from("body"), about);
     const rotated = openVault(otherKey, key);
     expect(rotated.open(sealed, about).toString()).to.equal("body");
     expect(rotated.isCurrent(sealed)).to.equal(false);
@@ -74,17 +81,16 @@ describe("Vault", () => {
     const seals = Array.from({ length: 600 }, (_, start) =>
       openVault(key).seal(Buffer.from(`start ${start}`), about),
     );
-    const vault = openVault(key);
-    for (const [start, sealed] of [...seals.entries(), ...seals.entries()]) {
-      expect(vault.open(sealed, about).toString()).to.equal(`start ${start}`);
+    for (const [start, one] of [...seals.entries(), ...seals.entries()]) {
+      expect(vault.open(one, about).toString()).to.equal(`start ${start}`);
     }
   });
 
   it("should derive the same key for a purpose, and another for another", () => {
-    const one = openVault(key).deriveKey("cursors");
+    const one = vault.deriveKey("cursors");
     expect(one).to.have.length(32);
     expect(openVault(key).deriveKey("cursors").equals(one)).to.equal(true);
-    expect(openVault(key).deriveKey("other").equals(one)).to.equal(false);
+    expect(vault.deriveKey("other").equals(one)).to.equal(false);
     expect(openVault(otherKey).deriveKey("cursors").equals(one)).to.equal(false);
   });
 
@@ -150,21 +156,20 @@ describe("The seal of a raw event", () => {
 
 describe("The hash of an account", () => {
   it("should outlive a rotation of the vault key and need the previous one only once", async () => {
-    const postgres = await openTestPostgres();
-    await postgres.query("DELETE FROM sealed_secrets");
+    const postgres = await emptied();
     const before = await accountHasher(postgres, openVault(key));
     const rotated = await accountHasher(postgres, openVault(otherKey, key));
     const later = await accountHasher(postgres, openVault(otherKey));
-    const name = before("ws_1", "live", "stripe", "cus_1");
+    const name = before(...account);
     expect(name).to.match(/^[0-9A-Za-z]{32}$/);
-    expect(rotated("ws_1", "live", "stripe", "cus_1")).to.equal(name);
-    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(rotated(...account)).to.equal(name);
+    expect(later(...account)).to.equal(name);
   });
 
   it("should differ by each of its parts, wherever one ends and the next begins", async () => {
     const hash = await accountHasher(await openTestPostgres(), openVault(otherKey));
     const names = [
-      hash("ws_1", "live", "stripe", "cus_1"),
+      hash(...account),
       hash("ws_2", "live", "stripe", "cus_1"),
       hash("ws_1", "test", "stripe", "cus_1"),
       hash("ws_1", "live", "paddle", "cus_1"),
@@ -177,12 +182,10 @@ describe("The hash of an account", () => {
 
 describe("Previous vault keys", () => {
   it("should be kept under the current one, rotation after rotation", async () => {
-    const postgres = await openTestPostgres();
-    await postgres.query("DELETE FROM integrations");
-    await postgres.query("DELETE FROM sealed_secrets");
+    const postgres = await emptied();
     const keys = [key, otherKey, "cd".repeat(32)] as const;
     const sealed = keys.map((hex) => openVault(hex).seal(Buffer.from(hex), about));
-    const account = await accountHasher(postgres, openVault(keys[0]));
+    const hash = await accountHasher(postgres, openVault(keys[0]));
     await resealSecrets(postgres, openVault(keys[1], keys[0]), keys[0]);
     await resealSecrets(postgres, openVault(keys[2], keys[1]), keys[1]);
 
@@ -190,28 +193,20 @@ describe("Previous vault keys", () => {
     await learnPreviousKeys(postgres, vault);
     const opened = sealed.map((one) => vault.open(one, about).toString());
     expect(opened).to.deep.equal(keys);
-    const name = account("ws_1", "live", "stripe", "cus_1");
     const later = await accountHasher(postgres, vault);
-    expect(later("ws_1", "live", "stripe", "cus_1")).to.equal(name);
+    expect(later(...account)).to.equal(hash(...account));
     expect(await resealSecrets(postgres, vault, keys[2])).to.equal(0);
     const wrong = await rejection(learnPreviousKeys(postgres, openVault(keys[0])));
     expect(String(wrong)).to.include("VAULT_ENCRYPTION_KEY");
-    await postgres.query("DELETE FROM sealed_secrets");
+    await emptied();
   });
 });
 
 describe("A rotation that was cut short", () => {
-  const next = openVault(otherKey, key);
-  before(async () => {
-    const postgres = await openTestPostgres();
-    await postgres.query("DELETE FROM integrations");
-    await postgres.query("DELETE FROM sealed_secrets");
-  });
-  after(async () => (await openTestPostgres()).query("DELETE FROM sealed_secrets"));
-
   it("should leave what the new key opens, once the old one is in the ring", async () => {
-    const postgres = await openTestPostgres();
-    const account = await accountHasher(postgres, openVault(key));
+    const postgres = await emptied();
+    const next = openVault(otherKey, key);
+    const hash = await accountHasher(postgres, openVault(key));
     expect(await leadsToAll(postgres, openVault(key))).to.equal(true);
     expect(await leadsToAll(postgres, next)).to.equal(false);
     await keepPreviousKey(postgres, next, key);
@@ -219,16 +214,16 @@ describe("A rotation that was cut short", () => {
     const later = openVault(otherKey);
     expect(await leadsToAll(postgres, later)).to.equal(true);
     await learnPreviousKeys(postgres, later);
-    const name = (await accountHasher(postgres, later))("ws_1", "live", "stripe", "cus_1");
-    expect(name).to.equal(account("ws_1", "live", "stripe", "cus_1"));
+    const name = (await accountHasher(postgres, later))(...account);
+    expect(name).to.equal(hash(...account));
     expect(await leadsToAll(postgres, openVault(key))).to.equal(false);
+    await emptied();
   });
 });
 
 describe("What is sealed of members", () => {
   it("should be sealed again after a rotation, so that the previous key may go", async () => {
-    const postgres = await openTestPostgres();
-    await postgres.query("TRUNCATE users, invitations, integrations, sealed_secrets CASCADE");
+    const postgres = await emptied();
     const [old, now] = [openVault(key), new Date()];
     const made = await createWorkspace(postgres, { name: "M", base_currency: "EUR" }, now);
     const given = { name: "Ada", email: "ada@example.com" };
@@ -252,17 +247,15 @@ describe("What is sealed of members", () => {
     const ended = await endSession(postgres, later, user, session?.id ?? "");
     expect(ended?.idToken).to.equal(provider.idToken);
     expect(await resealSecrets(postgres, openVault(otherKey, key), key)).to.equal(0);
-    await postgres.query("TRUNCATE users, invitations, sealed_secrets CASCADE");
+    await emptied();
   });
 });
 
 describe("The secrets of integrations", () => {
-  const hourMs = 60 * 60 * 1000;
   const start = Date.UTC(2026, 0, 1);
   const old = openVault(key);
   const made = async () => {
-    const postgres = await openTestPostgres();
-    await postgres.query("TRUNCATE users, invitations, integrations, sealed_secrets CASCADE");
+    const postgres = await emptied();
     const now = new Date(start);
     const workspace = await createWorkspace(postgres, { name: "V", base_currency: "USD" }, now);
     const { id, token } = await createIntegration(
