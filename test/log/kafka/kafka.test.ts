@@ -100,42 +100,41 @@ describe("Kafka", function () {
     return async (
       installation: KafkaInstallation = installKafka(server.url),
       settings: Partial<KafkaSettings> = {},
-      count = 1,
       logger?: Logger,
-    ): Promise<Log[]> => {
-      const opened = [];
-      while (opened.length < count) opened.push(await installation.open({}, settings, logger));
-      logs.push(...opened);
-      return opened;
+    ): Promise<Log> => {
+      const log = await installation.open({}, settings, logger);
+      logs.push(log);
+      return log;
     };
   }
 
   describe("The log on Kafka, while brokers or other members are slow or away", () => {
     const itTogether = together();
     const open = openingLogs(after);
+    const rebalancing = { rebalanceMsMax: 1_000 };
 
     itTogether(
       "should give a stalled member's work to another, whose offset it cannot move",
       async () => {
         const installation = installKafka(server.url);
         const { logger, lines } = keptLog("info");
-        const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2, logger);
-        const [place] = (await log?.append(topic, [record("a")])) ?? [];
+        const [log, another] = await two(() => open(installation, rebalancing, logger));
+        const [place] = await log.append(topic, [record("a")]);
         const held = gate();
         const stalled = consume(log, () => held.enter());
         await held.entered;
         // Longer than a rebalance waits for running batches.
         const given: bigint[] = [];
         const taking = consumeInto(given, another);
-        await log?.append(topic, [record("a"), record("a")]);
+        await log.append(topic, [record("a"), record("a")]);
         await until(async () => {
-          const committed = await another?.committed(topic, "g");
-          return given.length >= 3 || committed?.[place?.partition ?? 0] === 3n;
+          const committed = await another.committed(topic, "g");
+          return given.length >= 3 || committed[place?.partition ?? 0] === 3n;
         });
-        await taking?.close();
+        await taking.close();
         held.open();
-        await stalled?.close();
-        expect((await log?.committed(topic, "g"))?.[place?.partition ?? 0]).to.equal(3n);
+        await stalled.close();
+        expect((await log.committed(topic, "g"))[place?.partition ?? 0]).to.equal(3n);
         expect(lines.join("")).to.include("another member of the group has the partition now");
         expect(lines.filter((line) => line.includes('"level":"error"'))).to.eql([]);
       },
@@ -143,9 +142,9 @@ describe("Kafka", function () {
 
     itTogether("should handle less at a time after a batch outlived a rebalance", async () => {
       const installation = installKafka(server.url);
-      const [log, another] = await open(installation, { rebalanceMsMax: 1_000 }, 2);
+      const [log, another] = await two(() => open(installation, rebalancing));
       const records = Array.from({ length: 64 }, () => record("a"));
-      const [place] = (await log?.append(topic, records)) ?? [];
+      const [place] = await log.append(topic, records);
       const sizes: number[] = [];
       const held = gate();
       const handleSlowly = async (batch: readonly LogRecord[]) => {
@@ -162,35 +161,34 @@ describe("Kafka", function () {
       const other = consume(another, refuse, 64);
       await until(() => hasOther);
       held.open();
-      await other?.close();
-      const isDone = async () =>
-        (await log?.committed(topic, "g"))?.[place?.partition ?? 0] === 64n;
+      await other.close();
+      const isDone = async () => (await log.committed(topic, "g"))[place?.partition ?? 0] === 64n;
       await until(isDone);
-      await slow?.close();
+      await slow.close();
       expect(sizes).to.eql([64, 32, 32]);
     });
 
     itTogether("should not wait for a member whose process is known to be dead", async () => {
       const installation = installKafka(server.url);
-      const [log] = await open(installation);
-      await log?.append(topic, [record("a")]);
+      const log = await open(installation);
+      await log.append(topic, [record("a")]);
       const dead = await openMember(`${installation.prefix}${topic}`, "g");
       const { generationId, memberId } = await dead.joinGroup();
       await dead.broker.syncGroup({ ...dead.group, generationId, memberId, groupAssignment: [] });
       dead.connection.abandon();
       const given: bigint[] = [];
       const processes = { own: "new", silent: async () => new Set(["dead"]) };
-      const [another] = await open(installation, { processes });
+      const another = await open(installation, { processes });
       const taking = consumeInto(given, another);
       await until(() => given.length === 1);
-      await taking?.close();
+      await taking.close();
     });
 
     itTogether(
       "should remove a silent process once, and wait for one that comes back",
       async () => {
         const installation = installKafka(server.url);
-        const [log, third] = await open(installation, {}, 2);
+        const [log, third] = await two(() => open(installation));
         const slow = await openMember(`${installation.prefix}${topic}`, "g");
         const rejoin = async (memberId?: string): Promise<string> => {
           const joined = await slow.joinGroup(memberId);
@@ -201,10 +199,10 @@ describe("Kafka", function () {
         };
         await rejoin();
         const processes = { own: "new", silent: async () => new Set(["dead"]) };
-        const [another] = await open(installation, { processes });
+        const another = await open(installation, { processes });
         const handled: bigint[] = [];
         const taking = consumeInto(handled, another);
-        await log?.append(topic, [record("a")]);
+        await log.append(topic, [record("a")]);
         await until(() => handled.length === 1);
         // It lives: a batch kept it from saying so. Now it is as slow again, when a third one
         // joins.
@@ -213,13 +211,13 @@ describe("Kafka", function () {
         await pause(3_000);
         expect(await rejoin(memberId)).to.equal(memberId);
         slow.connection.abandon();
-        await Promise.all([taking?.close(), joining?.close()]);
+        await Promise.all([taking.close(), joining.close()]);
       },
     );
 
     itTogether("should keep its name in the group when others come while it joins", async () => {
       const installation = installKafka(server.url);
-      const [log] = await open(installation);
+      const log = await open(installation);
       const other = await openMember(`${installation.prefix}${topic}`, "g");
       const { memberId } = await other.joinGroup();
       const consumer = consume(log, async () => undefined);
@@ -234,7 +232,7 @@ describe("Kafka", function () {
       // It waits for what the other, who leads the group, gives it; the other joins anew instead.
       expect(await both("changed")).to.eql(before);
       other.connection.abandon();
-      await consumer?.close();
+      await consumer.close();
     });
 
     /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
@@ -261,17 +259,17 @@ describe("Kafka", function () {
 
     itTogether("should not take a broker that holds it back for the end of the log", async () => {
       const installation = installKafka(server.url);
-      const [log] = await open(installation);
+      const log = await open(installation);
       const valueBytes = 20_000;
       for (let round = 0; round < 4; round += 1) {
-        await log?.append(
+        await log.append(
           topic,
           Array.from({ length: 10 }, () => ({ key: "a", value: randomBytes(valueBytes) })),
         );
       }
       await limitReading(server.url, clientIdOf("slow"), 400_000);
       const processes = { own: "slow", silent: async () => new Set<string>() };
-      const [slow = fail()] = await open(installation, { processes });
+      const slow = await open(installation, { processes });
       const cut = await cutTopics(slow, await groupOffsets(slow));
       // Each reads more than the quota leaves to the next.
       for (let look = 0; look < 2; look += 1) {
@@ -326,14 +324,14 @@ describe("Kafka", function () {
     const open = openingLogs(afterEach);
 
     it("should keep a batch larger than one request in order", async () => {
-      const [log] = await open();
+      const log = await open();
       const values = Array.from({ length: 6 }, (_, n) => Buffer.alloc(700_000, n));
-      const reported = await log?.append(
+      const reported = await log.append(
         topic,
         values.map((value) => ({ key: "a", value })),
       );
-      expect(reported?.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
-      const found = await readAll(log ?? fail());
+      expect(reported.map(({ offset }) => offset)).to.eql([0n, 1n, 2n, 3n, 4n, 5n]);
+      const found = await readAll(log);
       expect(found.map(({ value }) => value[0])).to.eql([0, 1, 2, 3, 4, 5]);
     });
 
@@ -346,7 +344,8 @@ describe("Kafka", function () {
 
     it("should lose nothing and finish each record when members come and go", async () => {
       const installation = installKafka(server.url);
-      const [producer, ...members] = await open(installation, {}, 4);
+      const [producer, first] = await two(() => open(installation));
+      const [second, last] = await two(() => open(installation));
       const finished = new Map<string, number>();
       const handle = async (records: readonly LogRecord[]) => {
         await pause(5);
@@ -364,30 +363,32 @@ describe("Kafka", function () {
       const load = (async () => {
         for (let round = 0; !enough.signal.aborted; round += 1) {
           const records = Array.from({ length: 20 }, (_, n) => record(`key ${n}`, String(round)));
-          appended.push(...((await producer?.append(topic, records)) ?? []));
+          appended.push(...(await producer.append(topic, records)));
           await pause(10);
         }
       })();
-      const [one, other, third] = members.map((log) => consume(log, handle, 10));
+      const [one, other] = [consume(first, handle, 10), consume(second, handle, 10)];
+      const third = consume(last, handle, 10);
       await until(() => finished.size > 200);
-      await one?.close();
+      await one.close();
       await pause(500);
-      const fourth = consume(members[0], handle, 10);
+      const fourth = consume(first, handle, 10);
       await until(() => finished.size > 600);
-      await other?.close();
+      await other.close();
       enough.abort();
       await load;
       await until(() => finished.size >= appended.length);
-      await Promise.all([third?.close(), fourth?.close()]);
+      await Promise.all([third.close(), fourth.close()]);
       expect(appended.filter((at) => !finished.has(`${at.partition}/${at.offset}`))).to.eql([]);
       // Partitions are given back when what ran on them is finished.
       expect([...finished.values()].filter((times) => times > 1)).to.eql([]);
-      expect(await producer?.committed(topic, "g")).to.eql(await producer?.ends(topic));
+      expect(await producer.committed(topic, "g")).to.eql(await producer.ends(topic));
     });
 
     it("should let other processes know what is shown before it is finished", async () => {
-      const [log, another] = await open(installKafka(server.url), {}, 2);
-      const [place] = (await log?.append(topic, [record("a"), record("a"), record("a")])) ?? [];
+      const installation = installKafka(server.url);
+      const [log, another] = await two(() => open(installation));
+      const [place] = await log.append(topic, [record("a"), record("a"), record("a")]);
       const partition = place?.partition ?? 0;
       const [first, others, shown] = [gate(), gate(), gate()];
       let given = 0;
@@ -399,8 +400,8 @@ describe("Kafka", function () {
         };
       });
       const known = async () => [
-        (await another?.handled(topic, "g"))?.[partition],
-        (await another?.committed(topic, "g"))?.[partition],
+        (await another.handled(topic, "g"))[partition],
+        (await another.committed(topic, "g"))[partition],
       ];
       const untilKnown = (handled: bigint, committed: bigint) =>
         until(async () => String(await known()) === String([handled, committed]));
@@ -410,18 +411,18 @@ describe("Kafka", function () {
       shown.open();
       await untilKnown(3n, 1n);
       others.open();
-      await subscription?.close();
+      await subscription.close();
       expect(await known()).to.eql([3n, 3n]);
       // A replay says what is handled anew.
-      await another?.seek(topic, "g", new Map([[partition, 1n]]));
+      await another.seek(topic, "g", new Map([[partition, 1n]]));
       expect(await known()).to.eql([1n, 1n]);
     });
 
     it("should give the first records at once and let those after them gather", async () => {
-      const [log] = await open(installKafka(server.url));
+      const log = await open(installKafka(server.url));
       const given = new Map<string, number>();
       const consumeAs = (group: string, options?: Pick<ConsumeOptions, "lingerMs">) =>
-        log?.consume({
+        log.consume({
           topic,
           group,
           batchRecordsMax: 1,
@@ -434,16 +435,16 @@ describe("Kafka", function () {
         consumeAs("hurried"),
       ];
       for (const count of [1, 2, 3]) {
-        await log?.append(topic, [record("a")]);
+        await log.append(topic, [record("a")]);
         await until(() => given.get("hurried") === count);
         await until(() => given.has("unhurried"));
       }
       expect(given.get("unhurried")).to.equal(1);
-      await Promise.all([unhurried?.close(), hurried?.close()]);
+      await Promise.all([unhurried.close(), hurried.close()]);
     });
 
     it("should report an append that may still be stored from one that cannot", async () => {
-      const log = (await open(installKafka(server.url), { appendMsMax }))[0] ?? fail();
+      const log = await open(installKafka(server.url), { appendMsMax });
       await log.append(topic, [record("a", "before")]);
       server.process.kill("SIGSTOP");
       // The signal takes a moment, in which the broker may answer one more.
@@ -469,7 +470,7 @@ describe("Kafka", function () {
     });
 
     it("should lose nothing acknowledged and go on when the broker is killed", async () => {
-      const [log] = await open(installKafka(server.url), { appendMsMax });
+      const log = await open(installKafka(server.url), { appendMsMax });
       const acknowledged: string[] = [];
       const given = new Set<string>();
       const tailed = new Set<string>();
@@ -478,13 +479,13 @@ describe("Kafka", function () {
         for (const one of records) given.add(one.value.toString());
       };
       const consumer = consume(log, give, 50);
-      const tail = log?.tail(topic, (one) => void tailed.add(one.value.toString()));
+      const tail = log.tail(topic, (one) => void tailed.add(one.value.toString()));
       const enough = new AbortController();
       const writers = Array.from({ length: 4 }, async (_, writer) => {
         for (let round = 0; !enough.signal.aborted; round += 1) {
           const value = `${writer}/${round}`;
           try {
-            await log?.append(topic, [record(`key ${writer}`, value)]);
+            await log.append(topic, [record(`key ${writer}`, value)]);
             acknowledged.push(value);
           } catch (error) {
             expect(error).to.be.instanceOf(LogUnavailable);
@@ -495,7 +496,7 @@ describe("Kafka", function () {
       await until(() => acknowledged.length > 500);
       await kill(server.process);
       const before = acknowledged.length;
-      const asked = rejection(log?.ends(topic) ?? fail());
+      const asked = rejection(log.ends(topic));
       await until(() => refused > 0);
       expect(await asked).to.be.instanceOf(LogUnreadable);
       await start();
@@ -503,7 +504,7 @@ describe("Kafka", function () {
       enough.abort();
       await Promise.all(writers);
       await until(() => acknowledged.every((value) => given.has(value) && tailed.has(value)));
-      const found = await readAll(log ?? fail());
+      const found = await readAll(log);
       for (let writer = 0; writer < 4; writer += 1) {
         const own = acknowledged.filter((value) => value.startsWith(`${writer}/`));
         const kept = found.map(({ value }) => value.toString());
@@ -511,9 +512,9 @@ describe("Kafka", function () {
         expect(order).not.to.include(-1);
         expect(order).to.eql(order.toSorted((a, b) => a - b));
       }
-      await tail?.close();
-      await consumer?.close();
-      expect(await log?.committed(topic, "g")).to.eql(await log?.ends(topic));
+      await tail.close();
+      await consumer.close();
+      expect(await log.committed(topic, "g")).to.eql(await log.ends(topic));
     });
 
     it("should say what it does, for who looks for a fault", async () => {
@@ -664,7 +665,7 @@ describe("Kafka with TLS and a login", function () {
       void given.push(...records.map(({ key }) => key));
     const consumer = consume(log, give, 10);
     await until(() => given.length > 0);
-    await consumer?.close();
+    await consumer.close();
     expect(given).to.eql(["a"]);
     await log.close();
   });
@@ -983,20 +984,20 @@ describe("The settings of Kafka", () => {
   }
 });
 
+async function two<One>(make: () => Promise<One>): Promise<readonly [One, One]> {
+  return [await make(), await make()];
+}
+
 /** By the group g, one record at a time unless more are asked for. */
 function consume(
-  log: Log | undefined,
+  log: Log,
   handle: ConsumeOptions["handle"],
   batchRecordsMax = 1,
-): ReturnType<Log["consume"]> | undefined {
-  return log?.consume({ topic, group: "g", batchRecordsMax, handle });
+): ReturnType<Log["consume"]> {
+  return log.consume({ topic, group: "g", batchRecordsMax, handle });
 }
 
 /** The offsets it is given. */
-function consumeInto(given: bigint[], log: Log | undefined) {
+function consumeInto(given: bigint[], log: Log) {
   return consume(log, async (records) => void given.push(...records.map(({ offset }) => offset)));
-}
-
-function fail(): never {
-  throw new Error("the log is not open");
 }
