@@ -13,6 +13,7 @@ import { limits } from "../../config.js";
 import { type StreamMessage, streamMessage } from "../../schemas/http/transactions.js";
 import { type TransactionRecord, topics, transactionCodec } from "../../schemas/records/records.js";
 import { expectError, openEndpoints, suiteEndpoints } from "../harness/endpoints.js";
+import { transactionOf } from "../harness/facts.js";
 
 const path = "/v1/events/stream";
 
@@ -68,10 +69,10 @@ describe("The live stream", () => {
   async function publish(...records: readonly Partial<TransactionRecord>[]): Promise<void> {
     await endpoints.service.log.append(
       topics.transactions,
-      records.map((record) => ({
-        key: record.id ?? "tx",
-        value: transactionCodec.encode({ ...plain, workspace: endpoints.workspace, ...record }),
-      })),
+      records.map((given) => {
+        const record = transactionOf({ workspace: endpoints.workspace, ...given });
+        return { key: record.id, value: transactionCodec.encode(record) };
+      }),
     );
   }
 
@@ -333,32 +334,3 @@ describe("The live stream", () => {
 });
 
 const code4408 = Buffer.from([0x11, 0x38]);
-
-const plain: TransactionRecord = {
-  id: "tx",
-  version: 1,
-  workspace: "",
-  environment: "live",
-  provider: "stripe",
-  external_id: "prod_a",
-  product_name: "Pro",
-  gross_amount: 1_999n,
-  original_currency: "USD",
-  normalized_amount: 1_830n,
-  base_currency: "EUR",
-  fx_rate: "0.9155",
-  fx_date: "2026-10-30",
-  fx_source: "ecb",
-  refunded_amount: 0n,
-  tax_amount: null,
-  fee_amount: null,
-  customer_country: "US",
-  account: "",
-  type: "one_time",
-  status: "succeeded",
-  timestamp: Date.UTC(2026, 10, 1),
-  recorded_at: Date.UTC(2026, 10, 1),
-  event_id: "evt",
-  backfill: false,
-  first: true,
-};

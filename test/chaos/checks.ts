@@ -5,6 +5,7 @@ import type { ModelEvent } from "../model/facts.js";
 import { at, list, must, text } from "../model/readers/json.js";
 import type { Endpoint } from "../model/merchant.js";
 import { expectModel } from "../model/stories/largest-portfolio.js";
+import { severalAtOnce } from "../harness/promises.js";
 import { checkPublicTopics } from "./public-topics.js";
 import { receiptsOf } from "./raw-events.js";
 import type { Workspace } from "./workspaces.js";
@@ -154,21 +155,19 @@ async function compareAll(
   report: (line: string) => void,
 ): Promise<string[]> {
   const wrong: string[] = [];
-  const waiting = [...workspaces.entries()];
-  const compare = async (): Promise<void> => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-      const [index, workspace] = next;
-      const endpoint = must(endpoints[index % endpoints.length], "an interface");
-      const merchant = { ...workspace.merchant, endpoint };
-      try {
-        await expectModel(merchant, reportedOf(workspace, receipts));
-      } catch (error) {
-        wrong.push(`${workspace.name} (${merchant.key}): ${String(error)}`);
-      }
-      if (waiting.length % 10 === 0) report(`${waiting.length} workspaces left to compare`);
+  let left = workspaces.length;
+  const compare = async ([index, workspace]: [number, Workspace]): Promise<void> => {
+    const endpoint = must(endpoints[index % endpoints.length], "an interface");
+    const merchant = { ...workspace.merchant, endpoint };
+    try {
+      await expectModel(merchant, reportedOf(workspace, receipts));
+    } catch (error) {
+      wrong.push(`${workspace.name} (${merchant.key}): ${String(error)}`);
     }
+    left -= 1;
+    if (left % 10 === 0) report(`${left} workspaces left to compare`);
   };
-  await Promise.all(Array.from({ length: comparedAtOnce }, compare));
+  await severalAtOnce([...workspaces.entries()], compare, comparedAtOnce);
   return wrong;
 }
 

@@ -17,6 +17,7 @@ import { createLogger, type Logger } from "../../runtime/logger.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { Releases } from "../../runtime/releases.js";
 import type { ServerName } from "../../ops/servers/names.js";
+import type { LocalServer } from "../../ops/servers/server.js";
 import { startClickHouse } from "../../ops/servers/clickhouse.js";
 import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
@@ -139,57 +140,44 @@ export async function openTestServers(logger: Logger, releases: Releases): Promi
 async function startServers(releases: Releases): Promise<RunServers> {
   const folder = join(runFolder, "servers");
   await mkdir(folder);
+  /** In a container where those are asked for, which few machines can run. @returns its URL */
+  const startOwn = async (name: ServerName, start: () => Promise<LocalServer>): Promise<string> => {
+    const server = inContainers
+      ? await (await import("./containers.js")).startContainer(name)
+      : await start();
+    releases.push(name, () => server.stop());
+    return server.url;
+  };
+  const under = (name: ServerName): string => join(folder, name);
   // First: it takes connections some time before it answers.
-  const kafka = process.env.TEST_KAFKA_BROKERS ?? (await startOwnKafka(folder, releases));
-  const cluster = onCluster ? await startOwnCluster(folder, releases) : null;
+  const kafka =
+    process.env.TEST_KAFKA_BROKERS ??
+    (await startOwn("kafka", async () =>
+      startKafka({ folder: under("kafka"), port: await freePort() }),
+    ));
+  const cluster = onCluster ? await startOwnCluster(under("clickhouse"), releases) : null;
   const clickhouse =
     cluster?.urls[0] ??
     process.env.TEST_CLICKHOUSE_URL ??
-    (await startOwnClickHouse(folder, releases));
-  const postgres = process.env.TEST_DATABASE_URL ?? (await startOwnPostgres(folder, releases));
+    (await startOwn("clickhouse", async () => {
+      const ports = { httpPort: await freePort(), tcpPort: await freePort() };
+      return startClickHouse({ folder: under("clickhouse"), ...ports });
+    }));
+  const postgres =
+    process.env.TEST_DATABASE_URL ??
+    (await startOwn("postgres", async () =>
+      startPostgres({ folder: under("postgres"), port: await freePort() }),
+    ));
   return { clickhouse, cluster, postgres, kafka };
-}
-
-async function startOwnClickHouse(folder: string, releases: Releases): Promise<string> {
-  if (inContainers) return inContainer("clickhouse", releases);
-  const server = await startClickHouse({
-    folder: `${folder}/clickhouse`,
-    httpPort: await freePort(),
-    tcpPort: await freePort(),
-  });
-  releases.push("ClickHouse server", () => server.stop());
-  return server.url;
 }
 
 async function startOwnCluster(
   folder: string,
   releases: Releases,
 ): Promise<NonNullable<RunServers["cluster"]>> {
-  const servers = await startCluster(`${folder}/clickhouse`, 2);
+  const servers = await startCluster(folder, 2);
   releases.push("ClickHouse cluster", () => servers.stop());
   return { name: clusterName, urls: servers.urls };
-}
-
-async function startOwnPostgres(folder: string, releases: Releases): Promise<string> {
-  if (inContainers) return inContainer("postgres", releases);
-  const server = await startPostgres({ folder: `${folder}/postgres`, port: await freePort() });
-  releases.push("Postgres server", () => server.stop());
-  return server.url;
-}
-
-async function startOwnKafka(folder: string, releases: Releases): Promise<string> {
-  if (inContainers) return inContainer("kafka", releases);
-  const server = await startKafka({ folder: `${folder}/kafka`, port: await freePort() });
-  releases.push("Kafka server", () => server.stop());
-  return server.url;
-}
-
-/** Loaded only then: few machines have Docker. */
-async function inContainer(name: ServerName, releases: Releases): Promise<string> {
-  const { startContainer } = await import("./containers.js");
-  const started = await startContainer(name);
-  releases.push(`container of ${name}`, () => started.stop());
-  return started.url;
 }
 
 /** The service makes the database itself; this removes it. */

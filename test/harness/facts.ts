@@ -3,6 +3,7 @@ import {
   type Fact,
   type FactBody,
   type RawEventMeta,
+  type TransactionRecord,
   factRecords,
   topics,
 } from "../../schemas/records/records.js";
@@ -47,6 +48,39 @@ export function factOf(body: FactBody, given: Partial<Omit<Fact, "body">>): Fact
     quote: null,
     ...given,
     body,
+  };
+}
+
+/** As it is published. @param given all that a test depends on */
+export function transactionOf(given: Partial<TransactionRecord>): TransactionRecord {
+  return {
+    id: "tx",
+    version: 1,
+    workspace: "",
+    environment: "live",
+    provider: "stripe",
+    external_id: "prod_a",
+    product_name: "Pro",
+    gross_amount: 1_999n,
+    original_currency: "USD",
+    normalized_amount: 1_830n,
+    base_currency: "EUR",
+    fx_rate: "0.9155",
+    fx_date: "2026-10-30",
+    fx_source: "ecb",
+    refunded_amount: 0n,
+    tax_amount: null,
+    fee_amount: null,
+    customer_country: "US",
+    account: "",
+    type: "one_time",
+    status: "succeeded",
+    timestamp: Date.UTC(2026, 10, 1),
+    recorded_at: Date.UTC(2026, 10, 1),
+    event_id: "evt",
+    backfill: false,
+    first: true,
+    ...given,
   };
 }
 

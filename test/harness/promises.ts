@@ -25,13 +25,14 @@ export async function untilThere<Answer>(ask: () => Promise<Answer | null>): Pro
 /** Begun in this order; resolves when all have ended. */
 export async function severalAtOnce<Item>(
   items: readonly Item[],
-  run: (item: Item) => Promise<void>,
+  run: (item: Item) => Promise<unknown>,
+  most = atOnceMax,
 ): Promise<void> {
   const waiting = [...items];
   const next = async (): Promise<void> => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await run(item);
   };
-  await Promise.all(Array.from({ length: atOnceMax }, next));
+  await Promise.all(Array.from({ length: most }, next));
 }
 
 /** A promise, and what resolves it. */

@@ -16,12 +16,8 @@ import {
 } from "../../stores/log/registry/schema-registry.js";
 import { codec, nameOnce } from "../../schemas/records/avro.js";
 import { readMessage, releases, writeMessage } from "../../schemas/records/public-topics.js";
-import {
-  topics,
-  transactionCodec,
-  transactionSchema,
-  type TransactionRecord,
-} from "../../schemas/records/records.js";
+import { topics, transactionCodec, transactionSchema } from "../../schemas/records/records.js";
+import { transactionOf } from "../harness/facts.js";
 import { rejection } from "../harness/promises.js";
 import { lmdbTopics } from "./log-topics.js";
 import { openRegistryServer, send } from "../apis/schema-registry-server.js";
@@ -263,31 +259,11 @@ const laterReleases: readonly SomeRelease[] = releases.flatMap((release) =>
 );
 type SomeRelease = (typeof releases)[number] & { readonly text?: string };
 
-const example: TransactionRecord = {
-  id: "tx_1",
+const example = transactionOf({
   version: 3,
   workspace: "ws_1",
-  environment: "live",
-  provider: "stripe",
-  external_id: "sku_1",
-  product_name: "Pro",
   gross_amount: 9_007_199_254_740_993n,
-  original_currency: "USD",
-  normalized_amount: 1_830n,
-  base_currency: "EUR",
-  fx_rate: "0.9155",
-  fx_date: "2026-10-30",
-  fx_source: "ecb",
-  refunded_amount: 0n,
-  tax_amount: null,
   fee_amount: 12n,
-  customer_country: "US",
-  account: "",
   type: "refund",
   status: "disputed",
-  timestamp: Date.UTC(2026, 10, 1),
-  recorded_at: Date.UTC(2026, 10, 1),
-  event_id: "evt_1",
-  backfill: false,
-  first: true,
-};
+});

@@ -39,7 +39,7 @@ import {
 import { coverage } from "../../schemas/http/manage.js";
 import { placeDatabase } from "../harness/empty-database.js";
 import { openEndpoints } from "../harness/endpoints.js";
-import { until } from "../harness/promises.js";
+import { severalAtOnce, until } from "../harness/promises.js";
 import { SuiteService } from "../harness/service-process.js";
 import { openTestService } from "../harness/service.js";
 
@@ -54,7 +54,6 @@ const plan = {
   end,
 };
 const liveHappenings = 40;
-const callsAtOnce = 32;
 /** More than enough for every membership to have ended and begun again. */
 const liveAtLength = 250;
 
@@ -322,11 +321,8 @@ async function openMerchant(base_currency: string): Promise<Merchant> {
 }
 
 /** As fast as the endpoint takes them, nearly in this order. */
-async function deliverAll(merchant: Merchant, deliveries: readonly Reported[]): Promise<void> {
-  for (let from = 0; from < deliveries.length; from += callsAtOnce) {
-    const some = deliveries.slice(from, from + callsAtOnce);
-    await Promise.all(some.map((one) => deliver(merchant, one)));
-  }
+function deliverAll(merchant: Merchant, deliveries: readonly Reported[]): Promise<void> {
+  return severalAtOnce(deliveries, (one) => deliver(merchant, one));
 }
 
 async function expectBooks(merchant: Merchant, journal: Journal, active: number): Promise<void> {

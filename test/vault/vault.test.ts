@@ -15,6 +15,7 @@ import { limits } from "../../config.js";
 import type { RawEventMeta } from "../../schemas/records/records.js";
 import type { Postgres } from "../../stores/postgres/postgres.js";
 import { hourMs } from "../harness/days.js";
+import { metaOf } from "../harness/facts.js";
 import { rejection } from "../harness/promises.js";
 import { openTestPostgres, testLogger } from "../harness/stores.js";
 
@@ -102,19 +103,7 @@ describe("Vault", () => {
 });
 
 describe("The seal of a raw event", () => {
-  const meta: RawEventMeta = {
-    event_id: "evt_norm_1",
-    workspace: "ws_1",
-    environment: "live",
-    provider: "stripe",
-    integration: "int_1",
-    form: "webhook",
-    native_id: "evt_1",
-    native_type: "charge.succeeded",
-    received_at: 1_700_000_000_000,
-    verdict: "signature",
-    rates_edition: 1,
-  };
+  const meta = metaOf({ integration: "int_1", received_at: 1_700_000_000_000 });
   const vault = openVault(key);
   const raw = sealRawEvent(vault, meta, Buffer.from("{}"));
 
