@@ -1,8 +1,5 @@
 /** The contract of stores/log/log.ts as tests, for every implementation. */
-import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { rejection, until } from "../harness/promises.js";
 import { together } from "../harness/together.js";
@@ -20,12 +17,13 @@ import {
 } from "../../stores/log/log.js";
 import { type Topic, topics } from "../../schemas/records/records.js";
 import { compare } from "../../runtime/lists.js";
+import { linesUntilKilled } from "./reporting-process.js";
 
 /** One place that keeps a log; opened again and again, as by one process after another. */
 export interface LogInstallation {
   open(options?: Partial<TopicOptions>): Promise<Log>;
-  /** A process that appends to `revenue.raw` and prints `partition offset value` when durable. */
-  spawnAppender(): ChildProcess;
+  /** Of log-appender.ts, so that it appends there. */
+  readonly appenderWords: readonly string[];
   remove(): Promise<void>;
 }
 
@@ -120,21 +118,14 @@ export function describeLogContract(name: string, install: () => Promise<LogInst
 
     it("should have every acknowledged record after kill -9", async () => {
       await log.close();
-      const child = installation.spawnAppender();
-      const acknowledged: string[] = [];
-      if (!child.stdout) throw new Error("the appender has no output");
-      for await (const line of createInterface({ input: child.stdout })) {
-        acknowledged.push(line);
-        if (acknowledged.length === 2_000) child.kill("SIGKILL");
-      }
-      if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+      const words = installation.appenderWords;
+      const acknowledged = await linesUntilKilled("log/log-appender", words, 2_000);
       log = await installation.open();
       const found = new Set(
         (await readAll(log)).map((one) => `${one.partition} ${one.offset} ${one.value.toString()}`),
       );
       expect(acknowledged.length).to.be.at.least(2_000);
-      // The last line may be cut short by the kill.
-      expect(acknowledged.slice(0, -1).filter((line) => !found.has(line))).to.eql([]);
+      expect(acknowledged.filter((line) => !found.has(line))).to.eql([]);
     });
 
     it("should give each partition's records to a group in order, in batches, once", async () => {

@@ -1,9 +1,6 @@
-import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { type LmdbLogOptions, openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { type Log, LogUnavailable, type TopicOptions } from "../../stores/log/log.js";
@@ -12,9 +9,9 @@ import { describeLogContract, readAll, record } from "./log-contract.js";
 import { rejection } from "../harness/promises.js";
 import { testLogger } from "../harness/stores.js";
 import { lmdbTopics } from "./log-topics.js";
+import { linesUntilFull } from "./reporting-process.js";
 
 const topic = topics.raw;
-const appender = fileURLToPath(new URL("./log-appender.js", import.meta.url));
 
 async function installLmdb() {
   const path = await mkdtemp(join(tmpdir(), "log-"));
@@ -22,8 +19,7 @@ async function installLmdb() {
     path,
     open: async (options: Partial<TopicOptions> = {}, more: Partial<LmdbLogOptions> = {}) =>
       openLmdbLog({ path, topics: lmdbTopics(options), logger: testLogger, ...more }),
-    spawnAppender: () =>
-      spawn(process.execPath, [appender, path], { stdio: ["ignore", "pipe", 2] }),
+    appenderWords: [path],
     remove: () => rm(path, { recursive: true }),
   };
 }
@@ -42,13 +38,7 @@ describe("The embedded log", () => {
   });
 
   it("should lose nothing acknowledged and go on when the disk was full", async () => {
-    // A limit on the file's size makes its writes fail as a full disk does.
-    const limited = ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath];
-    const child = spawn("sh", [...limited, appender, installation.path], {
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const lines: string[] = [];
-    for await (const line of createInterface({ input: child.stdout })) lines.push(line);
+    const lines = await linesUntilFull("log/log-appender", installation.appenderWords);
     expect(lines.pop()).to.equal("failed: LogUnavailable");
     log = await installation.open();
     const found = await readAll(log);

@@ -1,11 +1,7 @@
 /** What was acknowledged is there after a `kill -9` at any point, and nothing is there by half. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { openLmdbLog } from "../../stores/log/lmdb/lmdb-log.js";
 import { Chance } from "../../ops/demo/chance.js";
@@ -13,6 +9,7 @@ import { PostgresState } from "../../stores/state/postgres-state.js";
 import { type RowLane, rowLanes, type SealedBatch, type State } from "../../stores/state/state.js";
 import { Releases } from "../../runtime/releases.js";
 import { lmdbTopics } from "../log/log-topics.js";
+import { linesUntilFull, linesUntilKilled } from "../log/reporting-process.js";
 import { testLogger } from "../harness/stores.js";
 import {
   labelOf,
@@ -24,7 +21,6 @@ import {
 } from "./killed-rounds.js";
 import { openOwnPostgres } from "./own-postgres.js";
 
-const worker = fileURLToPath(new URL("./state-worker.js", import.meta.url));
 const kills = 12;
 const stepsMax = 250;
 const seed = "state-kills";
@@ -50,18 +46,11 @@ describe("The state of a process that is killed", function () {
   it("should have it, too, when a full disk refused the rest", async () => {
     const path = await mkdtemp(join(tmpdir(), "state-"));
     releases.push("folder", () => rm(path, { recursive: true }));
-    // A limit on the file's size makes its writes fail as a full disk does.
-    const limited = ["-c", 'ulimit -f 2000; exec "$0" "$@"', process.execPath];
-    const child = spawn("sh", [...limited, worker, path, seed], {
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    const lines = await linesUntilFull("state/state-worker", [path, seed]);
+    const steps = lines.map((line): Step => JSON.parse(line));
+    const failed = steps.pop();
     const seen = new Seen();
-    let failed: Step | undefined;
-    for await (const line of createInterface({ input: child.stdout })) {
-      const step: Step = JSON.parse(line);
-      if (step.did === "failed") failed = step;
-      else seen.take(step);
-    }
+    for (const step of steps) seen.take(step);
     expect(seen.offsets.every((offset) => offset > 1)).to.equal(true);
     const log = openLmdbLog({ path, topics: lmdbTopics(), logger: testLogger });
     try {
@@ -85,34 +74,15 @@ async function killAgainAndAgain(killed: Killed): Promise<void> {
   const chance = new Chance(seed);
   const seen = new Seen();
   for (let kill = 1; kill <= kills; kill += 1) {
-    const steps = await killedAfter(chance.whole(1, stepsMax), [killed.where, `${seed} ${kill}`]);
-    for (const step of steps) seen.take(step);
+    const words = [killed.where, `${seed} ${kill}`];
+    const lines = await linesUntilKilled("state/state-worker", words, chance.whole(1, stepsMax));
+    for (const line of lines) seen.take(JSON.parse(line));
     const opened = await killed.open();
     await seen.compare(opened.state);
     if (kill === kills) await seen.empty(opened.state);
     await opened.close();
   }
   expect(seen.offsets.every((offset) => offset > kills)).to.equal(true);
-}
-
-/** What a worker reported until it was killed, and that it was. */
-async function killedAfter(steps: number, words: readonly string[]): Promise<Step[]> {
-  const child = spawn(process.execPath, [worker, ...words], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const closed = once(child, "close");
-  let text = "";
-  for await (const chunk of child.stdout.setEncoding("utf8")) {
-    text += chunk;
-    if (text.split("\n").length > steps) child.kill("SIGKILL");
-  }
-  await closed;
-  expect(child.signalCode).to.equal("SIGKILL");
-  // The last line may be cut short by the kill.
-  return text
-    .split("\n")
-    .slice(0, -1)
-    .map((line): Step => JSON.parse(line));
 }
 
 type Sealed = Omit<Extract<Step, { did: "sealed" }>, "did">;

@@ -13,6 +13,7 @@ import {
 import { startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { topics } from "../../../schemas/records/records.js";
+import { must } from "../../model/readers/json.js";
 import { clusterProperties } from "./kafka-cluster.js";
 import { readAll, record } from "../log-contract.js";
 import { until } from "../../harness/promises.js";
@@ -35,17 +36,31 @@ const keys = ["a", "b", "c", "d", "e", "f", "g", "h"];
 describe("Kafka with three brokers", function () {
   this.timeout(240_000);
   const own = suiteOnServers("kafka-brokers", ["kafka"]);
-  let cluster: Cluster;
+  let nodes: readonly Parameters<typeof startKafka>[0][];
+  const servers: LocalServer[] = [];
+  const start = async (index: number): Promise<void> => {
+    servers[index] = own.keep(await startKafka(must(nodes[index], `a broker ${index}`)));
+  };
 
   before(async () => {
-    cluster = own.keep(await Cluster.start(own.folder));
+    const ports = await Promise.all(
+      Array.from({ length: brokerCount }, () => Promise.all([freePort(), freePort()])),
+    );
+    const brokers = ports.map(([port, controllerPort]) => ({ port, controllerPort }));
+    nodes = clusterProperties(brokers).map((properties, index) => ({
+      folder: join(own.folder, `broker-${index + 1}`),
+      port: brokers[index]?.port ?? 0,
+      properties: { ...properties, ...noticedSoon },
+    }));
+    // Together, since none is ready before most of them are.
+    await Promise.all(nodes.map((_, index) => start(index)));
   });
 
   it("should lose nothing and keep its order while each broker dies once", async () => {
     const prefix = `test-${randomUUID()}.`;
     const open = () =>
       openKafkaLog({
-        settings: { brokers: cluster.urls, tls: null, sasl: null },
+        settings: { brokers: servers.map(({ url }) => url), tls: null, sasl: null },
         topicPrefix: prefix,
         replication: brokerCount,
         topics: lmdbTopics({ partitions: 6 }),
@@ -67,9 +82,9 @@ describe("Kafka with three brokers", function () {
     await load.goesOn();
     await until(() => seen.size > 0);
     for (let broker = 0; broker < brokerCount; broker += 1) {
-      await cluster.kill(broker);
+      await kill(must(servers[broker], `a broker ${broker}`).process);
       await load.goesOn();
-      await cluster.startAgain(broker);
+      await start(broker);
       await load.goesOn();
     }
     await load.stop();
@@ -144,48 +159,3 @@ class Load {
     await this.#running;
   }
 }
-
-class Cluster {
-  private constructor(
-    private readonly nodes: readonly Node[],
-    private readonly servers: LocalServer[],
-  ) {}
-
-  /** Together, since none is ready before most of them are. */
-  static async start(folder: string): Promise<Cluster> {
-    const ports = await Promise.all(
-      Array.from({ length: brokerCount }, () => Promise.all([freePort(), freePort()])),
-    );
-    const brokers = ports.map(([port, controllerPort]) => ({ port, controllerPort }));
-    const nodes = clusterProperties(brokers).map((properties, index) => ({
-      folder: join(folder, `broker-${index + 1}`),
-      port: brokers[index]?.port ?? 0,
-      properties: { ...properties, ...noticedSoon },
-    }));
-    return new Cluster(nodes, await Promise.all(nodes.map(startKafka)));
-  }
-
-  get urls(): string[] {
-    return this.servers.map(({ url }) => url);
-  }
-
-  kill(index: number): Promise<void> {
-    return kill(this.#at(this.servers, index).process);
-  }
-
-  async startAgain(index: number): Promise<void> {
-    this.servers[index] = await startKafka(this.#at(this.nodes, index));
-  }
-
-  #at<T>(all: readonly T[], index: number): T {
-    const found = all[index];
-    if (found === undefined) throw new Error(`there is no broker ${index}`);
-    return found;
-  }
-
-  async stop(): Promise<void> {
-    await Promise.all(this.servers.map((server) => server.stop()));
-  }
-}
-
-type Node = Parameters<typeof startKafka>[0];

@@ -1,7 +1,5 @@
 /** Logs of tests on a real Kafka: a topic prefix each, so that one broker serves many. */
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
 import type { KafkaSettings } from "../../../stores/log/kafka/connection.js";
 import type { Log, TopicOptions } from "../../../stores/log/log.js";
@@ -9,8 +7,6 @@ import type { LogInstallation } from "../log-contract.js";
 import { lmdbTopics } from "../log-topics.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { testLogger } from "../../harness/stores.js";
-
-const appender = fileURLToPath(new URL("../log-appender.js", import.meta.url));
 
 export function openTestKafkaLog(
   brokers: string,
@@ -43,10 +39,7 @@ export function installKafka(brokers: string): KafkaInstallation {
   return {
     prefix,
     open: (...words) => openTestKafkaLog(brokers, prefix, ...words),
-    spawnAppender: () =>
-      spawn(process.execPath, [appender, "kafka", brokers, prefix], {
-        stdio: ["ignore", "pipe", 2],
-      }),
+    appenderWords: ["kafka", brokers, prefix],
     // Topics end with their broker's folder.
     remove: () => Promise.resolve(),
   };
