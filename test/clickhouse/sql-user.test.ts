@@ -46,8 +46,8 @@ describe("A user of the SQL views", () => {
     it(`should see in ${view} the rows of its workspace only`, async () => {
       const all = await clickhouse.rows(`SELECT DISTINCT workspace FROM ${view} ORDER BY 1`);
       expect(all).to.deep.equal(workspaces.map((workspace) => ({ workspace })));
-      for (const own of workspaces) {
-        expect(await ask(`SELECT DISTINCT workspace FROM ${view}`, own)).to.equal(own);
+      for (const one of workspaces) {
+        expect(await ask(`SELECT DISTINCT workspace FROM ${view}`, one)).to.equal(one);
       }
     });
 

@@ -1,6 +1,6 @@
 /**
- * Run by the tests of the log as a process of its own: appends to `revenue.raw` until it is killed or
- * cannot go on, and reports `partition offset value` when a record is durable.
+ * Run by the tests of the log as a process of its own: appends to `revenue.raw` until it is killed
+ * or cannot go on, and reports `partition offset value` when a record is durable.
  */
 import { createLogger } from "../../runtime/logger.js";
 import { openKafkaLog } from "../../stores/log/kafka/kafka-log.js";

@@ -15,18 +15,14 @@ export function suiteImports() {
     const code = await importCommand(words, (line) => reported.push(line));
     return { code, reported, text: reported.join("\n") };
   };
-  return {
-    endpoints,
-    folder,
-    fileOf(content: readonly string[] | Buffer, lineEnd = "\n"): string {
-      const file = join(folder, `${(files += 1)}.csv`);
-      const text = (lines: readonly string[]) => lines.map((line) => line + lineEnd).join("");
-      writeFileSync(file, Buffer.isBuffer(content) ? content : text(content));
-      return file;
-    },
-    run,
-    /** Sends what is right; to the suite's workspace, unless it is said where. */
-    apply: (words: readonly string[], url = endpoints.base) =>
-      run(...words, "--apply", "--key", endpoints.key, "--url", url),
+  const fileOf = (content: readonly string[] | Buffer, lineEnd = "\n"): string => {
+    const file = join(folder, `${(files += 1)}.csv`);
+    const text = (lines: readonly string[]) => lines.map((line) => line + lineEnd).join("");
+    writeFileSync(file, Buffer.isBuffer(content) ? content : text(content));
+    return file;
   };
+  /** Sends what is right; to the suite's workspace, unless it is said where. */
+  const apply = (words: readonly string[], url = endpoints.base) =>
+    run(...words, "--apply", "--key", endpoints.key, "--url", url);
+  return { endpoints, folder, fileOf, run, apply };
 }

@@ -31,9 +31,9 @@ export async function openOwnPostgres(
 async function start() {
   const folder = await openServerFolder("state");
   testReleases.push("folder", () => folder.remove());
-  const { url, stop } = await startPostgres({ folder: folder.path, port: await freePort() });
-  testReleases.push("Postgres server", stop);
-  const postgres = await openPostgres({ url }, testLogger);
+  const own = await startPostgres({ folder: folder.path, port: await freePort() });
+  testReleases.push("Postgres server", () => own.stop());
+  const postgres = await openPostgres({ url: own.url }, testLogger);
   testReleases.push("postgres", () => postgres.close());
-  return { ...postgres, url };
+  return { ...postgres, url: own.url };
 }

@@ -506,9 +506,9 @@ describe("Kafka", function () {
       await until(() => acknowledged.every((value) => given.has(value) && tailed.has(value)));
       const found = await readAll(log);
       for (let writer = 0; writer < 4; writer += 1) {
-        const own = acknowledged.filter((value) => value.startsWith(`${writer}/`));
+        const ofWriter = acknowledged.filter((value) => value.startsWith(`${writer}/`));
         const kept = found.map(({ value }) => value.toString());
-        const order = own.map((value) => kept.indexOf(value));
+        const order = ofWriter.map((value) => kept.indexOf(value));
         expect(order).not.to.include(-1);
         expect(order).to.eql(order.toSorted((a, b) => a - b));
       }
