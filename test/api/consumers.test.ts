@@ -19,12 +19,7 @@ import { placeDatabase } from "../harness/empty-database.js";
 import { discountedSubscription } from "../harness/discounted.js";
 import { at, list, must, text } from "../model/readers/json.js";
 import { type Merchant, openMerchant, whenBooked } from "../model/merchant.js";
-import {
-  type ServerFolder,
-  needServers,
-  needTime,
-  openServerFolder,
-} from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { freePort, SuiteService } from "../harness/service-process.js";
 
 /** How long a consumer may take to get all messages: a failure, then, not a hang. */
@@ -63,14 +58,12 @@ const client = {
 describe("the examples for data teams", function suite() {
   this.timeout(300_000);
   const service = new SuiteService();
-  let folder: ServerFolder | undefined;
-  let kafka: LocalServer | undefined;
+  const own = suiteOnServers("consumers", ["kafka"]);
+  let kafka: LocalServer;
   let merchant: Merchant;
   let messages = 0;
 
   before(async function open() {
-    needTime(this);
-    await needServers(this, "kafka");
     const examples = [...consumers, client];
     const missing = examples.filter(({ folder: home, installed }) => !hasIn(home, installed));
     for (const { name, folder: home, install } of missing) {
@@ -79,19 +72,15 @@ describe("the examples for data teams", function suite() {
       process.stderr.write(`${reported}\n`);
     }
     if (missing.length === examples.length) this.skip();
-    folder = await openServerFolder("consumers");
-    kafka = await startKafka({ folder: join(folder.path, "kafka"), port: await freePort() });
-    const data = join(folder.path, "data");
+    const options = { folder: join(own.folder, "kafka"), port: await freePort() };
+    kafka = own.keep(await startKafka(options));
+    const data = join(own.folder, "data");
     await placeDatabase(data);
     const { endpoint } = await service.start(data, { KAFKA_BROKERS: kafka.url });
     merchant = await openMerchant(endpoint, "EUR");
     for (const event of events) await ingest(merchant, event);
     await whenBooked(merchant);
     messages = await messagesOn(kafka.url);
-  });
-  after(async () => {
-    await kafka?.stop();
-    await folder?.remove();
   });
 
   for (const { name, folder: home, installed, command } of consumers) {
@@ -103,7 +92,7 @@ describe("the examples for data teams", function suite() {
         cwd: home,
         env: {
           ...process.env,
-          KAFKA_BROKERS: must(kafka, "a broker").url,
+          KAFKA_BROKERS: kafka.url,
           SCHEMA_REGISTRY_URL: merchant.endpoint.base,
         },
       });

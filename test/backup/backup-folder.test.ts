@@ -15,8 +15,8 @@ import { accountHasher, installationId } from "../../stores/vault/account-hash.j
 import { addBackup, refuseAmongOthers, refuseInside } from "../../stores/backup/folder.js";
 import { BackupRefused, type Manifest, manifestText } from "../../stores/backup/manifest.js";
 import { openVault } from "../../stores/vault/vault.js";
-import { topics } from "../../schemas/records/records.js";
 import { rejection } from "../harness/promises.js";
+import { byTopic } from "../log/log-topics.js";
 
 describe("A folder of backups", () => {
   const root = mkdtempSync(join(tmpdir(), "backup-folder-"));
@@ -64,21 +64,13 @@ describe("A folder of backups", () => {
   }
 
   function manifestOf(installation: string): Manifest {
-    const part = { partitions: [], groups: {} };
     return {
       made_at: new Date(0).toISOString(),
       version: "1",
       installation,
       vault_key_id: "",
       migrations: { postgres: [], clickhouse: [] },
-      topics: {
-        [topics.raw]: part,
-        [topics.incomplete]: part,
-        [topics.facts]: part,
-        [topics.rejected]: part,
-        [topics.transactions]: part,
-        [topics.movements]: part,
-      },
+      topics: byTopic({ partitions: [], groups: {} }),
       files: [],
     };
   }

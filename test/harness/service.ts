@@ -72,16 +72,6 @@ export async function allBooked({ service }: Pick<TestService, "service">): Prom
 
 async function startForTests(overrides: Readonly<Record<string, string>>): Promise<Started & Apis> {
   const apis = await openApis();
-  const {
-    stripeApi,
-    play,
-    appStore,
-    gumroadApi,
-    paddleApi,
-    answersApi,
-    identityServers,
-    mailServer,
-  } = apis;
   const servers = await testServers();
   if (servers === null) await placeDatabase(testFolder);
   const config = readConfig({
@@ -90,26 +80,26 @@ async function startForTests(overrides: Readonly<Record<string, string>>): Promi
     RATES_REFRESH: "off",
     // Tests may have filled tables in the folder before; it makes no key of its own there then.
     VAULT_ENCRYPTION_KEY: newKey(),
-    STRIPE_API_URL: stripeApi.url,
-    GOOGLE_API_URL: play.url,
-    APPLE_API_URL: appStore.url,
-    GOOGLE_TOKEN_HOSTS: new URL(play.url).hostname,
-    GUMROAD_API_URL: gumroadApi.url,
-    PADDLE_API_URL: paddleApi.url,
-    LEMONSQUEEZY_API_URL: answersApi.url,
-    POLAR_API_URL: answersApi.url,
-    CHARGEBEE_API_URL: answersApi.url,
+    STRIPE_API_URL: apis.stripeApi.url,
+    GOOGLE_API_URL: apis.play.url,
+    APPLE_API_URL: apis.appStore.url,
+    GOOGLE_TOKEN_HOSTS: new URL(apis.play.url).hostname,
+    GUMROAD_API_URL: apis.gumroadApi.url,
+    PADDLE_API_URL: apis.paddleApi.url,
+    LEMONSQUEEZY_API_URL: apis.answersApi.url,
+    POLAR_API_URL: apis.answersApi.url,
+    CHARGEBEE_API_URL: apis.answersApi.url,
     // They answer faster than any provider would let us ask.
     PROVIDER_CALLS_PER_SECOND: "1000",
-    SMTP_URL: mailServer.url,
+    SMTP_URL: apis.mailServer.url,
     MAIL_FROM: "Revenue <revenue@example.com>",
     // Receivers of tests are on this machine.
     OUTBOUND_PRIVATE_ADDRESSES: "on",
-    OIDC_ISSUER: identityServers.oidcUrl,
+    OIDC_ISSUER: apis.identityServers.oidcUrl,
     OIDC_CLIENT_ID: client.id,
     OIDC_CLIENT_SECRET: client.secret,
-    GITHUB_URL: identityServers.gitHubUrl,
-    GITHUB_API_URL: identityServers.gitHubUrl,
+    GITHUB_URL: apis.identityServers.gitHubUrl,
+    GITHUB_API_URL: apis.identityServers.gitHubUrl,
     GITHUB_CLIENT_ID: client.id,
     GITHUB_CLIENT_SECRET: client.secret,
     // Tests make refused calls from one address faster than any honest caller.

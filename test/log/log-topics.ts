@@ -9,12 +9,17 @@ export function lmdbTopics(options: Partial<TopicOptions> = {}): Record<Topic, T
     retentionBytes: null,
     ...options,
   };
+  return byTopic(every);
+}
+
+/** The same of each. */
+export function byTopic<Value>(value: Value): Record<Topic, Value> {
   return {
-    [topics.raw]: every,
-    [topics.incomplete]: every,
-    [topics.facts]: every,
-    [topics.rejected]: every,
-    [topics.transactions]: every,
-    [topics.movements]: every,
+    [topics.raw]: value,
+    [topics.incomplete]: value,
+    [topics.facts]: value,
+    [topics.rejected]: value,
+    [topics.transactions]: value,
+    [topics.movements]: value,
   };
 }

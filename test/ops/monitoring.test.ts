@@ -9,7 +9,7 @@ import { z } from "zod";
 import { createMetrics } from "../../runtime/metrics.js";
 import { projectFile } from "../../runtime/project-root.js";
 import { placeDatabase } from "../harness/empty-database.js";
-import { freePort, startService, stop, whenReady } from "../harness/service-process.js";
+import { freePort, SuiteService } from "../harness/service-process.js";
 
 const rulesPath = projectFile("ops", "monitoring", "alerts.yml");
 const dashboard = z
@@ -23,23 +23,21 @@ const dashboard = z
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 
 describe("Metrics of a process", () => {
+  const service = new SuiteService();
   let folder: string;
   let shown: string;
-  let base: string;
   let status: number;
 
   before(async function startOnce() {
     this.timeout(120_000);
     folder = mkdtempSync(join(tmpdir(), "monitoring-"));
     await placeDatabase(folder);
-    const [port, metricsPort] = [await freePort(), await freePort()];
-    const child = startService(folder, port, { METRICS_PORT: String(metricsPort) });
-    await whenReady(child, port);
-    base = `http://127.0.0.1:${port}`;
-    status = (await fetch(`${base}/metrics`)).status;
+    const metricsPort = await freePort();
+    const { endpoint } = await service.start(folder, { METRICS_PORT: String(metricsPort) });
+    status = (await fetch(`${endpoint.base}/metrics`)).status;
     shown = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
     expect((await fetch(`http://127.0.0.1:${metricsPort}/v1/metrics/mrr`)).status).to.equal(404);
-    await stop(child);
+    await service.stop();
   });
   after(() => rmSync(folder, { recursive: true }));
 

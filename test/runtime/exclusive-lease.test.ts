@@ -10,26 +10,19 @@ import { startKafka } from "../../ops/servers/kafka.js";
 import { startPostgres } from "../../ops/servers/postgres.js";
 import { rejection } from "../harness/promises.js";
 import { serveHttp } from "../harness/loopback.js";
-import { needServers, needTime, openServerFolder } from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { freePort } from "../harness/service-process.js";
 import { testLogger } from "../harness/stores.js";
 
 describe("A command that must be alone, over servers", function suite() {
   this.timeout(180_000);
-  const servers = new Releases(testLogger);
+  const own = suiteOnServers("alone", ["kafka", "postgres"]);
   let settings: NodeJS.ProcessEnv;
   before(async function begin() {
-    needTime(this);
-    await needServers(this, "kafka", "postgres");
-    const folder = await openServerFolder("alone");
-    servers.push("folder", () => folder.remove());
-    const postgres = await startPostgres({
-      folder: `${folder.path}/postgres`,
-      port: await freePort(),
-    });
-    servers.push("postgres", () => postgres.stop());
-    const kafka = await startKafka({ folder: `${folder.path}/kafka`, port: await freePort() });
-    servers.push("kafka", () => kafka.stop());
+    const [port, kafkaPort] = [await freePort(), await freePort()];
+    const postgres = own.keep(await startPostgres({ folder: `${own.folder}/postgres`, port }));
+    const kafkaOptions = { folder: `${own.folder}/kafka`, port: kafkaPort };
+    const kafka = own.keep(await startKafka(kafkaOptions));
     settings = {
       DATABASE_URL: postgres.url,
       KAFKA_BROKERS: kafka.url,
@@ -41,7 +34,6 @@ describe("A command that must be alone, over servers", function suite() {
       RATES_REFRESH: "off",
     };
   });
-  after(() => servers.release());
 
   /** @returns the end of what was opened */
   async function open(

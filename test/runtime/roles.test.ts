@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import { WebSocket } from "ws";
 import { limits } from "../../config.js";
+import { listen as serve } from "../harness/loopback.js";
 import { Proxy } from "../harness/proxy.js";
 import { rejection, until } from "../harness/promises.js";
 import { together } from "../harness/together.js";
@@ -295,15 +296,8 @@ async function breakingOnce(serverPort: number, words: string) {
       return sever();
     });
     server.pipe(client);
-  }).listen(0, "127.0.0.1");
-  await once(listener, "listening");
-  const address = listener.address();
-  if (address === null || typeof address === "string") throw new Error("not listening on a port");
-  const close = async (): Promise<void> => {
-    listener.close();
-    await once(listener, "close");
-  };
-  return { port: address.port, hasBroken: () => hasBroken, close };
+  });
+  return { ...(await serve(listener)), hasBroken: () => hasBroken };
 }
 
 /** A sale of a till of the merchant's own; the answer of the ingest endpoint. */
