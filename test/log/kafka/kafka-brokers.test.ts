@@ -3,7 +3,6 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import { openKafkaLog } from "../../../stores/log/kafka/kafka-log.js";
 import {
   AppendUncertain,
   type Log,
@@ -15,12 +14,12 @@ import type { LocalServer } from "../../../ops/servers/server.js";
 import { topics } from "../../../schemas/records/records.js";
 import { must } from "../../model/readers/json.js";
 import { clusterProperties } from "./kafka-cluster.js";
+import { openTestKafkaLog, plainSettings } from "./kafka-installation.js";
 import { readAll, record } from "../log-contract.js";
 import { until } from "../../harness/promises.js";
 import { lmdbTopics } from "../log-topics.js";
 import { suiteOnServers } from "../../harness/real-servers.js";
 import { freePort, kill } from "../../harness/service-process.js";
-import { testLogger } from "../../harness/stores.js";
 
 const topic = topics.raw;
 const brokerCount = 3;
@@ -59,12 +58,11 @@ describe("Kafka with three brokers", function () {
   it("should lose nothing and keep its order while each broker dies once", async () => {
     const prefix = `test-${randomUUID()}.`;
     const open = () =>
-      openKafkaLog({
-        settings: { brokers: servers.map(({ url }) => url), tls: null, sasl: null },
+      openTestKafkaLog({
+        settings: plainSettings(...servers.map(({ url }) => url)),
         topicPrefix: prefix,
         replication: brokerCount,
         topics: lmdbTopics({ partitions: 6 }),
-        logger: testLogger,
       });
     const [producer, one, other] = await Promise.all([open(), open(), open()]);
     const seen = new Set<string>();

@@ -8,20 +8,17 @@ import { lmdbTopics } from "../log-topics.js";
 import type { Logger } from "../../../runtime/logger.js";
 import { testLogger } from "../../harness/stores.js";
 
-export function openTestKafkaLog(
-  brokers: string,
-  topicPrefix: string,
-  options: Partial<TopicOptions> = {},
-  settings: Partial<KafkaSettings> = {},
-  logger = testLogger,
-): Promise<Log> {
-  return openKafkaLog({
-    settings: { brokers: brokers.split(","), tls: null, sasl: null, ...settings },
-    topicPrefix,
-    replication: null,
-    topics: lmdbTopics(options),
-    logger,
-  });
+type Wanted = Parameters<typeof openKafkaLog>[0];
+
+/** Of brokers that ask for no login. */
+export function plainSettings(...brokers: readonly string[]): KafkaSettings {
+  return { brokers, tls: null, sasl: null };
+}
+
+/** @param given what a test depends on, beside the usual of a broker alone */
+export function openTestKafkaLog(given: Partial<Wanted> & Pick<Wanted, "settings">): Promise<Log> {
+  const usual = { topicPrefix: "", replication: null, topics: lmdbTopics(), logger: testLogger };
+  return openKafkaLog({ ...usual, ...given });
 }
 
 export interface KafkaInstallation extends LogInstallation {
@@ -38,7 +35,11 @@ export function installKafka(brokers: string): KafkaInstallation {
   const prefix = `test-${randomUUID()}.`;
   return {
     prefix,
-    open: (...words) => openTestKafkaLog(brokers, prefix, ...words),
+    open: (options, more = {}, logger = testLogger) => {
+      const settings = { ...plainSettings(...brokers.split(",")), ...more };
+      const topics = lmdbTopics(options);
+      return openTestKafkaLog({ settings, topicPrefix: prefix, topics, logger });
+    },
     appenderWords: ["kafka", brokers, prefix],
     // Topics end with their broker's folder.
     remove: () => Promise.resolve(),

@@ -8,11 +8,11 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
-import kafkajs, { type AclEntry, type Admin } from "kafkajs";
+import kafkajs, { type Admin } from "kafkajs";
 import { ConfigError, readConfig } from "../../../config.js";
 import { Backlog } from "../../../stores/watermark/backlog.js";
 import { cutTopics, groupOffsets, writeTopics } from "../../../stores/backup/log-part.js";
-import { openKafkaLog, partitionOf } from "../../../stores/log/kafka/kafka-log.js";
+import { partitionOf } from "../../../stores/log/kafka/kafka-log.js";
 import {
   KafkaConnection,
   type KafkaSettings,
@@ -36,7 +36,13 @@ import type { Logger } from "../../../runtime/logger.js";
 import { limitReading, startKafka } from "../../../ops/servers/kafka.js";
 import type { LocalServer } from "../../../ops/servers/server.js";
 import { type Topic, topics } from "../../../schemas/records/records.js";
-import { type KafkaInstallation, installKafka, openTestKafkaLog } from "./kafka-installation.js";
+import {
+  type KafkaInstallation,
+  installKafka,
+  openTestKafkaLog,
+  plainSettings,
+} from "./kafka-installation.js";
+import { aclOf, plainLogins, type Right } from "./kafka-users.js";
 import { describeLogContract, gate, readAll, record } from "../log-contract.js";
 import { rejection, until } from "../../harness/promises.js";
 import { together } from "../../harness/together.js";
@@ -237,9 +243,9 @@ describe("Kafka", function () {
 
     /** Of the process `dead`; a member that nobody waits less than ten minutes for. */
     async function openMember(name: string, group: string) {
-      const settings = { brokers: [server.url], tls: null, sasl: null };
       const processes = { own: "dead", silent: async () => new Set<string>() };
-      const connection = new KafkaConnection({ ...settings, processes }, testLogger);
+      const settings = { ...plainSettings(server.url), processes };
+      const connection = new KafkaConnection(settings, testLogger);
       const groupId = `${name}.${group}`;
       const broker = await coordinatorOf(await connection.ready(name), groupId);
       const { MemberMetadata } = kafkajs.AssignerProtocol;
@@ -305,14 +311,9 @@ describe("Kafka", function () {
     ];
     for (const [title, portOf, replication, reported] of unusable) {
       itTogether(`should say in one sentence that ${title}`, async () => {
-        const opening = openKafkaLog({
-          settings: { brokers: [`127.0.0.1:${portOf()}`], tls: null, sasl: null },
-          topicPrefix: "unusable.",
-          startMsMax: 500,
-          replication,
-          topics: lmdbTopics(),
-          logger: testLogger,
-        });
+        const settings = plainSettings(`127.0.0.1:${portOf()}`);
+        const given = { topicPrefix: "unusable.", startMsMax: 500, replication };
+        const opening = openTestKafkaLog({ settings, ...given });
         const error = await rejection(opening);
         expect(error).to.be.instanceOf(ConfigError);
         expect(String(error)).to.match(reported);
@@ -523,12 +524,13 @@ describe("Kafka", function () {
     });
 
     it("should say in one sentence that a topic is compacted", async () => {
-      const prefix = "compacted.";
-      await asAdmin({ brokers: [server.url], tls: null, sasl: null }, testLogger, (admin) =>
+      const topicPrefix = "compacted.";
+      const settings = plainSettings(server.url);
+      await asAdmin(settings, testLogger, (admin) =>
         admin.createTopics({
           topics: [
             {
-              topic: prefix + topic,
+              topic: topicPrefix + topic,
               numPartitions: lmdbTopics()[topic].partitions,
               configEntries: [
                 { name: "cleanup.policy", value: "compact,delete" },
@@ -538,7 +540,7 @@ describe("Kafka", function () {
           ],
         }),
       );
-      const error = await rejection(openTestKafkaLog(server.url, prefix));
+      const error = await rejection(openTestKafkaLog({ settings, topicPrefix }));
       expect(error).to.be.instanceOf(ConfigError);
       expect(String(error)).to.match(/topic compacted\.revenue\.raw is compacted.*cleanup\.policy/);
     });
@@ -576,9 +578,6 @@ describe("Kafka with TLS and a login", function () {
     // For the broker and for who calls it.
     const both = [await readFile(key, "utf8"), await readFile(certificate, "utf8")];
     await writeFile(file("both.pem"), both.join(""));
-    const module = "org.apache.kafka.common.security.plain.PlainLoginModule required";
-    const users = 'user_admin="secret" user_guest="guest"';
-    const jaas = `${module} username="admin" password="secret" ${users};`;
     const broker = {
       folder: file("kafka"),
       port: await freePort(),
@@ -588,7 +587,10 @@ describe("Kafka with TLS and a login", function () {
         "listener.name.plaintext.scram-sha-512.sasl.jaas.config":
           "org.apache.kafka.common.security.scram.ScramLoginModule required;",
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
-        "listener.name.plaintext.plain.sasl.jaas.config": jaas,
+        "listener.name.plaintext.plain.sasl.jaas.config": plainLogins({
+          admin: "secret",
+          guest: "guest",
+        }),
         "ssl.keystore.type": "PEM",
         "ssl.keystore.location": file("both.pem"),
         "ssl.truststore.type": "PEM",
@@ -625,23 +627,10 @@ describe("Kafka with TLS and a login", function () {
 
   function open(
     more: Readonly<Record<string, string>> = {},
-    options: {
-      readonly use?: LogUse;
-      readonly logger?: Logger;
-      readonly startMsMax?: number;
-      readonly topicPrefix?: string;
-      readonly replication?: null;
-    } = {},
+    given: Partial<Parameters<typeof openTestKafkaLog>[0]> = {},
   ): Promise<Log> {
-    return openKafkaLog({
-      settings: settings(more),
-      topicPrefix: "",
-      startMsMax: 2_000,
-      replication: 1,
-      topics: lmdbTopics({ groups: ["g"] }),
-      logger: testLogger,
-      ...options,
-    });
+    const usual = { startMsMax: 2_000, replication: 1, topics: lmdbTopics({ groups: ["g"] }) };
+    return openTestKafkaLog({ settings: settings(more), ...usual, ...given });
   }
 
   const scram = { KAFKA_SASL_MECHANISM: "scram-sha-512", KAFKA_SASL_USERNAME: "scrambled" };
@@ -746,9 +735,9 @@ describe("Kafka with TLS and a login", function () {
     const guest = { KAFKA_SASL_USERNAME: "guest", KAFKA_SASL_PASSWORD: "guest" };
     const [reads, appends] = [Object.values(topics), Object.values(topics)];
     const every = { reads, appends, consumes: ["g"] };
-    const allowed = (list: readonly Topic[], operation: Operation): Right[] =>
+    const allowed = (list: readonly Topic[], operation: Right["operation"]): Right[] =>
       list.map((name) => ({ on: "TOPIC", name, operation }));
-    const inGroups = (operation: Operation): Right[] =>
+    const inGroups = (operation: Right["operation"]): Right[] =>
       Object.values(topics).map((name) => ({ on: "GROUP", name: `${name}.g`, operation }));
     const all = [
       ...allowed(every.reads, "READ"),
@@ -764,7 +753,7 @@ describe("Kafka with TLS and a login", function () {
     afterEach(() => Promise.all(opened.splice(0).map((log) => log.close())));
 
     function give(rights: readonly Right[]): Promise<unknown> {
-      return admin((one) => one.createAcls({ acl: rights.map(aclOf) }));
+      return admin((one) => one.createAcls({ acl: rights.map((right) => aclOf("guest", right)) }));
     }
 
     /** The controller says yes before the broker knows. */
@@ -782,7 +771,7 @@ describe("Kafka with TLS and a login", function () {
     }
 
     const { raw, facts } = topics;
-    const without = (on: Right["on"], name: string, operation: Operation): Right[] =>
+    const without = (on: Right["on"], name: string, operation: Right["operation"]): Right[] =>
       all.filter(
         (right) => right.on !== on || right.name !== name || right.operation !== operation,
       );
@@ -871,31 +860,12 @@ describe("Kafka with TLS and a login", function () {
   });
 });
 
-type Operation = "READ" | "WRITE" | "DESCRIBE";
-interface Right {
-  readonly on: "TOPIC" | "GROUP";
-  readonly name: string;
-  readonly operation: Operation;
-}
-
 const anyAcl = {
   resourceType: kafkajs.AclResourceTypes.ANY,
   resourcePatternType: kafkajs.ResourcePatternTypes.ANY,
   operation: kafkajs.AclOperationTypes.ANY,
   permissionType: kafkajs.AclPermissionTypes.ANY,
 };
-
-function aclOf({ on, name, operation }: Right): AclEntry {
-  return {
-    resourceType: kafkajs.AclResourceTypes[on],
-    resourceName: name,
-    resourcePatternType: kafkajs.ResourcePatternTypes.LITERAL,
-    principal: "User:guest",
-    host: "*",
-    operation: kafkajs.AclOperationTypes[operation],
-    permissionType: kafkajs.AclPermissionTypes.ALLOW,
-  };
-}
 
 describe("A Kafka that says nothing", function () {
   this.timeout(60_000);
@@ -907,15 +877,8 @@ describe("A Kafka that says nothing", function () {
   const itTogether = together();
 
   async function reported(where: string, tls: string): Promise<string> {
-    const opening = openKafkaLog({
-      settings: kafkaSettings(readConfig({ KAFKA_BROKERS: where, KAFKA_TLS: tls })),
-      topicPrefix: "",
-      startMsMax: 0,
-      replication: null,
-      topics: lmdbTopics(),
-      logger: testLogger,
-    });
-    const error = await rejection(opening);
+    const settings = kafkaSettings(readConfig({ KAFKA_BROKERS: where, KAFKA_TLS: tls }));
+    const error = await rejection(openTestKafkaLog({ settings, startMsMax: 0 }));
     expect(error).to.be.instanceOf(ConfigError);
     return String(error);
   }
