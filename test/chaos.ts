@@ -19,6 +19,7 @@ import { Probe } from "./chaos/probe.js";
 import { whenNothingIsLeft } from "./chaos/raw-events.js";
 import { reportOf } from "./chaos/report.js";
 import { describe, seconds, Tormentor } from "./chaos/tormentor.js";
+import { must } from "./model/readers/json.js";
 import { openCrowds, openWorkspaces } from "./chaos/workspaces.js";
 
 const usage = `npm run chaos -- [options]
@@ -89,14 +90,12 @@ async function torment(machine: Machine, stopped: AbortSignal): Promise<boolean>
     : planOf(seed, msMax, brokers);
   const { adminToken } = machine;
   const readers = machine.readers.map(({ base }) => ({ base, adminToken }));
-  const [reader] = readers;
-  if (reader === undefined) throw new Error("there is no interface");
+  const reader = must(readers[0], "an interface");
   const workspaces = await openWorkspaces(reader, seed, rate * minutes * 60);
   const fills = plan.filter(({ kind }) => kind === "fill a topic").length;
   const crowds = await openCrowds(reader, seed, fills);
   const all = [...workspaces, ...crowds];
-  const [probed] = workspaces;
-  if (probed === undefined) throw new Error("there is nothing to send");
+  const probed = must(workspaces[0], "something to send");
   report(
     `${workspaces.length} workspaces and ${crowds.length} crowds; ${plan.length} faults planned`,
   );

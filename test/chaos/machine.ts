@@ -11,6 +11,7 @@ import { startPostgres } from "../../ops/servers/postgres.js";
 import type { LocalServer } from "../../ops/servers/server.js";
 import type { RoleName } from "../../start.js";
 import { openServerFolder, type ServerFolder } from "../harness/real-servers.js";
+import { must } from "../model/readers/json.js";
 import { type BrokerPorts, clusterProperties } from "../log/kafka/kafka-cluster.js";
 import { freePort } from "../harness/service-process.js";
 import {
@@ -65,13 +66,13 @@ export class Machine {
   }
 
   server(name: ServerTarget): ServerUnit {
-    return of(this.servers, name);
+    return must(this.servers.get(name), name);
   }
   proxy(name: ServerTarget): Proxy {
-    return of(this.proxies, name);
+    return must(this.proxies.get(name), name);
   }
   role(name: RoleTarget): RoleUnit {
-    return of(this.roles, name);
+    return must(this.roles.get(name), name);
   }
   /** Where events are sent, and where figures are asked. */
   get endpoints(): RoleUnit[] {
@@ -208,10 +209,4 @@ function atPort(url: string, port: number): string {
   const changed = new URL(url);
   changed.port = String(port);
   return changed.toString();
-}
-
-function of<Name, Unit>(units: ReadonlyMap<Name, Unit>, name: Name): Unit {
-  const found = units.get(name);
-  if (found === undefined) throw new Error(`there is no ${String(name)}`);
-  return found;
 }

@@ -2,13 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Load } from "./load.js";
 import type { Machine } from "./machine.js";
-import {
-  type Fault,
-  type FaultKind,
-  isServerTarget,
-  type RoleTarget,
-  roleTargets,
-} from "./plan.js";
+import { must } from "../model/readers/json.js";
+import { type Fault, type FaultKind, isServerTarget } from "./plan.js";
 import type { Probe } from "./probe.js";
 import { fairWeather, type Proxy } from "../harness/proxy.js";
 import type { RoleUnit } from "./role-unit.js";
@@ -56,7 +51,6 @@ export class Tormentor {
       while (waits() && !isOver()) await this.#moment();
       if (isOver()) break;
       this.report(`${seconds(Date.now() - startedAt)} ${describe(fault)}`);
-      this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
       this.#open.set(fault.target, this.#inflict(fault));
     }
     await Promise.all(this.#open.values());
@@ -69,7 +63,6 @@ export class Tormentor {
     for (const fault of plan) {
       if (signal.aborted || Date.now() - startedAt > msMax) break;
       this.report(describe(fault));
-      this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
       await this.#inflict(fault);
       await probe.whenRecovered(recoveryMsMax);
       for (const role of machine.roles.values()) await role.whenReady(recoveryMsMax);
@@ -83,6 +76,7 @@ export class Tormentor {
   }
 
   async #inflict(fault: Fault): Promise<void> {
+    this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
     const heal = await this.#begin(fault);
     await pause(fault.lastsMs);
     await heal();
@@ -106,7 +100,8 @@ export class Tormentor {
       if (crowd !== undefined) load.fill(crowd);
       return () => undefined;
     }
-    return faultOfRole(kind, machine.role(roleTarget(target)));
+    const role = [...machine.roles.values()].find(({ name }) => name === target);
+    return faultOfRole(kind, must(role, target));
   }
 }
 
@@ -142,12 +137,6 @@ async function faultOfServer(
   if (kind === "slow link") proxy.weather = { ...fairWeather, delayMs: amount };
   if (kind === "narrow link") proxy.weather = { ...fairWeather, bytesPerSecond: amount };
   return () => proxy.heal();
-}
-
-function roleTarget(name: string): RoleTarget {
-  const found = roleTargets.find((one) => one === name);
-  if (found === undefined) throw new Error(`${name} is no role`);
-  return found;
 }
 
 export function describe({ kind, target, lastsMs, amount }: Fault): string {

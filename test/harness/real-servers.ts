@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { clickhouseMissing } from "../../ops/servers/clickhouse.js";
 import { findPostgres, postgresMissing } from "../../ops/servers/postgres.js";
+import { createLogger } from "../../runtime/logger.js";
 import { Releases } from "../../runtime/releases.js";
-import { testLogger } from "./stores.js";
 
 const missingOf = {
   postgres: async () => ((await findPostgres()) === null ? postgresMissing : null),
@@ -77,7 +77,7 @@ export function suiteOnServers(
   names: readonly (keyof typeof missingOf)[],
   { takesTime = true } = {},
 ): SuiteServers {
-  const releases = new Releases(testLogger);
+  const releases = new Releases(createLogger("silent"));
   let folder: ServerFolder | undefined;
   before(async function () {
     if (takesTime) needTime(this);
