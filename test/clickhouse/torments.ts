@@ -20,7 +20,10 @@ export async function untilDone<T>(send: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @param torments by the number of the write in the midst of which each begins */
+/**
+ * Writes one after the other, each repeated until it is done.
+ * @param torments by the number of the write during which each begins
+ */
 export async function writeAmid(
   torments: ReadonlyMap<number, () => Promise<void> | void>,
   writes: readonly (() => Promise<void>)[],

@@ -61,17 +61,20 @@ export async function openServerFolder(name: string): Promise<ServerFolder> {
   return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** What a suite on real servers of its own has until its end. */
+/** The folder of a suite on real servers, and the servers and clients that end with it. */
 export interface SuiteServers {
-  /** There when the suite's own hooks run. */
+  /** Made before the suite's own hooks run. */
   readonly folder: string;
-  /** Ends it after the suite, before those that were there when it came. */
+  /** Stops or closes it after the suite, the last one first. @returns what it was given */
   keep<One extends Endable>(one: One): One;
 }
 
 type Endable = { stop(): Promise<void> } | { close(): Promise<void> };
 
-/** To be called first in a `describe`. @param names the servers it is left out without */
+/**
+ * To be called first in a `describe`, which is left out where one of the servers cannot run.
+ * @param takesTime false: it is short enough to be run everywhere (`needTime`)
+ */
 export function suiteOnServers(
   suite: string,
   names: readonly (keyof typeof missingOf)[],
