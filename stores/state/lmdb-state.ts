@@ -74,8 +74,6 @@ export class LmdbState implements State {
     const owner = Symbol(partition);
     // In sequence behind the former owner's commits: none of them can come after it.
     const { offset, sequence } = await this.writer.write({
-      records: 1,
-      bytes: 0,
       apply: () => {
         this.#owners.set(partition, owner);
         return this.#change(partition, {});
@@ -115,7 +113,6 @@ export class LmdbState implements State {
       if (removed.length === 0) return;
       await this.writer.write({
         records: removed.reduce((sum, { keys }) => sum + keys.length, 0),
-        bytes: 0,
         apply: () => {
           for (const { partition, bytes, keys } of removed) {
             for (const key of keys) void this.#outbox.remove(key);
@@ -148,7 +145,6 @@ export class LmdbState implements State {
   async clear(): Promise<void> {
     await this.writer.write({
       records: this.#books.size,
-      bytes: 0,
       apply: () => {
         this.#owners.clear();
         void this.#values.clearAsync();
@@ -219,7 +215,6 @@ export class LmdbState implements State {
     const token = randomUUID();
     await this.writer.write({
       records: shares.size,
-      bytes: 0,
       apply: () => {
         for (const [partition, share] of shares) {
           const { sealed } = this.#book(partition);

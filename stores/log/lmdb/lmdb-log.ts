@@ -227,8 +227,6 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
       const partition = partitionAt(topic, number);
       const first = Number(offset);
       await writer.write({
-        records: 1,
-        bytes: 0,
         apply() {
           if (partition.staged > first) return;
           partition.begin(first);
@@ -238,13 +236,7 @@ export function openLmdbLog(given: LmdbLogOptions): LmdbLog {
       for (;;) {
         const before = partition.offsetsBefore(first, limits.logCommitRecordsMax);
         if (before.length === 0) return;
-        await writer.write({
-          records: before.length,
-          bytes: 0,
-          apply() {
-            for (const one of before) void partition.store.remove(one);
-          },
-        });
+        await writer.remove(partition, before);
       }
     },
 
@@ -294,8 +286,6 @@ class StoredOffset implements GroupOffset {
 
   async move(offset: number): Promise<void> {
     await this.writer.write({
-      records: 1,
-      bytes: 0,
       apply: () => void this.store.put(this.name, offset),
     });
     this.#offset = offset;

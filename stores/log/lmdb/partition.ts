@@ -107,13 +107,15 @@ function encode(record: NewRecord, now: number): Buffer {
 const logFreeBytesMin = 16 * 1024 * 1024;
 
 interface Write<T> {
-  readonly records: number;
-  readonly bytes: number;
+  /** Put and removed; default: one. */
+  readonly records?: number;
+  /** Put; default: next to none. */
+  readonly bytes?: number;
   /** Puts and removes while the transaction is open; the caller gets the result once durable. */
-  apply(): T;
+  readonly apply: () => T;
 }
 
-interface Waiting extends Write<void> {
+interface Waiting extends Required<Write<void>> {
   settle(error: LogUnavailable | null): void;
 }
 
@@ -140,18 +142,18 @@ export class Writer {
    * Resolves when the write is on disk.
    * @throws LogUnavailable when it may not be
    */
-  write<T>(write: Write<T>): Promise<T> {
+  write<T>({ records = 1, bytes = 0, apply }: Write<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       if (this.#closed) throw new LogUnavailable("the log is closed");
-      if (this.#waitingBytes + write.bytes > this.pendingBytesMax) {
+      if (this.#waitingBytes + bytes > this.pendingBytesMax) {
         throw new LogUnavailable("too many records wait to be written to the log");
       }
       let result: { value: T } | undefined;
-      this.#waitingBytes += write.bytes;
+      this.#waitingBytes += bytes;
       this.#waiting.push({
-        records: write.records,
-        bytes: write.bytes,
-        apply: () => void (result = { value: write.apply() }),
+        records,
+        bytes,
+        apply: () => void (result = { value: apply() }),
         settle(error) {
           if (result && !error) resolve(result.value);
           else reject(error ?? new Error("committed without being applied"));
@@ -161,13 +163,22 @@ export class Writer {
     });
   }
 
+  remove({ store }: Partition, offsets: readonly number[]): Promise<void> {
+    return this.write({
+      records: offsets.length,
+      apply: () => {
+        for (const offset of offsets) void store.remove(offset);
+      },
+    });
+  }
+
   /**
    * After a failed commit another is tried, with nothing but `put`.
    * @throws LogUnavailable when nothing can be written now
    */
   async check(put: () => void): Promise<void> {
     if (this.#isDiskFull()) throw this.#diskFull();
-    if (this.#hasFailed) await this.write({ records: 0, bytes: 0, apply: put });
+    if (this.#hasFailed) await this.write({ apply: put });
   }
 
   async close(): Promise<void> {

@@ -70,13 +70,7 @@ async function trim(
     if (isClosed()) return false;
     const expired = expiredOf(partition, options, retained.handledBelow(partition));
     if (expired.length === 0) return false;
-    await writer.write({
-      records: expired.length,
-      bytes: 0,
-      apply() {
-        for (const offset of expired) void partition.store.remove(offset);
-      },
-    });
+    await writer.remove(partition, expired);
   }
   return true;
 }
