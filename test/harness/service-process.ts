@@ -67,8 +67,9 @@ export class SuiteService {
     return this.#child?.exitCode ?? null;
   }
 
+  /** As the system asks a service to end. */
   async stop(): Promise<void> {
-    if (this.#child !== undefined) await stop(this.#child);
+    if (this.#child !== undefined) await end(this.#child, "SIGTERM");
   }
 
   async kill(): Promise<void> {
@@ -149,11 +150,6 @@ async function isReady(port: number): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-/** As the system asks a service to end. */
-export function stop(child: ChildProcess): Promise<void> {
-  return end(child, "SIGTERM");
 }
 
 export function kill(child: ChildProcess): Promise<void> {
