@@ -3,6 +3,7 @@
  * one. Each record is looked at once, however often it is asked for, so asking costs little even
  * far behind.
  */
+import { AskedTogether } from "../../runtime/batch-loader.js";
 import type { Topic } from "../../schemas/records/records.js";
 import type { Log, LogRecord } from "../log/log.js";
 
@@ -34,8 +35,11 @@ const recordsAtOnce = 1_000;
 
 export class Backlog {
   readonly #partitions: Waiting[] = [];
-  #looking: Promise<void> | null = null;
-  #next: Promise<void> | null = null;
+  /** Callers during a look share the next one: the running one may have begun before they asked. */
+  readonly #looks = new AskedTogether<null, void>(Number.POSITIVE_INFINITY, async () => {
+    await this.#look();
+    return () => undefined;
+  });
 
   /** @param passed the offset of the group before which records do not wait any more */
   constructor(
@@ -52,29 +56,8 @@ export class Backlog {
    * @param workspace only what holds up this one; left out: all
    */
   async earliestWaiting(workspace?: string): Promise<number> {
-    await this.#looked();
+    await this.#looks.ask(null);
     return Math.min(Infinity, ...this.#partitions.map((waiting) => waiting.earliest(workspace)));
-  }
-
-  /**
-   * One look at a time. Callers during a look share the next one, because the running one may have
-   * begun before what they ask for.
-   */
-  #looked(): Promise<void> {
-    if (this.#next !== null) return this.#next;
-    if (this.#looking === null) return this.#lookNow();
-    const again = (): Promise<void> => this.#lookNow();
-    this.#next = this.#looking.then(again, again);
-    return this.#next;
-  }
-
-  #lookNow(): Promise<void> {
-    this.#next = null;
-    const looking = this.#look().finally(() => {
-      if (this.#looking === looking) this.#looking = null;
-    });
-    this.#looking = looking;
-    return looking;
   }
 
   async #look(): Promise<void> {
