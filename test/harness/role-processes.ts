@@ -10,7 +10,7 @@ import type { LocalServer } from "../../ops/servers/server.js";
 import { projectFile } from "../../runtime/project-root.js";
 import type { RoleName } from "../../start.js";
 import { giveRights, kafkaWithUsers, loginOf } from "../log/kafka/kafka-users.js";
-import { openServerFolder, type ServerFolder } from "./real-servers.js";
+import type { SuiteServers } from "./real-servers.js";
 import { freePort, kill, whenReady } from "./service-process.js";
 
 const [entry, withoutEmbedded] = ["../../main.js", "without-embedded.js"].map((path) =>
@@ -32,23 +32,19 @@ export class Installation {
   #postgres: LocalServer | null = null;
 
   private constructor(
-    private readonly folder: ServerFolder,
+    private readonly own: SuiteServers,
     private readonly servers: Servers,
   ) {}
 
-  static async open(): Promise<Installation> {
-    const folder = await openServerFolder("roles");
-    try {
-      const kafka = { properties: kafkaWithUsers };
-      const servers = await startServers({ folder: folder.path, freePort, kafka });
-      await giveRights(servers.kafka.url);
-      // Nothing may be made where the process runs: it has no folder of its own.
-      await mkdir(join(folder.path, "empty"));
-      return new Installation(folder, servers);
-    } catch (error) {
-      await folder.remove();
-      throw error;
-    }
+  /** It ends with the suite. */
+  static async open(own: SuiteServers): Promise<Installation> {
+    const kafka = { properties: kafkaWithUsers };
+    const servers = await startServers({ folder: own.folder, freePort, kafka });
+    own.keep({ stop: () => stopServers(servers) });
+    await giveRights(servers.kafka.url);
+    // Nothing may be made where the process runs: it has no folder of its own.
+    await mkdir(join(own.folder, "empty"));
+    return own.keep(new Installation(own, servers));
   }
 
   get postgres(): LocalServer {
@@ -58,7 +54,8 @@ export class Installation {
   /** Started anew, on the same folder and port; the one before has ended. */
   async restartPostgres(): Promise<void> {
     const port = Number(new URL(this.postgres.url).port);
-    this.#postgres = await startPostgres({ folder: join(this.folder.path, "postgres"), port });
+    const folder = join(this.own.folder, "postgres");
+    this.#postgres = this.own.keep(await startPostgres({ folder, port }));
   }
 
   /** Resolves when it is ready. */
@@ -77,7 +74,7 @@ export class Installation {
     const port = await freePort();
     const words = ["--import", withoutEmbedded ?? "", program, role];
     const child = spawn(process.execPath, [...process.execArgv, ...words], {
-      cwd: join(this.folder.path, "empty"),
+      cwd: join(this.own.folder, "empty"),
       env: { ...this.#environment(role, port), ...settings },
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -90,7 +87,7 @@ export class Installation {
 
   /** The program as an upgrade puts it beside this one. @returns what is to be started */
   async otherVersion(): Promise<string> {
-    const folder = join(this.folder.path, "other-version");
+    const folder = join(this.own.folder, "other-version");
     for (const part of [
       "dist",
       "migrations",
@@ -122,8 +119,5 @@ export class Installation {
 
   async close(): Promise<void> {
     for (const { child } of this.#processes) await kill(child);
-    await this.#postgres?.stop();
-    await stopServers(this.servers);
-    await this.folder.remove();
   }
 }

@@ -18,7 +18,7 @@ import { type Merchant, openMerchant, readPages, send, whenBooked } from "../mod
 import { expectModel, largestPortfolio } from "../model/stories/largest-portfolio.js";
 import { openPostgres } from "../../stores/postgres/open.js";
 import { testLogger } from "../harness/stores.js";
-import { needServers, needTime } from "../harness/real-servers.js";
+import { suiteOnServers } from "../harness/real-servers.js";
 import { Installation, type RoleProcess } from "../harness/role-processes.js";
 
 /** `docs/definitions.md`, Keys: how soon every process refuses a revoked key. */
@@ -29,15 +29,14 @@ const logging = { LOG_LEVEL: "info" };
 
 describe("The roles apart", function suite() {
   this.timeout(300_000);
+  const own = suiteOnServers("roles", ["kafka", "clickhouse", "postgres"]);
   let installation: Installation;
   let ingest: readonly [RoleProcess, RoleProcess];
   let api: readonly [RoleProcess, RoleProcess];
   let processors: [RoleProcess, RoleProcess];
 
   before(async function () {
-    needTime(this);
-    await needServers(this, "kafka", "clickhouse", "postgres");
-    installation = await Installation.open();
+    installation = await Installation.open(own);
     // The first has nothing to talk to: no topic, no table, nobody who books.
     const firstApi = await installation.start("api");
     const [firstProcessors, firstIngest] = await Promise.all([
@@ -53,7 +52,6 @@ describe("The roles apart", function suite() {
     api = [firstApi, secondApi];
     processors = [firstProcessors, secondProcessors];
   });
-  after(() => installation?.close());
 
   const newMerchant = () =>
     openMerchant({ base: api[0].base, adminToken: installation.adminToken }, "EUR");
