@@ -73,7 +73,8 @@ export async function expectPublished(
 
 /**
  * Every movement recorded is reported and every movement reported is recorded; of every transaction
- * the version that counts is reported. Messages with one id are one movement.
+ * the version that counts is reported, and what comes first says so. Messages with one id are one
+ * movement.
  * @param recorded movements that changed MRR, as ClickHouse writes them
  * @param newest the version of each transaction that counts
  */
@@ -113,6 +114,11 @@ export function expectMessages(
   const versions = new Set(
     transactions.map(({ id, version, status }) => `${id} ${version} ${status}`),
   );
+  const seen = new Set<string>();
+  for (const { id, version, status, first } of transactions) {
+    if (!seen.has(id) && !first) fail(`no first before version ${version}, ${status}, of ${id}`);
+    seen.add(id);
+  }
   for (const { id, version, status } of newest) {
     if (versions.has(`${String(id)} ${String(version)} ${String(status)}`)) continue;
     const others = transactions.filter((message) => message.id === id);

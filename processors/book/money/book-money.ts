@@ -10,7 +10,7 @@ import { subjects } from "../../normalize/facts.js";
 import { rejectMessage, rejectRow, type RejectedEvent } from "../../rejects/record-reject.js";
 import { mapInTurns } from "../../../runtime/lists.js";
 import { type Booked, type Message, publishedEvent, skusOf } from "../booked.js";
-import { newVersions, paymentVersions } from "../payment/payment-versions.js";
+import { newVersions, paymentVersions, type Version } from "../payment/payment-versions.js";
 import type { Lists } from "../lists.js";
 import { addFacts, isSameDelivery } from "./known-facts.js";
 import {
@@ -34,7 +34,9 @@ export async function bookMoney(
   const { payments, before, missing, again } = await addFacts(lists, batch);
   const reported = new Map(batch.map((fact) => [fact.fact_id, fact]));
   const unseen = new Set(missing.map(({ fact_id }) => fact_id));
-  const found = await mapInTurns(payments, (payment) => outcomeOf(payment, reported, unseen));
+  const found = await mapInTurns(payments, (payment) =>
+    outcomeOf(payment, reported, unseen, () => before(payment)),
+  );
   const outcomes = found.flat();
   // SKUs named in passing get a place in the catalogue.
   await skus.see(outcomes.flatMap(({ payment, ledger }) => skusOf(payment, ledger)));
@@ -129,6 +131,7 @@ function rejectedIn(outcomes: readonly MoneyOutcome[]): RejectedEvent[] {
 /**
  * @param batch by id
  * @param unseen ids of facts that were not known before the batch
+ * @param before all others: there is no version until one of them is the payment itself
  * @returns none for a payment about which the batch says nothing: the invoices of a subscription
  *   are loaded with each of its events
  */
@@ -136,6 +139,7 @@ function outcomeOf(
   payment: KnownPayment,
   batch: ReadonlyMap<string, Fact>,
   unseen: ReadonlySet<string>,
+  before: () => readonly Fact[],
 ): MoneyOutcome[] {
   const { facts } = payment;
   const { versions, ledger, counted, beyond } = paymentVersions(payment.payment, facts);
@@ -165,6 +169,9 @@ function outcomeOf(
   // Only the newest. An older version that a late fact adds may have a number that was published
   // before; the newest one's number is above all of those.
   const published = inserted.slice(-1);
-  const isFirst = versions.every(({ fact }) => unseen.has(fact.fact_id));
+  const isNew = ({ fact }: Version): boolean => unseen.has(fact.fact_id);
+  const isFirst =
+    versions.every(isNew) ||
+    (versions.some(isNew) && paymentVersions(payment.payment, before()).versions.length === 0);
   return [{ payment, versions, ledger, counted, beyond, refused, inserted, published, isFirst }];
 }

@@ -354,6 +354,15 @@ describe("A message about a payment whose invoice is on its way", () => {
     await booking.close();
   });
 
+  it("should be the first when its invoice was booked before, and received later", async () => {
+    const { booking, fact, said, areFirst } = await open();
+    await booking.book([fact("e2:0", invoice, soon + 2)]);
+    await booking.book([fact("e3:0", link, soon + 3)]);
+    expect(said()).to.eql([]);
+    await booking.book([fact("e1:0", charge, soon)]);
+    expect([said(), areFirst()]).to.eql([[["subscription", "prod"]], [true]]);
+  });
+
   it("should be sent before its offset moves when nothing comes", async () => {
     const { booking, fact, said } = await open();
     await booking.book([fact("e1:0", invoiced, justNow())]);
