@@ -49,16 +49,21 @@ const widths = [360, 1440];
 export class LookedAt {
   /** What went wrong in the page, in its own words. */
   readonly complaints: string[] = [];
+  #begun = 0;
   #underWay = 0;
+  readonly #whenQuiet: (() => void)[] = [];
 
   constructor(readonly page: Page) {
     page.on("pageerror", (error) => this.complaints.push(String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") this.complaints.push(message.text());
     });
-    page.on("request", () => (this.#underWay += 1));
-    page.on("requestfinished", () => (this.#underWay -= 1));
-    page.on("requestfailed", () => (this.#underWay -= 1));
+    page.on("request", () => {
+      this.#begun += 1;
+      this.#underWay += 1;
+    });
+    page.on("requestfinished", () => this.#ended());
+    page.on("requestfailed", () => this.#ended());
   }
 
   /** Loads it once, and finds nothing wrong in both schemes, on phones and on wide screens. */
@@ -90,13 +95,31 @@ export class LookedAt {
 
   /** Resolves when nothing is on its way and no placeholder is left, for two frames. */
   async settle(): Promise<void> {
-    const placeholders = this.page.locator(".skeleton, .skeleton-block, .is-stale");
-    for (let quiet = 0; quiet < 2;) {
-      await this.page.evaluate("new Promise((drawn) => requestAnimationFrame(drawn))");
-      quiet = this.#underWay > 0 || (await placeholders.count()) > 0 ? 0 : quiet + 1;
-    }
+    let begun: number;
+    do {
+      if (this.#underWay > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
+      begun = this.#begun;
+      await this.page.evaluate(withoutPlaceholders);
+    } while (this.#underWay > 0 || this.#begun > begun);
+  }
+
+  #ended(): void {
+    this.#underWay -= 1;
+    if (this.#underWay > 0) return;
+    for (const resolve of this.#whenQuiet.splice(0)) resolve();
   }
 }
+
+/** In the page, where looking at each frame costs no calls. */
+const withoutPlaceholders = `new Promise((resolve) => {
+  let quiet = 0;
+  requestAnimationFrame(function look() {
+    const placeholder = document.querySelector(".skeleton, .skeleton-block, .is-stale");
+    quiet = placeholder === null ? quiet + 1 : 0;
+    if (quiet === 2) resolve();
+    else requestAnimationFrame(look);
+  });
+})`;
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const allRules = "resultTypes: ['violations']";
