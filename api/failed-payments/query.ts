@@ -36,11 +36,14 @@ export function failedPaymentsQuery(started: Started, part: StartedPart): Query 
   const churned = `SELECT toStartOfMonth(at) AS start, 'churned' AS what,
   toInt64(-sum(accounts)) AS count, toDecimal128(-sum(mrr), 6) AS mrr
 FROM ${moved} AND kind = 'churn' AND ${isInMonths("at")} GROUP BY start`;
+  // Rows are left out inside the list and added up once: for each condition and each grouping over
+  // them the engine compares all that is below, which took it a third of the statement's time.
+  const each = `arrayFilter(one -> one.2 != 'unknown' AND ${isInMonths("one.1")},
+  arrayConcat(failures, churns))`;
   const reasons = `SELECT toStartOfMonth(found.1) AS start, found.2 AS what,
-  toInt64(sum(found.3)) AS count, toDecimal128(sum(found.4), 6) AS mrr
-FROM (SELECT arrayConcat(failures, churns) AS each FROM (${reasonsSql(started, part, moved)}))
-ARRAY JOIN each AS found
-WHERE ${isInMonths("found.1")} AND what != 'unknown' GROUP BY start, what`;
+  found.3 AS count, toDecimal128(found.4, 6) AS mrr
+FROM (SELECT ${each} AS each FROM (${reasonsSql(started, part, moved)}))
+ARRAY JOIN each AS found`;
   return {
     sql: `SELECT start, what, sum(count) AS count, sum(mrr) AS mrr FROM (
 SELECT * FROM ${eachShard(churned)}
