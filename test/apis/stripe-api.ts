@@ -146,8 +146,10 @@ function expanded(
 ): JsonObject[] {
   const names = query.getAll("expand[]").map((path) => path.replace(/^data\./, ""));
   if (names.length === 0) return [...objects];
-  const all = [...lists.values()].flat();
-  const objectOf = (id: JsonObject[string] | undefined) => all.find((one) => one.id === id) ?? id;
+  // Of several with an id the first: it is set last.
+  const all = [...lists.values()].flat().reverse();
+  const byId = new Map(all.map((object) => [object.id, object]));
+  const objectOf = (id: JsonObject[string] | undefined) => byId.get(id) ?? id;
   return objects.map((object) => ({
     ...object,
     ...Object.fromEntries(
