@@ -428,7 +428,7 @@ describe("The reconciliation of Stripe", function suite() {
       "FROM raw_events WHERE integration = {integration:String} AND native_id = {id:String}";
     await until(async () => (await clickhouse.rows(`SELECT 1 ${where}`, given)).length > 0);
     const copy = `INSERT INTO raw_events SELECT * REPLACE ('mirrored' AS reason) ${where}`;
-    await clickhouse.nodes[0]?.write(copy, given);
+    for (const node of clickhouse.nodes) await node.write(copy, given);
   }
 
   async function rejectedInJournal(): Promise<number> {
