@@ -249,7 +249,10 @@ export class Pipeline {
       for (const group of groupNames) ends.set(group, await this.stores.log.ends(topicOf[group]));
       const endOf = ({ group, partition }: Lane): bigint => ends.get(group)?.[partition] ?? 0n;
       for (const lane of this.#lanes) await lane.fill(this.stores.log, endOf(lane));
-      if (this.#failure !== null) throw this.#failure;
+      if (this.#failure !== null) {
+        this.#abandon();
+        throw this.#failure;
+      }
       await this.#bury();
       const waiting = this.#lanes.filter((lane, index) => (committed[index] ?? 0n) < endOf(lane));
       this.#assign(waiting);
@@ -261,6 +264,12 @@ export class Pipeline {
       await isNews;
     }
     await Promise.all(this.#lanes.map((lane) => lane.stop()));
+  }
+
+  /** Nothing of it goes on behind the next case. */
+  #abandon(): void {
+    for (const process of this.#processes) process.die();
+    for (const lane of this.#lanes) lane.takeAway();
   }
 
   #assign(waiting: readonly Lane[]): void {

@@ -1,6 +1,6 @@
 /**
  * The proof (pipeline/proof.ts) over stores in memory, in a world whose time and chance are drawn:
- * thousands of portfolios a minute, each the same whenever its seed is run again. What statements
+ * about a thousand portfolios a minute, each the same whenever its seed is run again. What statements
  * make of the tables is not part of it.
  */
 import * as fc from "fast-check";

@@ -1,7 +1,7 @@
 /**
  * Time and chance in a simulation. Nothing in it waits for anything real: calls of stores and their
- * answers are on their way until chance picks them, and time stands still until it is the only
- * thing left to wait for. So a seed repeats a run to the last step, and an hour takes no time.
+ * answers are on their way until chance picks them, and time passes when there is nothing else to
+ * wait for, seldom earlier. So a seed repeats a run to the last step, and an hour takes no time.
  */
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers/promises";
