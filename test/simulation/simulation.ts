@@ -1,7 +1,7 @@
 /**
- * The proof (pipeline/proof.ts) over stores in memory, in a world whose time and chance are drawn:
- * about a thousand portfolios a minute, each the same whenever its seed is run again. What statements
- * make of the tables is not part of it.
+ * The proof (pipeline/proof.ts) over stores in memory, in a world whose time and chance are drawn.
+ * About a thousand portfolios a minute, each the same whenever its seed is run again. What
+ * statements make of the tables is not part of it.
  */
 import * as fc from "fast-check";
 import { topics } from "../../schemas/records/records.js";
