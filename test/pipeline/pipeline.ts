@@ -361,6 +361,7 @@ export class Pipeline {
   #wake(process: Process): void {
     this.#wakesSoon.delete(process);
     process.wake();
+    this.#announce();
   }
 
   #start(opened: Opened): Process {
