@@ -77,7 +77,7 @@ export class Bookkeeper {
     };
     try {
       const left = await (await opening).book(records);
-      // Another process has taken the partition. If it comes back here, it is taken again.
+      // Another process has taken the partition: if it comes back here, it has to be opened anew.
       left.finished.catch((error: unknown) => {
         if (error instanceof Fenced) forget();
       });

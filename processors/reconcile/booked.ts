@@ -62,7 +62,7 @@ export async function bookedAround(
 
 const dayOf = (at: number): number => Math.floor(at / dayMs);
 
-/** How many versions there are, by the first millisecond of the day. */
+/** How many versions each day has, by the day's start in ms since 1970. */
 async function rowsByDay(
   clickhouse: Reading,
   { workspace, environment, provider }: Of,

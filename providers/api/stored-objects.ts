@@ -97,7 +97,7 @@ const mergeSql = `${insertSql}
     AND (SELECT count(*) FROM jsonb_object_keys(k.object)) < ${limits.mergedFieldsMax}
   RETURNING id`;
 
-/** Workspace, environment, provider, the integration's own name for an id, the id. */
+/** Workspace, environment, provider, the id as the integration's own, the id as anybody's. */
 type Named = readonly string[];
 
 interface Row {

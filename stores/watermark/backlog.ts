@@ -35,7 +35,7 @@ const recordsAtOnce = 1_000;
 
 export class Backlog {
   readonly #partitions: Waiting[] = [];
-  /** Callers during a look share the next one: the running one may have begun before they asked. */
+  /** Whoever asks during a look shares the next one: the running one may have begun too early. */
   readonly #looks = new AskedTogether<null, void>(Number.POSITIVE_INFINITY, async () => {
     await this.#look();
     return () => undefined;

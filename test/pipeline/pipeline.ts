@@ -54,6 +54,7 @@ type Handle = (lane: Lane, process: Process, records: readonly LogRecord[]) => P
 
 /** A group's way along one partition. */
 class Lane {
+  committed: bigint;
   /** Who has it; null: nobody just now. */
   process: Process | null = null;
   batches = 0;
@@ -70,10 +71,11 @@ class Lane {
   constructor(
     readonly group: Group,
     readonly partition: number,
-    public committed: bigint,
+    readonly began: bigint,
     private readonly news: () => void,
   ) {
-    this.#first = committed;
+    this.committed = began;
+    this.#first = began;
   }
 
   get #end(): bigint {
@@ -223,20 +225,15 @@ export class Pipeline {
     return pipeline;
   }
 
-  /** Where every group stands; `replay` goes back there. */
-  places(): readonly bigint[] {
-    return this.#lanes.map(({ committed }) => committed);
-  }
-
-  /** As an operator replays: all processes are stopped meanwhile. */
-  async replay(places: readonly bigint[], some: readonly Group[]): Promise<void> {
-    for (const [index, lane] of this.#lanes.entries()) {
-      if (some.includes(lane.group)) lane.goTo(places[index] ?? 0n);
-    }
+  /** As an operator replays, from the beginning: all processes are stopped meanwhile. */
+  async replay(topic: "raw" | "facts"): Promise<void> {
+    const group = topic === "raw" ? "normalize" : "book";
+    for (const lane of this.#lanes) if (lane.group === group) lane.goTo(lane.began);
     for (const [index, process] of this.#processes.entries()) {
       await process.ended();
       this.#processes[index] = this.#start(await this.stores.open());
     }
+    await this.drain();
   }
 
   /** Until nothing waits in any group, and nobody stands still. */
@@ -244,7 +241,7 @@ export class Pipeline {
     for (;;) {
       const [isNews, announce] = latch();
       this.#announce = announce;
-      const committed = this.places();
+      const committed = this.#lanes.map((lane) => lane.committed);
       const ends = new Map<Group, readonly bigint[]>();
       for (const group of groupNames) ends.set(group, await this.stores.log.ends(topicOf[group]));
       const endOf = ({ group, partition }: Lane): bigint => ends.get(group)?.[partition] ?? 0n;

@@ -10,7 +10,7 @@ import { figuresOf } from "../model/figures.js";
 import { dayMs, secondMs, type Sent } from "../model/stories/story.js";
 import { expectMessages, messagesSince, placesOf } from "../pipeline/expect-published.js";
 import { Pipeline } from "../pipeline/pipeline.js";
-import { type Case, casesUntil, type Seen } from "../pipeline/proof.js";
+import { type Case, casesUntil, checkAgain, type Seen } from "../pipeline/proof.js";
 import { takeAtEndpoint } from "../pipeline/raw-records.js";
 import { expectTables, newestVersions } from "./expect-tables.js";
 import { Outside } from "./open.js";
@@ -43,7 +43,6 @@ async function prove(world: World, { portfolio, plan, jitters, replay }: Case, s
   const { endpoint, log, tables } = outside;
   const nowhere = await placesOf(log);
   const pipeline = await Pipeline.open({ log, open: () => outside.open() }, plan, seen);
-  const places = pipeline.places();
   /** Of an event the first on the topic counts, which here is the first received, too. */
   const receipts = new Map<string, number>();
   const take = async (events: readonly Sent[]): Promise<ModelEvent[]> => {
@@ -76,12 +75,7 @@ async function prove(world: World, { portfolio, plan, jitters, replay }: Case, s
     expectMessages(await messagesSince(log, nowhere), movements, versions);
   };
   await check();
-  if (replay !== "none") {
-    await pipeline.replay(places, replay === "raw" ? ["normalize"] : ["book"]);
-    await pipeline.drain();
-    await check();
-    seen.replays += 1;
-  }
+  await checkAgain(pipeline, replay, check, seen);
   seen.portfolios += 1;
   seen.events += all.length;
 }

@@ -87,5 +87,5 @@ export async function reportDisabled(
   }
 }
 
-/** The newest members. An owner who is not among them finds it in the activity log. */
+/** Owners among the newest members get an e-mail; all others find it in the activity log. */
 const membersAskedMax = 200;

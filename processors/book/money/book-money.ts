@@ -131,7 +131,7 @@ function rejectedIn(outcomes: readonly MoneyOutcome[]): RejectedEvent[] {
 /**
  * @param batch by id
  * @param unseen ids of facts that were not known before the batch
- * @param before all others: there is no version until one of them is the payment itself
+ * @param before the facts of the payment that were known before the batch
  * @returns none for a payment about which the batch says nothing: the invoices of a subscription
  *   are loaded with each of its events
  */
